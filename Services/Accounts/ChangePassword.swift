@@ -3,7 +3,8 @@ import ServiceKit
 import Storage
 
 extension Accounts {
-    /// `{currentPassword, newPassword}` → a grant of the same session; every other one ends.
+    /// Changes the caller's password: `{currentPassword, newPassword}` → a grant of the same session; every
+    /// other session ends.
     func changePassword(
         _ fields: RequestFields, _ caller: Caller, by deadline: ContinuousClock.Instant? = nil
     ) async throws -> Reply {
@@ -27,7 +28,7 @@ extension Accounts {
             }
             if let changed { return Reply(.ok, grant(known.account, changed.session, id: changed.id).json) }
             let latest = try await credentials(of: caller.id)
-            // The hash is the same: it is the session that is gone.
+            // The hash is the same, so it is the session that no longer exists.
             guard let latest, latest.passwordHash != known.passwordHash else { throw Self.signInAgain }
             known = latest
         }

@@ -9,7 +9,7 @@ struct Account: Sendable {
     let firstName: String?
     let email: String?
 
-    /// As the person sees oneself, or as one who may see the address does.
+    /// The person as they see themselves, or as seen by someone who may see the address.
     var person: Person { Person(id: id, username: username, firstName: firstName, email: email) }
 
     var personWithoutEmail: Person { Person(id: id, username: username, firstName: firstName, email: nil) }
@@ -35,17 +35,18 @@ struct Grant {
 /// The lifetime of tokens, and the key that signs them.
 struct TokenPolicy: Sendable {
     let key: JSONWebKey
-    /// A token is good for this long if nothing ends its session.
+    /// The lifetime of an access token, if its session does not end earlier.
     let accessLifetime: Duration
-    /// The time that a session lasts without a visit from its client.
+    /// The lifetime of a session without a request of its client.
     let sessionLifetime: Duration
 
-    /// When a token of now ends: in whole seconds, as a token says it, and not after its session.
+    /// Returns the expiry of a token issued now: in whole seconds, as in the token, and not after its
+    /// session.
     func accessExpiry(at now: Timestamp) -> Timestamp {
         Timestamp(milliseconds: now.adding(min(accessLifetime, sessionLifetime)).milliseconds / 1000 * 1000)
     }
 
-    /// The token that a gateway believes, until its session has ended.
+    /// Returns a token that gateways accept until its session has ended.
     func accessToken(for account: Account, inSession id: String, at now: Timestamp) -> String {
         let caller = Caller(id: account.id, username: account.username, firstName: account.firstName)
         let claims = AccessClaims(

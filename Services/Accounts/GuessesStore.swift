@@ -2,18 +2,20 @@ import Contracts
 import Security
 import Storage
 
-/// The SQL of guesses at passwords and of the networks that people sign in from, in the transaction of a connection.
+/// The SQL of guesses at passwords and of the networks that people sign in from, in the transaction of a
+/// connection.
 ///
-/// Wrong guesses are counted for each account, and apart from that for each network that it was signed in to from. So
-/// whoever guesses from elsewhere keeps nobody out who comes from where they have been before.
+/// Wrong guesses are counted for each account, and separately for each network that it was signed in to from.
+/// So guesses from elsewhere lock out no one who signs in from a known network.
 struct GuessesStore {
-    /// Guesses at an account at once, from each network that it knows and from all others together. In the long run the others
-    /// have 120 guesses an hour together.
+    /// The number of guesses at an account at once, for each network that it knows and for all others
+    /// together. In the long run the others have 120 guesses an hour together.
     static let atOnce = 10
-    /// After which there is one more, in milliseconds.
+    /// The interval after which one more guess is allowed, in milliseconds.
     private static let interval = 30_000
 
-    /// The networks of an account that are remembered, the latest; and for how long, in milliseconds: 90 days.
+    /// The number of latest networks of an account that are remembered, and the time in milliseconds: 90
+    /// days.
     private static let maxNetworksOfPerson = 20
     private static let networkMemory = 90 * 86_400_000
     /// The interval at which the use of a network is stored, in milliseconds.
@@ -23,10 +25,10 @@ struct GuessesStore {
 
     init(_ connection: any Connection) { self.connection = connection }
 
-    /// A guess that was counted, to be given back if it was none.
+    /// A guess that was counted, and is refunded if it turns out not to be one.
     struct Guess: Sendable {
         let subject: String
-        /// `""`: all that the account does not know.
+        /// The network; `""` stands for all that the account does not know.
         let network: String
     }
 
@@ -35,10 +37,12 @@ struct GuessesStore {
         case refused(retryAfter: Int)
     }
 
-    /// Finds who has this name, and counts a guess beforehand: those that are sent together would all pass otherwise.
+    /// Finds the person with this name, and counts a guess beforehand: concurrent guesses would all pass
+    /// otherwise.
     ///
-    /// A name that nobody has is counted in the same way, so that neither the answer nor the time it takes says so.
-    /// - Parameter key: nil for what no name can be.
+    /// An unknown name is counted in the same way, so that neither the answer nor its time reveals it.
+    ///
+    /// - Parameter key: nil for a text that cannot be a name.
     func beginSigningIn(
         _ name: String, key: String?, from client: SigningClient, at now: Timestamp
     ) throws -> SigningIn {
@@ -52,12 +56,12 @@ struct GuessesStore {
         return .mayTry(found, guess)
     }
 
-    /// The right password: the guess was none, and a session begins.
+    /// Completes a sign-in with the right password: the guess is refunded, and a session begins.
     ///
     /// - Parameters:
-    ///   - checked: the hash that the password was right for.
-    ///   - raised: one to put in its place.
-    /// - Returns: false, and nothing is changed, if the person has another password by now.
+    ///   - checked: the hash that the password matched.
+    ///   - raised: a new hash to replace it.
+    /// - Returns: false, with nothing changed, if the person has another password by now.
     func completeSigningIn(
         _ session: NewSession, of personID: String, checked: String, raised: String?, _ guess: Guess?
     ) throws -> Bool {
@@ -69,10 +73,10 @@ struct GuessesStore {
         return true
     }
 
-    /// The generic cell rate algorithm (ITU-T I.371), as the gateway's limits: a row has the time at which it is back at nothing, and goes
-    /// then.
+    /// Counts a guess by the generic cell rate algorithm (ITU-T I.371), like the gateway's limits. A row has
+    /// the time at which its count is zero again, and is deleted then.
     ///
-    /// - Returns: the seconds to wait, if it is too many.
+    /// - Returns: the seconds to wait, if there are too many.
     private func count(_ guess: Guess, at now: Int) throws -> Int? {
         try connection.execute("DELETE FROM guesses WHERE back_at <= $1", now)
         let before = try backAt(guess) ?? now
@@ -87,9 +91,9 @@ struct GuessesStore {
         return nil
     }
 
-    /// Gives a guess back: the password was right, or was not looked at.
+    /// Refunds a guess: the password was right, or was not checked.
     func uncount(_ guess: Guess) throws {
-        // What falls behind the present goes with the next that is counted.
+        // A row whose time has passed is deleted with the next guess that is counted.
         try connection.execute(
             "UPDATE guesses SET back_at = back_at - $3 WHERE subject = $1 AND network = $2", guess.subject,
             guess.network, Self.interval)
@@ -101,7 +105,7 @@ struct GuessesStore {
         ) { $0.int(0) }
     }
 
-    /// The person has been here.
+    /// Records that the person has signed in from a network.
     func noteNetwork(_ network: String, of personID: String, at now: Timestamp) throws {
         guard !network.isEmpty else { return }
         let last = try connection.first(

@@ -1,7 +1,7 @@
 import Contracts
 import ServiceKit
 
-// What a person is known by, and signs in with: each a value that cannot be one against its rules.
+// The names and credentials of a person. Each is a value that cannot be created against its rules.
 
 /// The name with which people sign in and are found: 3 to 32 of `A-Za-z0-9_.-`.
 struct Username: Sendable {
@@ -16,7 +16,7 @@ struct Username: Sendable {
         self.text = text
     }
 
-    /// The same for all that count as one name.
+    /// The key, which is equal for all spellings that count as one name.
     var key: String { text.lowercased() }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
@@ -29,13 +29,13 @@ struct Username: Sendable {
     }
 }
 
-/// A person's display name, stored as sent. It appears in lists, titles and notifications beside
-/// others' texts. So it has to stay on its line, leave them unchanged, and look different from a
+/// A person's display name, stored as sent. It appears in lists, titles and notifications next to other
+/// people's texts. So it must stay on its line, leave those texts unchanged, and look different from any
 /// different name.
 struct FirstName: Sendable {
     let text: String
 
-    /// Long enough for any name, short enough to be shown in a list of rooms.
+    /// The limit of characters: enough for any name, and short enough for a list of rooms.
     static let maxLength = 100
 
     init(_ text: String) throws(ServiceError) {
@@ -48,7 +48,7 @@ struct FirstName: Sendable {
         self.text = text
     }
 
-    /// The text that a search compares.
+    /// The key for searches.
     var key: String { text.lowercased() }
 }
 
@@ -56,15 +56,16 @@ struct FirstName: Sendable {
 struct EmailAddress: Sendable {
     let text: String
 
-    /// RFC 5321, section 4.5.3.1.3: a path is 256 bytes with its brackets.
+    /// The length limit. By RFC 5321, section 4.5.3.1.3, a path has 256 bytes with its brackets.
     static let maxLength = 254
-    /// Section 4.5.3.1.1.
+    /// The length limit of the local part (section 4.5.3.1.1).
     private static let maxLocalLength = 64
-    /// RFC 1035, section 2.3.4.
+    /// The length limit of a label (RFC 1035, section 2.3.4).
     private static let maxLabelLength = 63
 
-    /// A dot-atom (RFC 5322, section 3.2.3) at a host name of two labels or more, in ASCII: of letters beyond it, two that look the same or
-    /// count as one would make two people's address of one. A name beyond ASCII has its `xn--` form.
+    /// Accepts a dot-atom (RFC 5322, section 3.2.3) at a host name of at least two labels, in ASCII. Beyond
+    /// ASCII, letters that look the same or count as one would let two people's addresses be confused. A host
+    /// name beyond ASCII has its `xn--` form.
     init(_ text: String) throws(ServiceError) {
         let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
         guard text.utf8.count <= Self.maxLength, parts.count == 2, Self.isLocalPart(parts[0]), Self.isHost(parts[1])
@@ -72,8 +73,9 @@ struct EmailAddress: Sendable {
         self.text = text
     }
 
-    /// The same for all that count as one address. The standard would let the part before the `@` depend on case; no
-    /// provider does, and people write their own in both.
+    /// The key, which is equal for all spellings that count as one address. The standard allows the part
+    /// before the `@` to depend on case, but no provider does so, and people write their own address in both
+    /// cases.
     var key: String { text.lowercased() }
 
     private static func isLocalPart(_ bytes: Substring.UTF8View) -> Bool {
@@ -104,14 +106,15 @@ struct EmailAddress: Sendable {
     }
 }
 
-/// 8 to 128 bytes, taken as they are: not trimmed, not changed. It is no text, so any character may be in it.
+/// A password of 8 to 128 bytes, used unchanged and untrimmed. It may contain any character.
 struct Password: Sendable {
     let text: String
 
-    /// The upper end keeps a hash's cost the same for all; it is far beyond what scrypt can use.
+    /// The permitted lengths. The maximum keeps the cost of a hash the same for everyone, and is far beyond
+    /// what scrypt can use.
     static let lengths = 8...128
 
-    /// - Parameter field: what the request calls it.
+    /// - Parameter field: the name of the request's field.
     init(_ text: String, field: String = "password") throws(ServiceError) {
         guard Self.lengths.contains(text.utf8.count) else {
             throw .invalid(field, "has to have 8 to 128 bytes")

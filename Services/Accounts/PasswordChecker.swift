@@ -2,15 +2,16 @@ import Contracts
 import Security
 import Workers
 
-/// Hashes and checks passwords on threads of its own: each takes a fifth of a second of a core and 16 MiB. Addresses take turns, so that
-/// whoever signs in most keeps nobody else from it.
+/// Hashes and checks passwords on threads of its own: each takes a core a fifth of a second, and 16 MiB.
+/// Addresses take turns, so that one with many sign-ins does not block others.
 struct PasswordChecker: Sendable {
     let pool: FairPool
     let cost: PasswordHash.Cost
     let randomness: any Randomness
 
-    /// Of one network as many as leave a thread to others. An address may have as many waiting as are done before those who wait give
-    /// up, and all together no more than that for the few who ask at once.
+    /// Creates a checker. One network may use all threads but one. An address may have as many waiting as can
+    /// be done before the callers give up. The total is limited in the same way for the few networks that
+    /// sign in at once.
     init(_ workers: WorkerPool, cost: PasswordHash.Cost, randomness: any Randomness) {
         pool = FairPool(
             workers,
@@ -23,7 +24,7 @@ struct PasswordChecker: Sendable {
 
     enum Verdict: Sendable {
         case wrong
-        /// With a hash of today's cost, if the stored one's is lower.
+        /// The password is right. `raised` is a hash of today's cost, if the stored one's is lower.
         case right(raised: String?)
     }
 
@@ -38,8 +39,9 @@ struct PasswordChecker: Sendable {
         try await run(for: client, by: deadline) { [self] in try make(password.text) }
     }
 
-    /// Takes as long whether there is a hash or not, and however old it is.
-    /// - Parameter hash: as `hash(_:for:by:)` made it; nil for a person who does not exist.
+    /// Checks a password. It takes the same time whether there is a hash or not, and however old the hash is.
+    ///
+    /// - Parameter hash: the result of `hash(_:for:by:)`; nil for a person who does not exist.
     func check(
         _ password: String, against hash: String?, for client: SigningClient, by deadline: ContinuousClock.Instant?
     ) async throws -> Verdict {
@@ -92,6 +94,6 @@ struct PasswordChecker: Sendable {
         }
     }
 
-    /// In seconds: by then those that wait are done or given up.
+    /// The seconds to wait after a refusal: waiting checks are done or abandoned by then.
     private static let retryAfter = 3
 }

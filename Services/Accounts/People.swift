@@ -5,23 +5,26 @@ import Security
 import ServiceKit
 import Storage
 
-/// People are shown: to themselves, to other services, and to those who look for somebody.
+/// Queries of people: for themselves, for other services, and for searches.
 extension Accounts {
-    /// The caller, as they see themselves.
+    /// Returns the caller, as they see themselves.
     func me(_ caller: Caller) async throws -> Reply {
         guard let account = try await database.read({ try PeopleStore($0).account(caller.id) }) else {
-            // A good token of a person who is not here: another database than the one it was made for.
+            // A valid token of a person who is not in this database: it was made for another one.
             throw ServiceError(.unauthenticated, "This account is not known here. Sign in again.")
         }
         return Reply(.ok, account.person.json)
     }
 
-    /// The answer has to fit a line of the bus: 1 MiB, at up to 250 bytes for a person without the longest names.
+    /// The limit of people in one request. The reply has to fit a line of the bus: 1 MiB, at up to 250 bytes
+    /// for a person without the longest names.
     private static let maxLookedUp = 2000
 
-    /// For other services: `{ids, viewerSharesRooms}` → `[Person]`, those of the ids that exist, in no order.
+    /// Looks up people for other services: `{ids, viewerSharesRooms}` → `[Person]`, the existing ones, in no
+    /// order.
     ///
-    /// Addresses are shown as the setting says; whoever asks knows whether the one it asks for shares a room with them all.
+    /// Addresses are shown depending on the setting. The requesting service knows whether the viewer shares a
+    /// room with all of them.
     func lookUpPeople(_ fields: RequestFields) async throws -> Reply {
         let ids = try fields.strings("ids", count: 0...Self.maxLookedUp).filter(\.mayBeID)
         let viewerSharesRooms = try fields.optionalBool("viewerSharesRooms") ?? false
@@ -38,7 +41,8 @@ extension Accounts {
     private static let standardLimit = 50
     private static let maxLimit = 200
 
-    /// `{q?, limit?, cursor?}`, texts as the query has them → a page of people who share no room with the caller, by username.
+    /// Lists people who share no room with the caller: `{q?, limit?, cursor?}`, texts as in the query → a
+    /// page, by username.
     func peopleWithoutRooms(
         _ fields: RequestFields, _ caller: Caller, _ context: BusContext
     ) async throws -> Reply {
@@ -48,7 +52,7 @@ extension Accounts {
         let cursor = try fields.optionalString("cursor").map(PeopleCursor.init)
 
         let excluded = try await partners.partners(of: caller.id, context).union([caller.id])
-        // One more than is shown: whether there is a next page.
+        // One more than is shown, to see whether there is a next page.
         let found = try await database.read {
             try PeopleStore($0).people(
                 startingWith: prefix, after: cursor?.usernameKey ?? "", without: Array(excluded), limit: limit + 1)
@@ -64,7 +68,7 @@ extension Accounts {
     }
 }
 
-/// The cursor of a list of people: after a username. Opaque to clients.
+/// The cursor of a list of people: a username. It is opaque to clients.
 private struct PeopleCursor {
     let usernameKey: String
 
@@ -72,23 +76,23 @@ private struct PeopleCursor {
 
     init(_ text: String) throws(ServiceError) {
         guard let bytes = Base64URL.decode(text), let key = String(validating: bytes, as: UTF8.self),
-            let username = try? Username(key), username.key == key  // any objection means the same
-        else { throw ServiceError(.malformedRequest, "`cursor` is not one that was given out.") }
+            let username = try? Username(key), username.key == key  // any error has the same meaning
+        else { throw ServiceError(.malformedRequest, "`cursor` is not a cursor of this list.") }
         usernameKey = key
     }
 
     var text: String { Base64URL.encode(Array(usernameKey.utf8)) }
 }
 
-/// Which people share a room.
+/// A source of the people who share rooms.
 protocol PartnerDirectory: Sendable {
-    /// The ids of all people who share a room with a person.
+    /// Returns the ids of all people who share a room with a person.
     ///
-    /// - Throws: `service_unavailable` if no service answers.
+    /// - Throws: `service_unavailable` if no service replies.
     func partners(of personID: String, _ context: BusContext) async throws(ServiceError) -> Set<String>
 }
 
-/// Asks the rooms service: `rooms.partners {userId, cursor?}` → `["userId", …]`, in pages.
+/// Requests partners from the rooms service: `rooms.partners {userId, cursor?}` → `["userId", …]`, in pages.
 struct RoomsPartners: PartnerDirectory {
     let bus: any MessageBus
 

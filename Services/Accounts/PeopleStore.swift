@@ -3,8 +3,8 @@ import Storage
 
 /// The SQL of people, in the transaction of a connection.
 ///
-/// The `…_key` columns hold what is compared without regard to case: lower-cased here, as no two engines agree on it
-/// beyond ASCII.
+/// The `…_key` columns contain texts that are compared without regard to case. They are lower-cased here, as
+/// engines differ beyond ASCII.
 struct PeopleStore {
     let connection: any Connection
 
@@ -26,9 +26,9 @@ struct PeopleStore {
         let passwordHash: String
     }
 
-    /// Adds a person, signed in.
+    /// Adds a person, and signs them in.
     func register(_ newcomer: Newcomer, _ session: NewSession) throws -> Registration {
-        // Whoever was first has it: the unique columns decide, not a look beforehand.
+        // The first one gets the name: the unique columns decide, not an earlier check.
         let inserted = try connection.execute(
             """
             INSERT INTO people
@@ -47,9 +47,9 @@ struct PeopleStore {
         return .done
     }
 
-    /// Puts another hash in the place of the one that is known.
+    /// Replaces a person's hash if it is the known one.
     ///
-    /// - Returns: false if that is no longer the person's.
+    /// - Returns: false if the person has another hash by now.
     func replaceHash(_ known: String, by new: String, of personID: String) throws -> Bool {
         try connection.execute(
             "UPDATE people SET password_hash = $3 WHERE id = $1 AND password_hash = $2", personID, known, new) == 1
@@ -63,7 +63,8 @@ struct PeopleStore {
         let passwordHash: String
     }
 
-    /// By username or e-mail address. They cannot be mistaken for each other: only one of them has an `@`.
+    /// Returns credentials by username or e-mail address. These cannot be confused: only an address has an
+    /// `@`.
     func credentials(named key: String) throws -> Credentials? {
         try connection.first(
             "SELECT \(Self.accountColumns), password_hash FROM people WHERE username_key = $1 OR email_key = $1", key,
@@ -83,15 +84,16 @@ struct PeopleStore {
         try connection.first("SELECT \(Self.accountColumns) FROM people WHERE id = $1", id, body: Self.account)
     }
 
-    /// Those of the ids that exist, in no order.
+    /// Returns the accounts that exist, in no order.
     func accounts(_ ids: [String]) throws -> [Account] {
         try connection.all(
             "SELECT \(Self.accountColumns) FROM people WHERE id IN (SELECT value FROM json_each($1))",
             SQLValue.list(ids), body: Self.account)
     }
 
-    /// People in the order of their usernames' keys, after one, without some.
-    /// - Parameter prefix: what their username or first name starts with, without regard to case.
+    /// Returns people in the order of their usernames' keys, after a key, without some.
+    ///
+    /// - Parameter prefix: the start of their username or first name, without regard to case.
     func people(
         startingWith prefix: String, after usernameKey: String, without ids: [String], limit: Int
     ) throws -> [Account] {
@@ -109,7 +111,7 @@ struct PeopleStore {
         ORDER BY username_key LIMIT $5
         """
 
-    /// Two ranges of two indexes, each cut off by itself: an OR would walk the whole table for a rare name.
+    /// Two ranges of two indexes, each with its own limit: an OR would scan the whole table for a rare name.
     private static let peopleByPrefix = """
         SELECT \(accountColumns) FROM (
             SELECT * FROM (
@@ -136,13 +138,15 @@ struct PeopleStore {
     }
 }
 
-/// The texts that start with a prefix, as a range in the order of their bytes: what an index can find, and no pattern.
+/// The texts that start with a prefix, as a range in the order of their bytes, which an index supports,
+/// unlike a pattern.
 struct PrefixRange {
     let start: String
-    /// The first text after all of them.
+    /// The first text after the range.
     let end: String
 
-    /// After every text: byte order is the order of scalars, and nothing that is stored starts with this one.
+    /// A text after every stored text: byte order is the order of scalars, and no stored text starts with
+    /// this one.
     private static let last = "\u{10FFFF}\u{10FFFF}"
 
     init(_ prefix: String) {

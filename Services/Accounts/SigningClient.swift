@@ -5,26 +5,27 @@ import Workers
 
 /// The client that signs in or uses a session: its address and its software.
 struct SigningClient: Sendable {
-    /// As its person sees it; `""` if it is not known.
+    /// The address as its person sees it; `""` if it is unknown.
     let address: String
-    /// As its person sees it: what a client says of itself, without control characters, and not long.
+    /// The client's description of itself as its person sees it, without control characters, and truncated.
     let userAgent: String
     /// The session of the caller's access token.
     let sessionID: String?
     let isLimited: Bool
-    /// The network of one subscriber: the address, or the first 64 bits of IPv6 (RFC 6177). `""` if
-    /// it is not known.
+    /// The network of one subscriber: the address, or the first 64 bits of IPv6 (RFC 6177). `""` if it is
+    /// unknown.
     let network: String
     /// The party for which its work is counted; nil if it is not counted.
     let party: Party?
 
     static let maxUserAgent = 200
 
-    /// IPv4 addresses come by the /24, IPv6 by the /48: whoever has one of them often has all.
+    /// Returns the prefix length of a wider network. IPv4 addresses are assigned by /24, IPv6 by /48: an
+    /// owner of one address often has all of them.
     private static func widerLength(_ address: IPAddress) -> Int { address.isIPv6 ? 48 : 24 }
     private static func length(_ address: IPAddress) -> Int { address.isIPv6 ? 64 : 32 }
 
-    /// From the member that the gateway adds; of a gateway that does not, all that is done is counted by itself alone.
+    /// Reads the member that the gateway adds. Requests of a gateway that adds none are not counted for any party.
     init(_ fields: RequestFields) {
         self.init(fields[ClientInfo.member].flatMap(ClientInfo.init) ?? .unknown)
     }
@@ -47,7 +48,8 @@ struct SigningClient: Sendable {
 }
 
 extension Unicode.Scalar {
-    /// Whether it shows nothing of its own, or changes how others are shown: controls, separators of lines, marks of direction.
+    /// True if the scalar shows nothing itself, or changes how others are shown: controls, line separators,
+    /// marks of direction.
     fileprivate var isInvisible: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned: true

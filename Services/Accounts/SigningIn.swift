@@ -2,9 +2,9 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// People sign in: for the first time, and again.
+/// Registration and sign-in.
 extension Accounts {
-    /// `{username, password, firstName?, email?}` → a grant.
+    /// Registers a person: `{username, password, firstName?, email?}` → a grant.
     func register(_ fields: RequestFields, by deadline: ContinuousClock.Instant? = nil) async throws -> Reply {
         let username = try Username(fields.string("username"))
         let password = try Password(fields.string("password"))
@@ -27,18 +27,20 @@ extension Accounts {
         return Reply(.created, grant(account, session, id: session.publicID).json)
     }
 
-    /// `{username, password}`, the first a username or an e-mail address → a grant.
+    /// Signs a person in: `{username, password}`, where the first is a username or an e-mail address → a
+    /// grant.
     ///
-    /// The answer and the time it takes are the same for a wrong password and for a person who does not exist.
+    /// The answer and its time are the same for a wrong password and for a person who does not exist.
     func login(_ fields: RequestFields, by deadline: ContinuousClock.Instant? = nil) async throws -> Reply {
         let name = try fields.string("username")
         let password = try fields.string("password")
         let client = SigningClient(fields)
-        // Longer than any password can be: not worth the work, and no secret.
+        // Longer than any password can be: it is not worth the work, and its length is no secret.
         guard password.utf8.count <= Password.lengths.upperBound else { throw Self.wrong }
-        // Before anything is written: so that what is refused costs nothing, and what is counted is bounded by what is hashed.
+        // Before anything is written, so that a refused request costs nothing, and the number of counted
+        // guesses is bounded by that of hashes.
         try passwords.admit(client)
-        // A name that nobody can have is looked up no further; what follows costs the same.
+        // A text that cannot be a name is not looked up; the rest costs the same.
         let canExist = name.utf8.count <= EmailAddress.maxLength && !name.hasForbiddenControls
         var known: PeopleStore.Credentials?
         let guess: GuessesStore.Guess?
@@ -52,7 +54,7 @@ extension Accounts {
             do {
                 verdict = try await passwords.check(password, against: known?.passwordHash, for: client, by: deadline)
             } catch {
-                // No guess, as nobody looked at it. If that cannot be written down, it counts.
+                // It was not a guess, as it was not checked. If the refund cannot be stored, it counts.
                 if let guess { try? await database.write(.relaxed) { try GuessesStore($0).uncount(guess) } }
                 throw error
             }
@@ -78,13 +80,14 @@ extension Accounts {
                 }, nil)
         }
         let now = clock.now()
-        // A power cut may give guesses back: they are not worth a sync.
+        // A power cut may refund guesses: they are not worth a sync.
         return try await database.write(.relaxed) {
             try GuessesStore($0).beginSigningIn(name, key: key, from: client, at: now)
         }
     }
 
-    /// Another sign-in may make the hash anew while this one checks it, and the password may be changed.
+    /// The limit of attempts: another sign-in may replace the hash while this one checks it, and the password
+    /// may be changed.
     static let maxTries = 3
     private static let wrong = ServiceError(.invalidCredentials, "The username or the password is wrong.")
 }

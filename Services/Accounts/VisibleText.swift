@@ -1,6 +1,6 @@
-// Text that shows all that is in it, on one line. What Unicode calls default ignorable (UAX 44, DerivedCoreProperties) is refused,
-// but where writing needs it: a joiner in scripts that join and in emoji, a variation selector behind what has variants, the tags of
-// a flag.
+// Text that shows everything in it, on one line. Scalars that Unicode calls default ignorable (UAX 44,
+// DerivedCoreProperties) are refused, except where writing needs them: a joiner in scripts that join and in
+// emoji, a variation selector after a character with variants, the tags of a flag.
 
 extension String {
     /// True if every scalar is visible, or has its use at its position. False for controls, line
@@ -34,8 +34,9 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether the scalar before a selector may have a variant by it (Unicode's StandardizedVariants and emoji-variation-sequences, and the
-    /// Ideographic Variation Database): behind any other it shows nothing, and makes a name that looks like another.
+    /// True if the scalar before a selector may have a variant by it (Unicode's StandardizedVariants and
+    /// emoji-variation-sequences, and the Ideographic Variation Database). After any other scalar it shows
+    /// nothing, and makes a name that looks like another.
     private func varies(_ previous: Unicode.Scalar, before next: Unicode.Scalar?) -> Bool {
         switch value {
         case 0xFE0E, 0xFE0F: previous.isEmoji || (previous.isKeycapBase && value == 0xFE0F && next?.value == 0x20E3)
@@ -45,12 +46,13 @@ extension Unicode.Scalar {
         }
     }
 
-    /// The tags of a region's code, which the flag of a part of a country is written with (UTS 51, ED-14a): three to six letters and
-    /// digits between a black flag and the tag that ends them. Tags that never end, or stand elsewhere, show nothing.
+    /// True if a tag is part of a region's code, which forms the flag of a part of a country (UTS 51,
+    /// ED-14a): three to six letters and digits between a black flag and the tag that ends them. Other tags
+    /// show nothing.
     private static func isFlag(
         _ earlier: ArraySlice<Unicode.Scalar>, _ tag: Unicode.Scalar, _ later: ArraySlice<Unicode.Scalar>
     ) -> Bool {
-        // As far as a flag may go, and one tag more.
+        // At most the length of a flag, and one tag more.
         let before = earlier.reversed().prefix(regionLengths.upperBound + 1).prefix { $0.isRegionTag }
         let after = tag.isRegionTag ? later.prefix(regionLengths.upperBound + 1).prefix { $0.isRegionTag } : []
         guard earlier.dropLast(before.count).last?.value == 0x1F3F4,
@@ -62,8 +64,9 @@ extension Unicode.Scalar {
     private static let regionLengths = 3...6
     private static let endOfTags: UInt32 = 0xE007F
 
-    /// As RFC 5892 has it for host names (appendix A.1 and A.2), and between emoji (UTS 51): `previous` and `next` belong to a script
-    /// whose letters join or have conjuncts, or the virama alone says what becomes of its letter.
+    /// True if a joiner has an effect, by RFC 5892 for host names (appendix A.1 and A.2), and between emoji
+    /// (UTS 51): `previous` and `next` belong to a script whose letters join or have conjuncts, or `previous`
+    /// is a virama.
     private static func canJoin(_ previous: Unicode.Scalar, _ next: Unicode.Scalar?, isZWJ: Bool) -> Bool {
         if previous.properties.canonicalCombiningClass == .virama { return true }
         guard let next else { return false }
@@ -71,8 +74,8 @@ extension Unicode.Scalar {
         return isZWJ && previous.endsEmoji && next.isEmoji
     }
 
-    /// A letter or mark of Arabic, Syriac, N'Ko and their kin, of India's scripts, Myanmar, Khmer and Mongolian, or of Arabic's
-    /// presentation forms.
+    /// True for a letter or mark of a script that joins: Arabic, Syriac, N'Ko and related scripts, the
+    /// scripts of India, Myanmar, Khmer and Mongolian, and Arabic's presentation forms.
     private var isOfJoiningScript: Bool {
         guard isVisible else { return false }
         return switch value {
@@ -84,10 +87,10 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Digits, `#` and `*` have the property, but are none by themselves: an enclosing keycap makes them one.
+    /// True for emoji. Digits, `#` and `*` have the property, but are emoji only with an enclosing keycap.
     private var isEmoji: Bool { properties.isEmoji && !isKeycapBase }
     private var isKeycapBase: Bool { properties.isEmoji && isASCII }
     private var endsEmoji: Bool { isEmoji || value == 0xFE0F || value == Self.endOfTags }
-    /// The tag of a small letter or a digit.
+    /// True for the tag of a small letter or a digit.
     private var isRegionTag: Bool { (0xE0030...0xE0039).contains(value) || (0xE0061...0xE007A).contains(value) }
 }

@@ -1,6 +1,6 @@
 import MessageBus
 
-// What peers say to each other: events, requests and replies.
+// The messages between peers: events, requests and replies.
 extension Broker {
     func publish(_ line: UnsafeRawBufferPointer, _ parsed: BusLine, from peer: BrokerPeer) {
         guard let data = parsed.data else { return malformed(peer, "`data` is missing") }
@@ -16,8 +16,8 @@ extension Broker {
         }
     }
 
-    /// nil if it is no subject, or none of those that the peer may publish; the peer has its error then. A peer's last route caches what
-    /// was found out of its subject.
+    /// Returns the route of a subject; nil if it is invalid, or the peer may not publish on it, in which case
+    /// the peer gets an error. A peer's last route caches the results for its subject.
     private func route(_ subject: UnsafeRawBufferPointer, from peer: BrokerPeer) -> BrokerRoute? {
         if let last = peer.lastRoute, last.isOf(subject, version: routesVersion) { return last }
         let name = String(decoding: subject, as: UTF8.self)
@@ -81,7 +81,7 @@ extension Broker {
         guard parsed.data != nil || parsed.error != nil else {
             return malformed(peer, "`data` or `error` is missing", id: id)
         }
-        // Late, or none of this peer's: nobody waits for it.
+        // It is late, or not this peer's, and no one waits for it.
         guard requests[id]?.responder === peer, let request = requests.take(id) else { return }
         guard line.count < BusLimits.maxPassedOnLine else {
             refuseLength(peer, id: id)

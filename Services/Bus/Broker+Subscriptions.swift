@@ -6,14 +6,14 @@ extension Broker {
         guard peer.subscriptions[number] == nil else {
             return refuse(peer, "malformed", "`id` \(number) is in use", sub: number)
         }
-        // As it stands, as in what is published: no escape is undone.
+        // The bytes as they are, like those of published subjects: escapes are not decoded.
         let pattern = parsed.subject.map { String(decoding: line[$0], as: UTF8.self) }
         guard let pattern, SubjectGrammar.isPattern(pattern) else {
             return refuse(peer, "bad_subject", "`subject` is no pattern", sub: number)
         }
         let queue = parsed.queue.map { String(decoding: line[$0], as: UTF8.self) }
         if let queue, !SubjectGrammar.isQueue(queue) {
-            return refuse(peer, "bad_subject", "`queue` is no name", sub: number)
+            return refuse(peer, "bad_subject", "`queue` is not a name", sub: number)
         }
         guard parsed.queue != nil || !isServing else {
             return refuse(peer, "malformed", "`queue` is missing", sub: number)
@@ -40,7 +40,7 @@ extension Broker {
 
     func unsubscribe(_ parsed: BusLine, _ peer: BrokerPeer) {
         guard let number = parsed.id else { return malformed(peer, "`id` is missing") }
-        // One that is not there: perhaps refused, and that was said.
+        // The subscription does not exist; perhaps it was refused, which was reported.
         guard let held = peer.subscriptions.removeValue(forKey: number) else { return }
         remove(held)
     }
@@ -57,9 +57,9 @@ extension Broker {
 
     // MARK: Rights
 
-    /// True if the peer has the right; if not, it is notified. It stays connected: a service that
-    /// lacks one right still serves all else. On a bus without a table of peers everybody may do
-    /// everything.
+    /// Returns true if the peer has the right; otherwise the peer gets an error. It stays connected, as a
+    /// service that lacks one right still serves everything else. On a bus without a table of peers, every
+    /// peer has all rights.
     func allows(
         _ operation: BusRights.Operation, on subject: String, by peer: BrokerPeer, id: UInt64? = nil, sub: UInt64? = nil
     ) -> Bool {
@@ -68,9 +68,8 @@ extension Broker {
         return false
     }
 
-    /// True if the peer may share a subject's events in a queue group. Each event goes to one
-    /// member alone, so a group belongs to its own service: a member of another service would take
-    /// some of its events.
+    /// Returns true if the peer may share a subject's events in a queue group. Each event goes to one member,
+    /// so a group belongs to its own service: a member of another service would take some of its events.
     func allows(sharing pattern: String, as queue: String, by peer: BrokerPeer, sub: UInt64) -> Bool {
         guard peer.rights != nil, queue != peer.name else { return true }
         forbid(.subscribe, on: pattern, "share `\(pattern)` as `\(queue)`", peer, id: nil, sub: sub)

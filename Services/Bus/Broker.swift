@@ -1,8 +1,8 @@
 import MessageBus
 import Security
 
-/// Routes lines between peers. It has no sockets and no clock: its host passes it the input and the
-/// time, and it leaves the output in the peers' outboxes.
+/// Routes lines between peers. It has no sockets and no clock: its host passes the input and the time, and
+/// sends the output from the peers' outboxes.
 ///
 /// `data` is copied from one line to the other as bytes. A malformed line is answered with `err`.
 final class Broker {
@@ -11,7 +11,7 @@ final class Broker {
     private var peers: [UInt64: BrokerPeer] = [:]
     var subscribers = SubscriptionIndex<BrokerSubscription>()
     var responders = SubscriptionIndex<BrokerSubscription>()
-    /// Rises when an event may have to go elsewhere than before.
+    /// A counter that rises when events may have new receivers.
     var routesVersion = 0
     var requests = PendingRequests<BrokerRequest>()
     var lastID: UInt64 = 0
@@ -20,7 +20,7 @@ final class Broker {
     private(set) var isDraining = false
 
     let notify: (BrokerNotice) -> Void
-    /// As of the last line.
+    /// The time of the last line.
     private(set) var now: Duration = .zero
     var forbiddenNotices = NoticeBudget()
 
@@ -31,10 +31,10 @@ final class Broker {
 
     /// True while a reply is awaited.
     var hasRequests: Bool { !requests.isEmpty }
-    /// When `expire` is to be called.
+    /// The time at which `expire` must be called.
     var nextExpiry: Duration? { requests.nextExpiry }
 
-    /// Peers with something to send, or to be closed, since the last call.
+    /// Returns the peers with output to send, or to be closed, since the last call.
     func takeReadyPeers() -> [BrokerPeer] {
         defer { ready.removeAll(keepingCapacity: true) }
         for peer in ready { peer.isReady = false }
@@ -51,13 +51,13 @@ final class Broker {
         return peer
     }
 
-    /// The connection is gone.
+    /// Handles the loss of a connection.
     func disconnect(_ peer: BrokerPeer) {
         if peer.phase == .open { notify(.left(peer: peer.name)) }
         forget(peer)
     }
 
-    /// Nobody waits for this peer any more.
+    /// Removes a peer with its subscriptions and requests.
     private func forget(_ peer: BrokerPeer) {
         guard peers.removeValue(forKey: peer.id) != nil else { return }
         counters.peers -= 1
@@ -71,10 +71,10 @@ final class Broker {
         }
     }
 
-    /// Answers no new request any more; those under way go on.
+    /// Refuses new requests; those in progress continue.
     func startDraining() { isDraining = true }
 
-    /// Says why, sends no more than that, and closes.
+    /// Sends the reason, nothing else, and closes.
     private func cut(_ peer: BrokerPeer, _ code: String, _ message: String) {
         guard peer.phase != .closing else { return }
         notify(.cut(peer: peer.name, code: code))
@@ -83,7 +83,7 @@ final class Broker {
         makeReady(peer)
     }
 
-    /// Ends what has waited too long, pings who is silent and cuts off who is dead.
+    /// Ends requests that have waited too long, pings silent peers and disconnects dead ones.
     func tick(at now: Duration) {
         expire(at: now)
         for peer in peers.values {
@@ -150,7 +150,7 @@ final class Broker {
 
     // MARK: - Lines
 
-    /// - Parameter line: without its newline.
+    /// - Parameter line: the line without its newline.
     func receive(_ line: UnsafeRawBufferPointer, from peer: BrokerPeer, at now: Duration) {
         guard peer.phase != .closing else { return }
         self.now = now
@@ -176,11 +176,11 @@ final class Broker {
         case .ping: send(to: peer) { LineWriter.pong(to: &$0) }
         case .pong: break
         case .hello: hello(line, parsed, from: peer)
-        case .welcome, .msg, .err, nil: malformed(peer, "`op` is none that a peer may send", id: parsed.id)
+        case .welcome, .msg, .err, nil: malformed(peer, "`op` is not one that a peer may send", id: parsed.id)
         }
     }
 
-    /// A line over the limit: where the next one begins is not known.
+    /// Disconnects a peer with a line over the limit, as the start of the next one is unknown.
     func receivedOverlongLine(from peer: BrokerPeer) {
         counters.malformed += 1
         cut(peer, BusError.lineTooLong.code, "a line is at most \(BusLimits.maxLine) bytes")

@@ -4,16 +4,16 @@ import ServiceKit
 
 /// The peers that may join a bus, and their rights.
 public enum BrokerAccess: Sendable {
-    /// Anyone, with all rights: for a bus that only this machine reaches.
+    /// Anyone, with all rights, for a bus that only this machine can reach.
     case open
     /// Peers with the token, with all rights.
     case token(String)
-    /// Each with a token of its own, and its own rights.
+    /// The listed peers, each with its own token and rights.
     case peers(BusPeerTable)
 
     enum Admission {
         case refused
-        /// A peer that may do anything; its name is its own word.
+        /// A peer with all rights, whose name is not verified.
         case unrestricted
         case restricted(BusPeer)
     }
@@ -28,7 +28,7 @@ public enum BrokerAccess: Sendable {
     }
 }
 
-/// A peer's rights in the form in which they are looked up for each `pub` and `req`.
+/// A peer's rights in a form for lookups at each `pub` and `req`.
 struct BrokerRights {
     private let serve: SubjectPatterns
     private let request: SubjectPatterns
@@ -42,7 +42,8 @@ struct BrokerRights {
         subscribe = SubjectPatterns(rights.subscribe)
     }
 
-    /// - Parameter pattern: a subject, or for `serve` and `subscribe` also a pattern: one right has to cover all that it matches.
+    /// - Parameter pattern: a subject, or for `serve` and `subscribe` also a pattern: one right has to cover
+    ///   everything that it matches.
     func allow(_ operation: BusRights.Operation, on pattern: String) -> Bool {
         switch operation {
         case .serve: serve.covers(pattern)
@@ -53,7 +54,7 @@ struct BrokerRights {
     }
 }
 
-/// Bounds the refusals that are logged in a minute. A faulty peer can cause any number.
+/// The limit of refusals that are logged in a minute, as a faulty peer can cause any number.
 struct NoticeBudget {
     private static let perMinute = 20
 

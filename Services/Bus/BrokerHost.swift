@@ -1,7 +1,7 @@
 import MessageBus
 import Reactor
 
-/// The broker on its loop: connections, the end of each turn, and time. On the loop only.
+/// Runs the broker on its loop: connections, the end of each turn, and timers. On the loop only.
 final class BrokerHost {
     let broker: Broker
     private let loop: EventLoop
@@ -14,7 +14,7 @@ final class BrokerHost {
     private var whenDrained: (() -> Void)?
     private let publishCounters: (BrokerCounters) -> Void
 
-    /// - Parameter publishCounters: called after each turn that did something.
+    /// - Parameter publishCounters: called after each turn with activity.
     init(
         settings: BrokerSettings, loop: EventLoop, notify: @escaping (BrokerNotice) -> Void,
         publishCounters: @escaping (BrokerCounters) -> Void
@@ -22,7 +22,7 @@ final class BrokerHost {
         broker = Broker(settings: settings, notify: notify)
         self.loop = loop
         self.publishCounters = publishCounters
-        // A quarter of the shortest time that is kept: nobody is found late by more than that.
+        // A quarter of the shortest timeout: no peer is found late by more than that.
         let interval = min(settings.pingInterval, settings.helloTimeout) / 4
         housekeeping = loop.schedule(after: interval) { [unowned self] in
             broker.tick(at: now)
@@ -40,7 +40,7 @@ final class BrokerHost {
         finishDraining()
     }
 
-    /// Joins what the turn brings each peer into one write.
+    /// Combines a turn's output for each peer into one write.
     func flushAtEndOfTurn() {
         guard !isFlushing else { return }
         isFlushing = true
@@ -53,7 +53,7 @@ final class BrokerHost {
         }
     }
 
-    /// Wakes up when the next deadline is over, if it would not sooner.
+    /// Sets the timer for the next deadline, if it is earlier than the current one.
     private func watchDeadlines() {
         guard let next = watch.move(to: broker.nextExpiry) else { return }
         if let deadlines { return deadlines.rearm(after: next - now) }
@@ -66,14 +66,15 @@ final class BrokerHost {
 
     // MARK: Draining
 
-    /// Calls back when no request is under way and every connection is closed.
+    /// Calls back when no request is in progress and every connection is closed.
     func drain(_ done: @escaping () -> Void) {
         whenDrained = done
         broker.startDraining()
         finishDraining()
     }
 
-    /// Ends requests that are under way without their replies, and gives peers the grace to take what waits for them.
+    /// Ends requests in progress without their replies, and gives peers the grace period to take their queued
+    /// output.
     func stopWaiting(grace: Duration) {
         for connection in connections.values { broker.disconnect(connection.peer) }
         flushAtEndOfTurn()
@@ -98,7 +99,7 @@ final class BrokerHost {
     }
 }
 
-/// One peer's TCP connection: bytes into lines for the broker, its outbox into bytes.
+/// A peer's TCP connection, which converts bytes into lines for the broker, and its outbox into bytes.
 final class BrokerConnection: ChannelHandler {
     let peer: BrokerPeer
     private let channel: Channel
@@ -112,8 +113,8 @@ final class BrokerConnection: ChannelHandler {
         host.add(self)
     }
 
-    /// Hands over what waits, once what was handed over before is in the kernel's hands: so a peer that is cut off for
-    /// being slow still gets whole lines, and the reason as the last of them.
+    /// Writes the outbox, once the kernel has taken the earlier output. So a peer that is disconnected as a
+    /// slow consumer still gets whole lines, with the reason as the last one.
     func flush() {
         let isClosing = peer.phase == .closing
         guard peer.handedOver == 0 || isClosing else { return }

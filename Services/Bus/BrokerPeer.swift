@@ -1,12 +1,12 @@
 import MessageBus
 
-/// One connection as the broker sees it.
+/// A connection in the broker.
 final class BrokerPeer {
     enum Phase {
-        /// It has not sent its hello.
+        /// The peer has not sent its hello.
         case new
         case open
-        /// It closes once its output is written; its input is ignored.
+        /// The connection closes once its output is written; its input is ignored.
         case closing
     }
 
@@ -15,26 +15,26 @@ final class BrokerPeer {
         let isServing: Bool
     }
 
-    /// Never used again. To a key, it is the instance that a queue group's member lives in.
+    /// The id, which is never reused. For keys, it is the instance of a queue group's member.
     let id: UInt64
     var phase = Phase.new
     var name = ""
-    /// nil: all.
+    /// The peer's rights; nil for all.
     var rights: BrokerRights?
     let connectedAt: Duration
     var lastReceivedAt: Duration
     var lastPinged: Duration
-    /// By the numbers the peer gave them.
+    /// The subscriptions by the numbers that the peer chose.
     var subscriptions: [UInt64: Held] = [:]
     var requestsUnderWay = 0
 
-    /// Whole lines that wait to be handed over.
+    /// Whole lines that wait to be written.
     private(set) var outbox: [UInt8] = []
-    /// The bytes that were handed over and that the kernel has not taken.
+    /// The bytes that were written and that the kernel has not taken.
     var handedOver = 0
     var isReady = false
 
-    /// The route of its last event: publishers often use the same subject again.
+    /// The route of its last event: publishers often reuse a subject.
     var lastRoute: BrokerRoute?
 
     init(id: UInt64, at now: Duration) {
@@ -51,19 +51,19 @@ final class BrokerPeer {
     func takeOutbox() -> [UInt8] {
         let taken = outbox
         outbox = []
-        // What one turn brought is what the next may bring.
+        // The next turn may have as much output as this one.
         if phase != .closing { outbox.reserveCapacity(min(taken.count, 64 * 1024)) }
         return taken
     }
 
-    /// Lines not yet handed over are lost; none is cut in the middle.
+    /// Drops the lines that were not written; none is cut in the middle.
     func dropOutbox() { outbox = [] }
 }
 
-/// A request under way.
+/// A request in progress.
 struct BrokerRequest {
     let requester: BrokerPeer
-    /// The requester's number for it.
+    /// The requester's number for the request.
     let id: UInt64
     let responder: BrokerPeer
 }

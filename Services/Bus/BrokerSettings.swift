@@ -5,21 +5,21 @@ public struct BrokerSettings: Sendable {
     public var access = BrokerAccess.open
     /// The maximum of bytes queued for one peer before it is disconnected as a slow consumer.
     public var maxPendingBytes = BusLimits.defaultMaxPendingBytes
-    /// A peer that was silent this long is pinged; after three times as long it is dead.
+    /// The silence after which a peer is pinged; after three times as long it counts as dead.
     public var pingInterval: Duration = .seconds(15)
-    /// The time for a connection's hello: strangers must not hold descriptors.
+    /// The time limit for a connection's hello, so that strangers do not hold descriptors.
     public var helloTimeout: Duration = .seconds(5)
-    /// A service has tens, a gateway hundreds.
+    /// The limit of a peer's subscriptions. A service has tens, a gateway hundreds.
     public var maxSubscriptionsPerPeer = 4096
-    /// The maximum of one peer's requests without a reply.
+    /// The limit of one peer's requests without a reply.
     public var maxRequestsPerPeer = 65_536
-    /// A deadline beyond this counts as this.
+    /// The maximum timeout. A longer one is reduced to it.
     public var maxTimeout: Duration = .seconds(3600)
 
     public init() {}
 }
 
-/// A broker's counters since its start, and its present state.
+/// A broker's counters since its start, and its current state.
 public struct BrokerCounters: Sendable, Equatable {
     public internal(set) var peers = 0
     public internal(set) var subscriptions = 0
@@ -41,8 +41,8 @@ public struct BrokerCounters: Sendable, Equatable {
 public enum BrokerNotice: Sendable, Equatable {
     case joined(peer: String)
     case left(peer: String)
-    /// By the broker, with the code of its last line to it.
+    /// The broker disconnected the peer; the code is that of its last line.
     case cut(peer: String, code: String)
-    /// A few of each minute; all are counted.
+    /// A refusal. Only a few are logged each minute, but all are counted.
     case forbidden(peer: String, BusRights.Operation, subject: String)
 }

@@ -1,10 +1,10 @@
 import Glibc
 import MessageBus
 
-/// A `sub` or `serve` of a peer, and the lines that come of it.
+/// A `sub` or `serve` of a peer, and the lines that are sent for it.
 final class BrokerSubscription {
     let peer: BrokerPeer
-    /// The beginning of each line for it, up to the number.
+    /// The start of each line for it, up to the number.
     private let prefix: [UInt8]
 
     init(peer: BrokerPeer, number: UInt64) {
@@ -12,7 +12,7 @@ final class BrokerSubscription {
         prefix = Array(#"{"op":"msg","sub":\#(number)"#.utf8)
     }
 
-    /// An event.
+    /// Writes an event.
     func write(_ payload: UnsafeRawBufferPointer, by route: BrokerRoute, to out: inout [UInt8]) {
         out += prefix
         out += route.middle
@@ -20,7 +20,7 @@ final class BrokerSubscription {
         out += "}\n"
     }
 
-    /// A request. It has a subject and data.
+    /// Writes a request, which has a subject and data.
     ///
     /// - Parameter reply: the broker's number for it.
     func write(
@@ -45,7 +45,7 @@ final class BrokerSubscription {
 
     private enum Form { case quoted, bare }
 
-    /// A member as it stands in the other line, if it does.
+    /// Copies a member from the other line, if it is there.
     private static func pass(
         _ form: Form, _ name: StaticString, _ range: Range<Int>?, of line: UnsafeRawBufferPointer,
         to out: inout [UInt8]
@@ -54,21 +54,21 @@ final class BrokerSubscription {
         out += #",""#
         out += name
         out += #"":"#
-        // The quotation marks stand beside the range.
+        // Include the quotation marks around the range.
         let written = form == .quoted ? range.lowerBound - 1..<range.upperBound + 1 : range
         out += UnsafeRawBufferPointer(rebasing: line[written])
     }
 }
 
-/// The receivers of a subject's events, as long as the subscriptions do not change.
+/// The receivers of a subject's events, valid while the subscriptions do not change.
 struct BrokerRoute {
     let match: SubscriptionIndex<BrokerSubscription>.Match
-    /// The part of each of their lines between the subscription's number and the data.
+    /// The part of each receiver's line between the subscription's number and the data.
     let middle: [UInt8]
     private let subject: [UInt8]
     private let version: Int
 
-    /// - Parameter version: `Broker.routesVersion`.
+    /// - Parameter version: the current `Broker.routesVersion`.
     init(_ subject: UnsafeRawBufferPointer, to match: SubscriptionIndex<BrokerSubscription>.Match, version: Int) {
         self.match = match
         self.version = version

@@ -2,7 +2,7 @@ import MessageBus
 import ServiceKit
 
 extension ComponentFactory {
-    /// The broker as a program, by its settings.
+    /// The factory of the broker, configured by its settings.
     public static let bus = ComponentFactory(
         settings: [Setting.host, port, Setting.busTokenFile, peersFile, maxPendingBytes], peer: .operator
     ) { node, _ in
@@ -33,7 +33,7 @@ extension Configuration {
             let token = try busToken
             let setting = ComponentFactory.peersFile
             guard let path = self[setting] else { return token.map { .token($0) } ?? .open }
-            // A token with all rights besides would make the table worth nothing.
+            // A token with all rights in addition would make the table useless.
             guard token == nil else { throw .malformed("set BUS_TOKEN_FILE or BUS_PEERS_FILE, not both") }
             let text = try secret(path, of: setting, minLength: 0, maxLength: BusPeerTable.maxSize)
             return .peers(try BusPeerTable(text, from: path))
@@ -41,7 +41,7 @@ extension Configuration {
     }
 }
 
-/// The broker as a part of a program.
+/// The broker as a component.
 struct BusComponent: Component {
     let server: BusServer
 

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A broker that listens on a port, on a loop of its own.
 ///
-/// One loop: routing is one table, and a lock around it would cost more than a second thread brings.
+/// It uses one loop: routing is one table, and a lock for it would cost more than a second thread gains.
 public final class BusServer: Sendable {
     public let host: String
     public let port: UInt16
@@ -18,10 +18,10 @@ public final class BusServer: Sendable {
         let value = Mutex(BrokerCounters())
     }
 
-    /// Listens at once.
+    /// Starts the server, which listens at once.
     ///
     /// - Parameters:
-    ///   - port: 0 lets the system pick one.
+    ///   - port: 0 for one that the system picks.
     ///   - notify: called on the broker's loop; must not block.
     /// - Throws: `BusServerError`.
     public static func start(
@@ -70,15 +70,15 @@ public final class BusServer: Sendable {
     /// The address for clients.
     public var url: String { host.contains(":") ? "tcp://[\(host)]:\(port)" : "tcp://\(host):\(port)" }
 
-    /// As of the last turn.
+    /// The counters after the last turn.
     public var counters: BrokerCounters { latest.value.withLock { $0 } }
 
-    /// Takes no connection and no request any more, waits for those under way, sends what waits, closes all connections
-    /// and ends. Once.
+    /// Accepts no further connections or requests, waits for those in progress, sends the queued output,
+    /// closes all connections and ends. To be called once.
     ///
     /// - Parameters:
-    ///   - timeout: how long requests under way may take.
-    ///   - grace: how long a peer then has to take what waits for it.
+    ///   - timeout: the time limit for requests in progress.
+    ///   - grace: the time that peers then have to take their queued output.
     public func drain(timeout: Duration = .seconds(3), grace: Duration = .seconds(1)) async {
         listener.close()
         await withCheckedContinuation { continuation in
@@ -93,7 +93,7 @@ public final class BusServer: Sendable {
         group.shutdown()
     }
 
-    /// An address that only this machine reaches.
+    /// True for an address that only this machine can reach.
     private static func isLoopback(_ host: String) -> Bool {
         host == "localhost" || host == "::1"
             || host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }
@@ -102,7 +102,7 @@ public final class BusServer: Sendable {
 
 /// The reason why a broker did not start, in words for the operator.
 public enum BusServerError: Error, Equatable, CustomStringConvertible {
-    /// Anyone who reaches the bus can be any service.
+    /// The bus has no token, and anyone who can reach it could act as any service.
     case openWithoutToken(String)
     case failed(String)
 

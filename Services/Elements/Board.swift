@@ -3,9 +3,10 @@ import EventLog
 import ServiceKit
 import Storage
 
-/// A room's board inside the transaction that changes it, and its limits. It is valid in the closure that was given it alone.
+/// A room's board inside the transaction that changes it, and its limits. It is valid only in the closure
+/// that receives it.
 ///
-/// All that it reads and writes is of this room: who uses it passes no room's id.
+/// It reads and writes only this room's data, so callers pass no room's id.
 struct Board {
     let request: RoomRequest
     private let store: BoardStore
@@ -21,8 +22,9 @@ struct Board {
 
     /// Counts a change, and returns the state that its events carry. Each change calls it once.
     ///
-    /// - Parameter charges: what it adds and takes away, on whose account.
-    /// - Throws: `payload_too_large` if that is more than the room or a person may have. What makes less of it always may.
+    /// - Parameter charges: the amounts that it adds and removes, for each person's account.
+    /// - Throws: `payload_too_large` if the room or a person would exceed a limit. A reduction is always
+    ///   allowed.
     func advance(by charges: [Charge], at now: Timestamp) throws -> BoardState {
         let state = try store.advance(room.roomID, by: charges.elements, charges.bytes, upTo: limits.room, at: now)
         guard let state else { throw limits.roomIsFull }
@@ -43,12 +45,12 @@ struct Board {
 
     func element(_ id: String) throws -> Element? { try store.element(id, in: room.roomID) }
 
-    /// The element that its sender made under a key, be it deleted since.
+    /// Returns the element that its sender created with a key, even if it has been deleted since.
     func elementID(sentBy senderID: String, as tempID: String) throws -> String? {
         try store.elementID(sentBy: senderID, as: tempID, in: room.roomID)
     }
 
-    /// Adds an element of this room, and counts it for those who don't have the room open.
+    /// Adds an element of this room, and counts it for those who do not have the room open.
     func insert(_ element: Element, at state: BoardState) throws {
         precondition(element.roomID == room.roomID, "an element of another room")
         try store.insert(element, at: state)
@@ -56,29 +58,29 @@ struct Board {
         try store.countUnseen(state.rev, in: room.roomID, by: others)
     }
 
-    /// Writes what an update may change.
+    /// Writes the columns that an update may change.
     func replace(_ element: Element) throws { try store.replace(element) }
 
-    /// - Returns: what is no longer there; nil if it was not there.
+    /// - Returns: the charge of the deleted element; nil if there was none.
     func delete(_ id: String) throws -> Charge? { try store.delete(id, in: room.roomID) }
 
-    /// - Returns: one for each that there was.
+    /// - Returns: the charge of each deleted element.
     func deleteAll() throws -> [Charge] { try store.deleteAll(in: room.roomID) }
 }
 
 /// A board's state after a change.
 struct BoardState: Sendable, Equatable {
     let elementCount: Int
-    /// Rises by one with each change.
+    /// The revision, which rises by one with each change.
     let rev: Int
-    /// When it was changed: never earlier than the change before, also when a clock goes back.
+    /// The time of the change, never earlier than the previous one, even if a clock goes back.
     let changedAt: Timestamp
 }
 
 /// A change of a person's total on all boards.
 ///
-/// An element counts for the person who created it, or has enlarged it since: nobody can use up
-/// another's limit.
+/// An element counts for the person who created it, or has enlarged it since, so no one can use up another's
+/// limit.
 struct Charge: Sendable, Equatable {
     let userID: String
     let elements: Int
@@ -89,8 +91,8 @@ extension [Charge] {
     var elements: Int { reduce(0) { $0 + $1.elements } }
     var bytes: Int { reduce(0) { $0 + $1.bytes } }
 
-    /// One for each person that they change anything for, in the order of ids: two programs that change two rooms of the same
-    /// people at once take the people's rows in the same order.
+    /// The charges, one for each person with a change, in the order of ids. So two programs that change two rooms
+    /// of the same people at once lock the people's rows in the same order.
     var byPerson: [Charge] {
         guard count > 1 else { return filter(\.changesAnything) }
         return Dictionary(grouping: self, by: \.userID)

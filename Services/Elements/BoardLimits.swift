@@ -6,7 +6,7 @@ struct BoardLimits: Sendable {
     let room: Amount
     let person: Amount
 
-    /// So many elements, and so many bytes of them.
+    /// A number of elements, and their bytes.
     struct Amount: Sendable {
         let elements: Int
         let bytes: Int
@@ -14,7 +14,7 @@ struct BoardLimits: Sendable {
         var text: String { "\(elements) elements and \(bytes / 1024) KiB" }
     }
 
-    // A client shows all of them, and loads them whole when it opens the room.
+    // A client shows all elements, and loads all of them when it opens the room.
     static let maxRoomElements = Setting(
         "MAX_ROOM_ELEMENTS", .number(1...1_000_000), default: "5000", "Maximum number of elements in a room")
     static let maxRoomBytes = Setting(

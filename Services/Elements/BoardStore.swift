@@ -2,7 +2,8 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// The SQL of boards, of their elements, and of which elements each person has not seen, in the transaction of a connection.
+/// The SQL of boards, of their elements, and of the elements that each person has not seen, in the
+/// transaction of a connection.
 struct BoardStore {
     let connection: any Connection
 
@@ -10,9 +11,9 @@ struct BoardStore {
 
     // MARK: Boards and accounts
 
-    /// Counts a change of a room's board, and what it adds to the board.
+    /// Counts a change of a room's board, with the amounts that it adds to the board.
     ///
-    /// - Returns: nil, and nothing is changed, if the board would have more than the limit afterwards.
+    /// - Returns: nil, with nothing changed, if the board would exceed the limit.
     func advance(
         _ roomID: String, by elements: Int, _ bytes: Int, upTo limit: BoardLimits.Amount, at now: Timestamp
     ) throws -> BoardState? {
@@ -36,7 +37,7 @@ struct BoardStore {
 
     /// Adds a charge to a person's account.
     ///
-    /// - Returns: false, and nothing is changed, if the account would have more than the limit afterwards.
+    /// - Returns: false, with nothing changed, if the account would exceed the limit.
     func apply(_ charge: Charge, upTo limit: BoardLimits.Amount) throws -> Bool {
         try connection.execute(
             """
@@ -49,7 +50,7 @@ struct BoardStore {
             charge.bytes > 0 ? limit.bytes : .max) == 1
     }
 
-    /// The boards of those of the rooms that have one, by room.
+    /// Returns the summaries of those rooms that have a board, by room.
     func summaries(of roomIDs: [String], seenBy userID: String) throws -> [String: BoardSummary] {
         var boards: [String: BoardSummary] = [:]
         try connection.query(
@@ -73,7 +74,7 @@ struct BoardStore {
             body: Self.element)
     }
 
-    /// The element that its sender made under a key, be it deleted since.
+    /// Returns the element that its sender created with a key, even if it has been deleted since.
     func elementID(sentBy senderID: String, as tempID: String, in roomID: String) throws -> String? {
         try connection.first(
             "SELECT element_id FROM temp_ids WHERE room_id = $1 AND sender_id = $2 AND temp_id = $3", roomID,
@@ -81,7 +82,8 @@ struct BoardStore {
         ) { $0.text(0) }
     }
 
-    /// Its rank is the revision it was created at: the order of creation, by whichever instance and clock.
+    /// Inserts an element. Its rank is the revision of its creation: the order of creation, regardless of
+    /// instances and clocks.
     func insert(_ element: Element, at state: BoardState) throws {
         try connection.execute(
             """
@@ -96,7 +98,7 @@ struct BoardStore {
             element.createdBy, tempID, element.id)
     }
 
-    /// Writes what an update may change.
+    /// Writes the columns that an update may change.
     func replace(_ element: Element) throws {
         try connection.execute(
             """
@@ -107,7 +109,7 @@ struct BoardStore {
             element.updatedAt.milliseconds, element.version, element.size, element.chargedTo)
     }
 
-    /// - Returns: what is no longer there; nil if it was not there.
+    /// - Returns: the charge of the deleted element; nil if there was none.
     func delete(_ id: String, in roomID: String) throws -> Charge? {
         try connection.all(
             "DELETE FROM elements WHERE id = $1 AND room_id = $2 RETURNING charged_to, size", id, roomID,
@@ -115,7 +117,7 @@ struct BoardStore {
         ).first
     }
 
-    /// - Returns: one for each that there was.
+    /// - Returns: the charge of each deleted element.
     func deleteAll(in roomID: String) throws -> [Charge] {
         try connection.all(
             "DELETE FROM elements WHERE room_id = $1 RETURNING charged_to, size", roomID, body: Self.deletion)
@@ -125,10 +127,10 @@ struct BoardStore {
         Charge(userID: row.text(0), elements: -1, bytes: -row.int(1))
     }
 
-    /// The maximum size of a page's elements: a reply has to fit into a line of the bus.
+    /// The size limit of a page's elements: a reply has to fit a line of the bus.
     private static let maxPageBytes = 512 * 1024
 
-    /// Elements in the order of their creation, after a rank.
+    /// Returns elements in the order of their creation, after a rank.
     func elements(of roomID: String, after rank: Int, limit: Int) throws -> ElementPage {
         var elements: [Element] = []
         var last: Int?
@@ -153,9 +155,9 @@ struct BoardStore {
         return ElementPage(elements: elements, next: hasMore ? last : nil)
     }
 
-    // MARK: The unseen
+    // MARK: Unseen elements
 
-    /// Notes and counts a new element for those of these people who don't have the room open.
+    /// Records and counts a new element for those of these people who do not have the room open.
     func countUnseen(_ rank: Int, in roomID: String, by people: [String]) throws {
         let others = SQLValue.list(people)
         try connection.execute(
@@ -194,6 +196,6 @@ struct BoardStore {
 
 struct ElementPage: Sendable {
     let elements: [Element]
-    /// The rank to go on after; nil on the last page.
+    /// The rank for the next page; nil on the last page.
     let next: Int?
 }

@@ -2,7 +2,7 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// The SQL that counts again what is kept of boards, in the transaction of a connection.
+/// The SQL that recounts the stored numbers of boards, in the transaction of a connection.
 struct CountsStore {
     let connection: any Connection
 
@@ -11,9 +11,9 @@ struct CountsStore {
     /// The totals of a room's elements.
     struct Rows {
         let count: Int
-        /// Their sizes together.
+        /// The sum of their sizes.
         let bytes: Int
-        /// Creations and updates of those that are there.
+        /// The number of creations and updates of the existing elements.
         let changes: Int
         let lastRank: Int
         let changedAt: Timestamp
@@ -21,7 +21,7 @@ struct CountsStore {
         var leastRev: Int { max(changes, lastRank) }
     }
 
-    /// In their order, also those whose board is missing.
+    /// Returns the ids of rooms in order, including those whose board is missing.
     func roomIDs(after id: String, limit: Int) throws -> [String] {
         try connection.all(
             """
@@ -46,8 +46,8 @@ struct CountsStore {
 
     /// An element whose stored size or person differs from its row.
     ///
-    /// Instances of an older version store neither: they insert 0 and nobody, and leave the size
-    /// unchanged when they change the content.
+    /// Instances of an older version store neither: they insert 0 and no person, and leave the size unchanged
+    /// when they change the content.
     struct Misjudged {
         let id: String
         let keptSize: Int
@@ -56,10 +56,10 @@ struct CountsStore {
         let person: String
     }
 
-    /// The room's elements with wrong values, oldest first.
+    /// Returns the room's elements with wrong values, oldest first.
     func misjudgedElements(of roomID: String) throws -> [Misjudged] {
-        // Both engines count characters: most contents have no others than of one byte, and are left where they are. That number is
-        // right in any case, as elements from before sizes were kept have it.
+        // Both engines count characters: most contents have only characters of one byte, and are filtered
+        // out. That number is valid in any case, as elements from before sizes were stored have it.
         try connection.all(
             """
             SELECT id, content, size, charged_to, created_by FROM elements
@@ -76,7 +76,7 @@ struct CountsStore {
         }.filter { $0.size != $0.keptSize || $0.person != $0.keptPerson }
     }
 
-    /// - Parameter misjudged: what of the room's elements is to be counted otherwise than it is kept.
+    /// - Parameter misjudged: the room's elements whose stored values are to be corrected in the count.
     func rows(of roomID: String, correcting misjudged: [Misjudged]) throws -> Rows {
         let rows = try connection.first(
             """
@@ -94,7 +94,7 @@ struct CountsStore {
         return rows
     }
 
-    /// As they are kept, by person.
+    /// Returns the stored counts by person.
     func unseenCounts(in roomID: String) throws -> [String: Int] {
         try byPerson("SELECT user_id, count FROM unseen WHERE room_id = $1", roomID)
     }
@@ -118,12 +118,12 @@ struct CountsStore {
         let bytes: Int
     }
 
-    /// As they are kept, by person.
+    /// Returns the stored accounts by person.
     func accounts() throws -> [String: Account] {
         try byPerson("SELECT user_id, element_count, bytes FROM people")
     }
 
-    /// As the elements say, which are all read.
+    /// Returns the accounts as counted from all elements.
     func accountRows() throws -> [String: Account] {
         try byPerson(
             """
@@ -137,7 +137,7 @@ struct CountsStore {
         return Dictionary(uniqueKeysWithValues: accounts)
     }
 
-    // MARK: Mending
+    // MARK: Repairing
 
     func setAccount(_ account: Account, of userID: String) throws {
         try connection.execute(
@@ -151,7 +151,7 @@ struct CountsStore {
         try connection.execute("UPDATE elements SET size = $2, charged_to = $3 WHERE id = $1", id, size, person)
     }
 
-    /// Revision and time are left alone if there are any.
+    /// Stores a count. An existing revision and time are not changed.
     func setCount(_ rows: Rows, of roomID: String) throws {
         try connection.execute(
             """

@@ -2,8 +2,8 @@ import Contracts
 import ServiceKit
 
 extension Elements {
-    /// `{roomId, type, content?, position?, tempId?}` → the element; with a `tempId` that its sender used in this room
-    /// before, the element it made then.
+    /// Creates an element: `{roomId, type, content?, position?, tempId?}` → the element. If its sender used
+    /// the `tempId` in this room before, returns the element created then.
     func create(_ request: RoomRequest) async throws -> Reply {
         let type = try ElementType(try request.fields.string("type"))
         let content = try request.fields["content"].map { try ElementContent($0) } ?? .empty
@@ -13,11 +13,12 @@ extension Elements {
 
         return try await change(for: request, holding: content.json.bytes.count) { board in
             if let tempID, let earlier = try board.elementID(sentBy: sender, as: tempID) {
-                // Its key stays after the element is gone: a late retry must not bring it back.
+                // The key stays after the element is deleted: a late retry must not restore it.
                 guard let element = try board.element(earlier) else {
                     throw ServiceError.elementNotFound
                 }
-                // The first answer may have been lost before its event was told: this one comes after it, too.
+                // The first answer may have been lost before its event was sent: this one comes after that
+                // event, too.
                 return Reply(.ok, element.json, position: Self.position(try board.lastEntry()), isDuplicate: true)
             }
             let size = Element.size(with: content)

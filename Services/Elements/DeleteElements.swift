@@ -3,7 +3,7 @@ import JSON
 import ServiceKit
 
 extension Elements {
-    /// `{roomId, elementId}`. Any participant may. It lowers nobody's unseen count.
+    /// Deletes an element: `{roomId, elementId}`. Any participant may do it. It lowers no unseen count.
     func delete(_ request: RoomRequest) async throws -> Reply {
         let elementID = try request.fields.id("elementId", orThrow: .elementNotFound)
         let deleter = request.caller.userID
@@ -18,7 +18,8 @@ extension Elements {
         }
     }
 
-    /// `{roomId}` → `{deletedCount}`. Any participant may. An empty room stays as it is, and no event is emitted.
+    /// Deletes all elements: `{roomId}` → `{deletedCount}`. Any participant may do it. An empty board stays
+    /// unchanged, and no event is emitted.
     func clear(_ request: RoomRequest) async throws -> Reply {
         let clearer = request.caller.userID
 

@@ -1,7 +1,7 @@
 import Contracts
 import JSON
 
-/// A thing on a room's board.
+/// An object on a room's board.
 struct Element: Sendable, Equatable {
     let id: String
     let roomID: String
@@ -12,22 +12,22 @@ struct Element: Sendable, Equatable {
     let createdAt: Timestamp
     var updatedBy: String
     var updatedAt: Timestamp
-    /// From 1, one more with each update.
+    /// The version, which starts at 1 and rises by one with each update.
     var version: Int
     let tempID: String?
-    /// As its board counts it: about the bytes of its JSON.
+    /// The size for the board's limit: about the bytes of its JSON.
     var size: Int
-    /// On whose account it is: see `Charge`.
+    /// The person whose account it is counted on: see `Charge`.
     var chargedTo: String
 
-    /// All but the content: ids, names and numbers.
+    /// The size of everything but the content: ids, names and numbers.
     static let overhead = 512
 
     static func size(with content: ElementContent) -> Int { content.json.bytes.count + overhead }
 
-    /// Gives it another content.
+    /// Replaces the content.
     ///
-    /// - Returns: what that changes on people's accounts.
+    /// - Returns: the changes of people's accounts.
     mutating func replaceContent(with content: ElementContent, by updaterID: String) -> [Charge] {
         let (before, ownerBefore) = (size, chargedTo)
         self.content = content
@@ -42,7 +42,7 @@ struct Element: Sendable, Equatable {
         ]
     }
 
-    /// As the public contract shows it.
+    /// The element in the form of the public contract.
     var json: JSONValue {
         JSONWriter.object(reservingCapacity: size) {
             $0.member("id", id)
@@ -60,7 +60,7 @@ struct Element: Sendable, Equatable {
     }
 }
 
-/// An element's kind, in a client's own words: `[a-z][a-z0-9_-]{0,31}`.
+/// An element's kind, chosen by clients: `[a-z][a-z0-9_-]{0,31}`.
 struct ElementType: Sendable, Equatable {
     let text: String
 
@@ -88,11 +88,12 @@ struct ElementType: Sendable, Equatable {
     }
 }
 
-/// An element's position: `{x, y}`, each number as it was written.
+/// An element's position: `{x, y}`, with each number as it was written.
 struct ElementPosition: Sendable, Equatable {
     let json: JSONValue
 
-    /// No client writes a double in more than 25 characters; a number of a million digits would be kept as it is.
+    /// The length limit of a number. No client writes a double in more than 25 characters, and a number of a
+    /// million digits would be stored unchanged.
     static let maxNumberBytes = 64
 
     init(_ given: JSONValue) throws(ServiceError) {

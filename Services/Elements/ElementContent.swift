@@ -1,14 +1,15 @@
 import Contracts
 import JSON
 
-/// A client's own JSON object, kept byte by byte but for the white space between its tokens: members stay in their order,
-/// numbers as they were written.
+/// A client's own JSON object, stored byte by byte except for the white space between its tokens: members
+/// stay in order, and numbers as they were written.
 struct ElementContent: Sendable, Equatable {
     let json: JSONValue
 
-    /// The maximum size of the stored text: a client's indentation of its JSON does not count.
+    /// The size limit of the stored text: indentation in a client's JSON does not count.
     static let maxBytes = 64 * 1024
-    /// An element travels inside an answer, a log entry and a list of entries, and what reads those takes 512 levels.
+    /// The limit of nesting. An element is sent inside a reply, a log entry and a list of entries, and their
+    /// parsers accept 512 levels.
     static let maxDepth = 256
 
     static let empty = ElementContent(stored: .emptyObject)

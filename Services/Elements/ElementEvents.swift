@@ -1,7 +1,7 @@
 import Contracts
 import JSON
 
-/// The events of a change: first to the room, then to everyone. Those to everyone have no content,
+/// The events of a change: first to the room, then to everyone. Those to everyone contain no content,
 /// position or name.
 enum ElementEvents {
     static func created(_ element: Element, _ json: JSONValue, _ state: BoardState) -> [Emission] {
@@ -51,7 +51,7 @@ enum ElementEvents {
         ]
     }
 
-    /// To a person whose unseen elements are seen now.
+    /// Returns the events for a person whose unseen elements have been seen.
     static func seen(_ roomID: String, by userID: String) -> [Emission] {
         let badges = JSONWriter.object {
             $0.member("roomId", roomID)

@@ -4,12 +4,13 @@ import ServiceKit
 import Storage
 
 extension Elements {
-    /// Most boards come whole, so that a client that does not page shows all of them.
+    /// The default size of a page. Most boards fit into one page, so that a client without paging shows them
+    /// completely.
     private static let standardLimit = 200
     private static let maxLimit = 500
 
-    /// `{roomId, limit?, cursor?}`, numbers as the query has them → a page of elements, oldest first. A page of large
-    /// elements ends before its limit.
+    /// Lists elements: `{roomId, limit?, cursor?}`, numbers as in the query → a page, oldest first. A page of
+    /// large elements ends before its limit.
     func list(_ request: RoomRequest) async throws -> Reply {
         let limit = try request.fields.queryLimit(standard: Self.standardLimit, max: Self.maxLimit)
         let cursor = try request.fields.optionalString("cursor").map(ElementsCursor.init)
@@ -24,7 +25,7 @@ extension Elements {
     }
 }
 
-/// The cursor of a list of elements: after a rank. Opaque to clients.
+/// The cursor of a list of elements: a rank. It is opaque to clients.
 private struct ElementsCursor {
     let rank: Int
 
@@ -32,7 +33,7 @@ private struct ElementsCursor {
 
     init(_ text: String) throws(ServiceError) {
         guard let rank = Int(text), rank > 0, String(rank) == text else {
-            throw ServiceError(.malformedRequest, "`cursor` is not one that was given out.")
+            throw ServiceError(.malformedRequest, "`cursor` is not a cursor of this list.")
         }
         self.rank = rank
     }
@@ -47,7 +48,7 @@ extension Elements {
         [
             .init(Contribution.Field("elementCount", zero: JSONValue(0))) { $0.number($1.elementCount) },
             .init(.badge("elements")) { $0.number($1.unseenCount) },
-            // Repeats the badge, for clients with a model of that name.
+            // Repeats the badge, for clients whose model has this name.
             .init(Contribution.Field("unseenElementCount", zero: JSONValue(0))) { $0.number($1.unseenCount) },
             .init(Contribution.Field("updatedAt", .laterTime, zero: .null)) { $0.number($1.changedAt.milliseconds) },
         ])

@@ -1,6 +1,6 @@
 import Storage
 
-/// The tables of this service, as one version after the other has made them.
+/// The tables of this service, built by one version after the other.
 enum ElementsSchema {
     static let migrations = [
         Migration(
@@ -48,8 +48,8 @@ enum ElementsSchema {
                 );
                 CREATE INDEX open_rooms_by_gateway ON open_rooms (gateway)
                 """),
-        // What `unseen` counts, so that it can be counted again: elements may be deleted unseen. The ranks of those counted
-        // before are not known; any that no element has will do.
+        // The rows that `unseen` counts, so that it can be recounted: elements may be deleted unseen. The
+        // ranks of those counted before are unknown; any that no element has will do.
         Migration(
             version: 2, name: "which elements are unseen",
             sql: """
@@ -66,7 +66,8 @@ enum ElementsSchema {
                 )
                 SELECT room_id, user_id, 1 - number FROM earlier
                 """),
-        // Characters count for the bytes of what was there before: near enough, and both engines have a word for it.
+        // For existing elements, characters stand for bytes: close enough, and both engines have a function
+        // for it.
         Migration(
             version: 3, name: "how much lies on a board",
             sql: """
@@ -76,7 +77,7 @@ enum ElementsSchema {
                 UPDATE boards SET bytes = (
                     SELECT coalesce(sum(size), 0) FROM elements WHERE elements.room_id = boards.room_id)
                 """),
-        // Of what was there before it is not known who has made it larger.
+        // For existing elements, it is unknown who has enlarged them.
         Migration(
             version: 4, name: "how much of all boards is whose",
             sql: """

@@ -12,7 +12,7 @@ public struct ElementsService: Service {
     public static let peer = BusPeer.service(
         name, requests: [Subject.membership], publishes: [Subject.discover], subscribes: [Subject.gatewayAlive])
     public static let log: LogContents = [.clientEvents, .roomChanges]
-    // Dragging something over a board, ten times a second, with time to spare.
+    // Enough for dragging something over a board, ten times a second.
     public static let limits = [RateLimit("elements", perPerson: 200, perAddress: 2000, seconds: 10)]
 
     let elements: Elements
@@ -76,7 +76,7 @@ struct Elements: Sendable {
 
     /// Changes a room's board, in one transaction.
     ///
-    /// - Parameter bytes: what the closure holds beside ids.
+    /// - Parameter bytes: the size of the closure in addition to ids.
     func change(
         for request: RoomRequest, holding bytes: Int = 0, _ body: @escaping @Sendable (Board) throws -> Reply
     ) async throws -> Reply {
@@ -85,6 +85,6 @@ struct Elements: Sendable {
         }
     }
 
-    /// The position in the event log to which an answer belongs: after this entry.
+    /// Returns the position in the event log that an answer has to follow.
     static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: ElementsService.name, seq: seq) }
 }

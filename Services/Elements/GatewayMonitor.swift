@@ -6,18 +6,19 @@ import ServiceKit
 import Storage
 import Synchronization
 
-/// Closes the rooms that a gateway had open when the gateway dies, and asks one that returns what is open there.
+/// Closes the rooms that a gateway had open when the gateway dies, and asks a gateway that returns for its
+/// open rooms.
 final class GatewayMonitor: Sendable {
     private struct State {
-        /// Gateways that died, and whose rooms have yet to be closed.
+        /// The dead gateways whose rooms have yet to be closed.
         var due: Set<String> = []
-        /// Closes them; nil while there are none.
+        /// The task that closes them; nil while there are none.
         var closing: Task<Void, Never>?
         var finding: Task<Void, Never>?
         var isStopped = false
     }
 
-    /// Before the database is tried again.
+    /// The pause before the database is tried again.
     private static let retryInterval: Duration = .milliseconds(250)
 
     private let database: any Database
@@ -53,10 +54,10 @@ final class GatewayMonitor: Sendable {
         for task in [closing, finding] { await task?.value }
     }
 
-    /// Notes a sign of life of a gateway. Called before its message is stored.
+    /// Notes a message of a gateway as a sign of life. Called before the message is stored.
     func renew(_ gateway: String) { membership.renew(gateway) }
 
-    /// Those that had rooms open when the service last ran. They may have died since.
+    /// Expects the gateways that had rooms open when the service last ran. They may have died since.
     ///
     /// - Returns: false if they could not be read.
     func findEarlierGateways() async -> Bool {
@@ -86,10 +87,10 @@ final class GatewayMonitor: Sendable {
     private func askWhatIsOpen(on gateway: String) {
         log.info("a gateway is back", ["gateway": gateway])
         do throws(BusError) {
-            // Gateways say what is open there to each service that announces itself.
+            // Gateways send their open rooms to each service that announces itself.
             try bus.publish(Subject.discover, JSONValue.emptyObject)
         } catch {
-            // The bus is going: gateways say it again when it is back.
+            // The bus is disconnecting: gateways send them again when it is back.
             log.warning("list of open rooms not requested from a gateway", ["gateway": gateway, "error": "\(error)"])
         }
     }
@@ -115,8 +116,8 @@ final class GatewayMonitor: Sendable {
     /// - Returns: false if the database failed.
     private func closeRooms(of gateway: String) async -> Bool {
         do {
-            // Looked at again when the write's turn comes: what the gateway says and opens until then stands. If it speaks
-            // while the write is carried out it returns, and is asked what is open.
+            // Checked again in the write: rooms that the gateway reports before it stay open. If the gateway
+            // sends a message during the write, it counts as returned, and is asked for its open rooms.
             let closed = try await database.write { [membership] connection in
                 membership.isAlive(gateway) ? 0 : try OpenRoomsStore(connection).closeAll(on: gateway)
             }
@@ -130,7 +131,7 @@ final class GatewayMonitor: Sendable {
 
     // MARK: For tests
 
-    /// Counts a turn, and returns when the rooms of those that died with it are closed.
+    /// Counts a turn, and returns when the rooms of gateways that died with it are closed.
     func takeTurn() async {
         membership.takeTurn()
         await state.withLock { $0.closing }?.value

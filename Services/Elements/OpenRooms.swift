@@ -4,10 +4,10 @@ import ServiceKit
 import Storage
 
 extension Elements {
-    /// For gateways: `{gateway, rooms: [{roomId, userId}], isOpen}`: the people who opened rooms
-    /// there, or closed them.
+    /// Handles a gateway's report that people opened or closed rooms there: `{gateway, rooms: [{roomId,
+    /// userId}], isOpen}`.
     ///
-    /// Opening a room marks all in it as seen, and elements that are created while it is open never
+    /// Opening a room marks all its elements as seen, and elements that are created while it is open never
     /// count. If a person's badge changes, all of the person's sockets get it.
     func notePresence(_ request: Request) async throws -> Reply {
         let gateway = try request.fields.string("gateway")
@@ -26,7 +26,7 @@ extension Elements {
     }
 }
 
-/// A person who has a room open on some socket of a gateway.
+/// A person who has a room open on at least one socket of a gateway.
 struct OpenRoom: Sendable, Equatable {
     let roomID: String
     let userID: String

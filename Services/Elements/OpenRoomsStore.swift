@@ -2,16 +2,16 @@ import Contracts
 import EventLog
 import Storage
 
-/// The SQL of who has which room open on which gateway, in the transaction of a connection. It is kept here, as creating an
-/// element asks for it in its own transaction.
+/// The SQL of open rooms by person and gateway, in the transaction of a connection. They are stored in this
+/// service, as creating an element reads them in its own transaction.
 struct OpenRoomsStore {
     let connection: any Connection
 
     init(_ connection: any Connection) { self.connection = connection }
 
-    /// Notes open rooms, and makes all in them seen by those who opened them.
+    /// Records open rooms, and marks their elements as seen by those who opened them.
     ///
-    /// - Returns: the last entry that was appended; nil if nobody had anything unseen.
+    /// - Returns: the last entry that was appended; nil if no one had unseen elements.
     func open(_ rooms: [OpenRoom], on gateway: String, at clock: any WallClock) throws -> Int? {
         var lastEntry: Int?
         for room in rooms {
@@ -38,14 +38,14 @@ struct OpenRoomsStore {
         }
     }
 
-    /// Closes all that a gateway has open.
+    /// Closes all rooms that a gateway has open.
     ///
-    /// - Returns: how many rooms it had open.
+    /// - Returns: the number of rooms it had open.
     func closeAll(on gateway: String) throws -> Int {
         try connection.execute("DELETE FROM open_rooms WHERE gateway = $1", gateway)
     }
 
-    /// The gateways that have rooms open.
+    /// Returns the gateways that have rooms open.
     func gateways() throws -> [String] {
         try connection.all("SELECT DISTINCT gateway FROM open_rooms") { $0.text(0) }
     }

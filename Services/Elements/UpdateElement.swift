@@ -3,8 +3,8 @@ import JSON
 import ServiceKit
 
 extension Elements {
-    /// `{roomId, elementId, content?, position?, version?}` → the element. What is given replaces what was there;
-    /// `position: null` clears it. Any participant may.
+    /// Updates an element: `{roomId, elementId, content?, position?, version?}` → the element. Given fields
+    /// replace the old ones; `position: null` clears it. Any participant may do it.
     func update(_ request: RoomRequest) async throws -> Reply {
         let fields = request.fields
         let elementID = try fields.id("elementId", orThrow: .elementNotFound)

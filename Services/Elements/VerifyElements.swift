@@ -2,8 +2,8 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// The numbers that are stored beside the elements: each one's size and person; a board's count,
-/// bytes, revision and last change; everyone's count of the unseen, and everyone's totals.
+/// Verifies the numbers that are stored in addition to the elements: each one's size and person; a board's
+/// count, bytes, revision and last change; and each person's unseen count and totals.
 extension ElementsService: Verifiable {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
         try CountsStore(connection).roomIDs(after: id, limit: limit)
@@ -71,8 +71,9 @@ extension ElementsService: Verifiable {
         }
     }
 
-    /// Deleted elements leave no row, and what they added to the revision and when they went is known of none. Each change
-    /// counts one, though, and an element's version and rank say how many there were at the least.
+    /// Returns the differences of a board's revision and time. Deleted elements leave no row, so their
+    /// contribution to the revision and their times are unknown. But each change counts one, and the versions
+    /// and ranks of elements give a minimum.
     private static func historyDifferences(
         _ board: BoardState, _ rows: CountsStore.Rows, _ roomID: String
     ) -> [Discrepancy] {
@@ -101,7 +102,7 @@ extension ElementsService: Verifiable {
         let present = try counts.whoHasOpen(roomID)
         return Set(kept.keys).union(rows.keys).sorted().compactMap { person in
             let counted = present.contains(person) ? 0 : rows[person] ?? 0
-            // No row is a zero, and a zero is no row.
+            // A missing row stands for zero, and zero is not stored.
             guard kept[person] != (counted == 0 ? nil : counted) || rows[person] ?? 0 != counted else { return nil }
             let what = "unseen elements of \(person)\(present.contains(person) ? ", who has the room open" : "")"
             return Discrepancy(what, kept: kept[person], counted: counted) {

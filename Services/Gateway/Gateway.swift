@@ -9,15 +9,15 @@ import Security
 import ServiceKit
 import SocketIO
 
-/// The edge of Parlor: HTTP and Socket.IO for clients, the bus on the other side. It knows of no route, event or badge but by
-/// what services announce.
+/// The edge of Parlor: HTTP and Socket.IO for clients, the bus on the other side. It knows routes, events and
+/// badges only from services' announcements.
 public struct Gateway: Component {
     private let server: EdgeServer
     private let host: String
     let parts: GatewayParts
 
-    /// A gateway sends requests for clients, so it may request anything. It subscribes to every
-    /// service's log, also of services that it does not know yet. It answers only the requests to
+    /// The gateway's rights. It sends requests for clients, so it may request anything. It subscribes to
+    /// every service's log, including services that it does not know yet. It answers only the requests to
     /// gateways.
     public static let peer = BusPeer(
         "gateway",
@@ -35,7 +35,7 @@ public struct Gateway: Component {
         let settings = GatewaySettings(node.configuration)
         let log = node.log.labelled("gateway")
         let gatewayID = UUIDv7Generator().next(at: node.clock.now().milliseconds)
-        // Before anything is kept in it: the key, and what services have announced.
+        // Before anything is stored in it: the key, and services' announcements.
         try DataFolder.make(node.configuration[.data])
         let parts = GatewayParts(
             node, settings, gatewayID: gatewayID, secret: try secret(node.configuration), pacing: pacing,
@@ -63,7 +63,7 @@ public struct Gateway: Component {
             configuration[.jwtSecretFile] ?? "\(configuration[.data])/jwt.secret")
     }
 
-    /// nil where all services are in this process.
+    /// Returns the file of manifests; nil if all services are in this process.
     private static func manifestFile(in node: Node, _ log: Logger) -> ManifestFile? {
         if node.bus is InProcessBus { return nil }
         return ManifestFile("\(node.configuration[.data])/manifests.json", log: log)
@@ -71,7 +71,8 @@ public struct Gateway: Component {
 
     private static func edge(_ settings: GatewaySettings, gatewayID: String, loops: Int) -> EdgeConfiguration {
         let engine = EngineConfiguration(pingInterval: settings.pingInterval, pingTimeout: settings.pingTimeout)
-        // A client that was refused sends on until it reads that; it may then connect on the same engine.
+        // A client that was refused continues to send until it reads the refusal; it may then connect on the
+        // same engine.
         let socketIO = SocketIOConfiguration(unexpectedPackets: .ignore, acceptsAttachments: false)
         var endpoint = EdgeEndpoint(path: "/socket.io/", .socketIO(engine, socketIO))
         endpoint.takesMissingVersion = true
@@ -120,7 +121,7 @@ public struct Gateway: Component {
         }
     }
 
-    /// As `/readyz` on the clients' port says it, where that is shown.
+    /// Returns true if all required services reply, like `/readyz` on the clients' port.
     public func isHealthy() async -> Bool { await parts.operations.missingServices().isEmpty }
 
     public func status() async -> ComponentStatus? {
@@ -134,7 +135,8 @@ public struct Gateway: Component {
             ], positions: positions.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.seq) })
     }
 
-    /// Answers what is open, and closes sockets so that clients come back, to another gateway or the next one.
+    /// Answers open requests, and closes sockets so that clients reconnect, to another gateway or the next
+    /// one.
     public func stop(within deadline: Duration) async {
         for delivery in parts.fanout.loops { await delivery.endPauses() }
         await server.drain(within: deadline)

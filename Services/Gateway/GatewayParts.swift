@@ -12,8 +12,8 @@ import Security
 import ServiceKit
 import WebPage
 
-/// The parts of a gateway, wired: those of the whole process, and one delivery and two fronts for each loop. What needs a loop of its own is on
-/// the first.
+/// The parts of a gateway, wired: those of the whole process, and one delivery and two fronts for each loop.
+/// Parts that need one fixed loop are on the first.
 struct GatewayParts: Sendable {
     let fanout = Fanout()
     let cache = RoomListCache()
@@ -26,7 +26,8 @@ struct GatewayParts: Sendable {
     private let sessions: SessionLog
     private let questions: OpenRoomQuestions
 
-    /// Services that are there answer within milliseconds. Without one, what is its own is refused with 503, and the rest served.
+    /// The limit for waiting at the start. Running services reply within milliseconds. If one is missing, its
+    /// requests are refused with 503, and all others served.
     private static let timeAtStart: Duration = .seconds(1)
 
     init(
@@ -38,7 +39,7 @@ struct GatewayParts: Sendable {
         let deliveryMetrics = DeliveryMetrics(node.metrics, clock: node.clock)
         let edgeMetrics = EdgeMetrics(node.metrics)
 
-        // Who is there, and what services say.
+        // Presence and the services' announcements.
         let presence = Presence(gatewayID: gatewayID, bus: node.bus, on: loop, log: log) { fanout.deliver($0) }
         let ended = EndedSessions()
         let fronts = SocketFronts()
@@ -136,7 +137,8 @@ struct GatewayParts: Sendable {
         }
     }
 
-    /// Starts to listen, and returns when these services, and all that are known to have a log, are followed; or after a second.
+    /// Starts to listen, and returns when these services, and all that are known to have a log, are followed;
+    /// or after a second.
     func start(for services: Set<String>, on bus: any MessageBus, _ log: Logger) async throws {
         try questions.start()
         try presence.start()
@@ -150,13 +152,13 @@ struct GatewayParts: Sendable {
         await sessions.settle(within: Self.timeAtStart)
     }
 
-    /// After the last client has left.
+    /// Stops the parts, after the last client has left.
     func stop() async {
         questions.stop()
         sessions.stop()
         await directory.stop()
         await presence.stop()
-        // The directory's closures hold these, and they the directory.
+        // The directory's closures hold these, and these hold the directory.
         fanout.loops = []
         fronts.all = []
     }

@@ -110,12 +110,12 @@ struct GatewaySettings: Sendable {
         maxHeavyRequestsPerPerson, Setting.rateLimits,
     ]
 
-    /// The setting of a limit; nil for the numbers that the service declares.
+    /// Returns the setting of a limit; nil stands for the numbers that the service declares.
     static func rate(of limit: String) -> Setting<Rate?> {
         Setting("RATE_" + limit.uppercased(), .rate, description(of: limit))
     }
 
-    /// What the limit counts, and its default in the form that `--help` shows for every setting.
+    /// Returns what the limit counts, with its default in the form that `--help` shows for every setting.
     private static func description(of limit: String) -> String {
         let line = "\(counted(by: limit)), \(scope(of: limit))"
         guard let own = OwnLimits.all.first(where: { $0.name == limit }) else {
@@ -155,7 +155,7 @@ struct GatewaySettings: Sendable {
         }
     }
 
-    /// A limit as its setting is written: `60/10s,600/10s`.
+    /// Returns a limit in the form of its setting: `60/10s,600/10s`.
     private static func text(of limit: RateLimit) -> String {
         let window = limit.seconds % 3600 == 0 ? "\(limit.seconds / 3600)h" : "\(limit.seconds)s"
         func count(_ number: Int) -> String { number % (1 << 20) == 0 ? "\(number >> 20)m" : "\(number)" }
@@ -190,12 +190,12 @@ struct GatewaySettings: Sendable {
             uniquingKeysWith: { first, _ in first })
     }
 
-    /// The limits of the edge: the settings, and defaults from the machine's resources.
+    /// Returns the limits of the edge: the settings, and defaults from the machine's resources.
     func edgeLimits(descriptors: Int, memory: Int, loops: Int) -> EdgeLimits {
         var limits = EdgeLimits.fitting(descriptors: descriptors, memory: memory, loops: loops)
         func set(_ limit: inout EdgeLimits.Limit, to given: EdgeLimits.Limit) {
             if given.total > 0 {
-                // What one address may have keeps its proportion, if it is not set itself.
+                // The share of one address keeps its proportion, if it is not set itself.
                 limit.perAddress = limit.perAddress.map { min($0, max(given.total / 4, 1)) }
                 limit.total = given.total
             }

@@ -2,11 +2,11 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// The SQL of rooms' messages as a whole, and of the counts of the unread, in the transaction of a connection.
+/// The SQL of rooms' chats and of the unread counts, in the transaction of a connection.
 struct ChatsStore {
     let connection: any Connection
 
-    /// Writes what the transaction's sends have added up, so that nothing here misses it.
+    /// Writes the pending changes of the transaction's sends, so that later reads include them.
     init(_ connection: any Connection) throws(StorageError) {
         try connection.writePending()
         self.connection = connection
@@ -16,7 +16,7 @@ struct ChatsStore {
 
     // MARK: Reads
 
-    /// Rooms that were ever written in, the latest change first.
+    /// Returns the rooms with messages, the latest change first.
     func chats(of roomIDs: [String]) throws -> [Chat] {
         try connection.all(
             """
@@ -27,7 +27,7 @@ struct ChatsStore {
         ) { Chat(roomID: $0.text(0), lastSeq: $0.int(1), updatedAt: $0.time(2)) }
     }
 
-    /// By room; a room that was never written in is not among them.
+    /// Returns the summaries by room, without rooms that never had a message.
     func summaries(of roomIDs: [String], for userID: String) throws -> [String: ChatSummary] {
         var summaries: [String: ChatSummary] = [:]
         summaries.reserveCapacity(roomIDs.count)
@@ -52,8 +52,8 @@ struct ChatsStore {
         return summaries
     }
 
-    /// True if anybody else has ever written in one of the rooms. Another person's first message
-    /// creates the count of unread messages, which is never deleted.
+    /// True if anyone else has ever written in one of the rooms. Another person's first message creates the
+    /// count of unread messages, which is never deleted.
     func hasReceived(_ userID: String, in roomIDs: [String]) throws -> Bool {
         try connection.first(
             "SELECT 1 FROM unread WHERE user_id = $2 AND room_id IN (SELECT value FROM json_each($1)) LIMIT 1",
@@ -61,14 +61,14 @@ struct ChatsStore {
         ) { _ in true } ?? false
     }
 
-    /// A person's unread messages over all rooms.
+    /// Returns the number of a person's unread messages over all rooms.
     func unreadTotal(of userID: String) throws -> Int {
         try connection.first("SELECT coalesce(sum(count), 0) FROM unread WHERE user_id = $1", userID) { $0.int(0) } ?? 0
     }
 
     // MARK: Writes
 
-    /// - Returns: what is left.
+    /// - Returns: the remaining count.
     func subtractUnread(_ count: Int, of userID: String, in roomID: String) throws -> Int {
         try connection.first(
             "UPDATE unread SET count = count - $3 WHERE room_id = $1 AND user_id = $2 RETURNING count", roomID, userID,
@@ -76,9 +76,9 @@ struct ChatsStore {
         ) { $0.int(0) } ?? 0
     }
 
-    /// Moves the time of a room's last change.
+    /// Moves the time of a room's last change forward.
     ///
-    /// - Returns: the time it has now.
+    /// - Returns: the resulting time.
     func touch(_ roomID: String, at now: Timestamp) throws -> Timestamp {
         try connection.first(
             """
@@ -91,10 +91,10 @@ struct ChatsStore {
 
     // MARK: Conversations
 
-    /// In a room of no more messages its newest one before a place is found by walking back.
+    /// The number of messages up to which a room's newest one before a cursor is found by scanning back.
     private static let shortRoom = 64
 
-    /// Each room's newest message before a place; a room without one is not among them.
+    /// Returns each room's newest message before a cursor, without rooms that have none.
     func heads(of roomIDs: [String], before cursor: ConversationCursor) throws -> [ConversationHead] {
         let chats = try chats(of: roomIDs)
         let short = chats.filter { $0.lastSeq <= Self.shortRoom }
@@ -124,9 +124,10 @@ struct ChatsStore {
         return heads
     }
 
-    /// The first `seq` of a room from which on no message comes before the place.
+    /// Returns the first `seq` of a room from which on no message is before the cursor.
     ///
-    /// The order of `seq` is the order of places within a room, so halving finds it: an index by time would cost every send.
+    /// Within a room the order of `seq` is the order of cursors, so binary search finds it: an index by time
+    /// would slow every send.
     private func firstSeq(notBefore cursor: ConversationCursor, in chat: Chat) throws -> Int {
         var low = 1
         var high = chat.lastSeq + 1
@@ -139,10 +140,10 @@ struct ChatsStore {
     }
 }
 
-/// A room's messages as a whole.
+/// A room's messages in summary.
 struct Chat {
     let roomID: String
     let lastSeq: Int
-    /// When a message was last sent or deleted.
+    /// The time at which a message was last sent or deleted.
     let updatedAt: Timestamp
 }

@@ -2,12 +2,12 @@ import Contracts
 import Security
 import ServiceKit
 
-/// A message's position in the conversation of two people over all rooms that they share. Its
-/// encoding is the cursor of a page.
+/// A message's position in the conversation of two people over all rooms that they share. Encoded, it is the
+/// cursor of a page.
 struct ConversationCursor: Sendable, Equatable, Comparable {
     let createdAt: Timestamp
     let seq: Int
-    /// Orders messages of different rooms that are equal otherwise.
+    /// The id, which orders messages of different rooms that are equal otherwise.
     let messageID: String
 
     init(_ message: Message) {
@@ -22,7 +22,7 @@ struct ConversationCursor: Sendable, Equatable, Comparable {
         self.messageID = messageID
     }
 
-    /// - Throws: `malformed_request` for anything that is not what `encoded` writes.
+    /// - Throws: `malformed_request` for anything that `encoded` would not write.
     init(encoded: String) throws(ServiceError) {
         let text = Base64URL.decode(encoded).map { String(decoding: $0, as: UTF8.self) }
         let parts = text?.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false) ?? []

@@ -1,33 +1,33 @@
 /// Finds the newest messages of several rooms together, the latest first.
 ///
-/// It takes messages from the room whose next one is the latest, as a merge of sorted lists does. A room is read only when its turn
-/// comes: first the share of the page that each room has, then as much again as was read of it so far. So all rooms together are
-/// read about twice as far as the page goes, whatever order their messages have. The room whose turn it is comes off a heap, so a
-/// message costs the logarithm of the rooms that were begun. A value: one read of the database leaves it to the next, and
-/// others' reads have their turn in between.
+/// It takes messages from the room whose next one is the latest, like a merge of sorted lists. A room is read
+/// only when its turn comes: first as many messages as its share of the page, then as many again as were read
+/// of it so far. So all rooms together are read about twice as far as the page extends, whatever order their
+/// messages have. The next room comes off a heap, so a message costs the logarithm of the number of started
+/// rooms. It is a value that one database read passes to the next, so that other reads run in between.
 struct ConversationMerge: Sendable {
     /// The messages of a room that have been read so far.
     struct Room: Sendable {
         fileprivate let id: String
-        /// None of its messages that are not on the page comes after this.
+        /// An upper bound: none of its messages that are not on the page comes after this.
         fileprivate var bound: ConversationCursor
-        /// Those from here on were read, or do not count.
+        /// The `seq` from which on messages were read, or do not count.
         fileprivate var end: Int
         /// The number of messages to read next, and of those read.
         fileprivate var step = 0
         fileprivate var total = 0
-        /// Read and not on the page yet, the latest last.
+        /// The messages that were read and are not on the page yet, the latest last.
         fileprivate var read: [Message] = []
         fileprivate var isRead = false
 
-        /// A room whose newest message is known.
+        /// Creates a room whose newest message is known.
         init(_ head: ConversationHead) {
             id = head.roomID
             bound = head.cursor
             end = head.cursor.seq + 1
         }
 
-        /// A room as a whole: its last change is no earlier than its newest message.
+        /// Creates a room from its chat: its last change is no earlier than its newest message.
         init(_ chat: Chat) {
             id = chat.roomID
             bound = ConversationCursor(createdAt: chat.updatedAt, seq: .max, messageID: "")
@@ -36,15 +36,15 @@ struct ConversationMerge: Sendable {
     }
 
     private let count: Int
-    /// Rooms that were not read, the latest last.
+    /// The rooms that were not read, the latest last.
     private var waiting: [Room]
-    /// The others, but for those at their end: a heap, the room with the latest bound first.
+    /// The started rooms, except those at their end: a heap with the latest bound first.
     private var started: [Room] = []
-    /// Latest first.
+    /// The page, latest first.
     private(set) var page: [Message] = []
     private(set) var isDone = false
 
-    /// - Parameter rooms: each once, in any order.
+    /// - Parameter rooms: the rooms, each once, in any order.
     init(of count: Int, from rooms: [Room]) {
         self.count = count
         let step = max(count / max(rooms.count, 1), 1)
@@ -52,7 +52,7 @@ struct ConversationMerge: Sendable {
         for index in waiting.indices { waiting[index].step = step }
     }
 
-    /// Goes on until the page is full, the rooms are at their ends, or so many queries were made.
+    /// Continues until the page is full, the rooms are at their ends, or the number of queries is reached.
     mutating func advance(on messages: MessagesStore, queries: Int) throws {
         var left = queries
         while page.count < count {
@@ -83,12 +83,13 @@ struct ConversationMerge: Sendable {
 
     // MARK: The heap
 
-    /// Puts the next room that waits first, if its bound is later than all others': then the next message may be in it.
+    /// Starts the next waiting room if its bound is later than all others': the next message may be in it
+    /// then.
     private mutating func startNext() {
         guard let next = waiting.last, started.first.map({ $0.bound < next.bound }) ?? true else { return }
         waiting.removeLast()
         started.append(next)
-        // Up to the root, as it is later than all that are there.
+        // Move it to the root, as it is later than all others.
         var index = started.endIndex - 1
         while index > 0 {
             let parent = (index - 1) / 2

@@ -2,12 +2,12 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// The SQL that counts again what is kept, in the transaction of a connection. By index all of it: a room is counted once
-/// more in a write, and must not hold up the others.
+/// The SQL that recounts stored numbers, in the transaction of a connection. All of it uses indexes: a room
+/// is recounted in a write, which must not delay others.
 struct CountsStore {
     let connection: any Connection
 
-    /// Writes what the transaction's sends have added up, so that nothing here misses it.
+    /// Writes the pending changes of the transaction's sends, so that later reads include them.
     init(_ connection: any Connection) throws(StorageError) {
         try connection.writePending()
         self.connection = connection
@@ -18,7 +18,7 @@ struct CountsStore {
         case deleted = "text IS NULL"
     }
 
-    /// In their order, also those whose chat is missing.
+    /// Returns the ids of rooms in order, including those whose chat is missing.
     func roomIDs(after id: String, limit: Int) throws -> [String] {
         try connection.all(
             """
@@ -52,7 +52,7 @@ struct CountsStore {
         ) { $0.int(0) } ?? 0
     }
 
-    /// As they are kept, by person.
+    /// Returns the stored counts by person.
     func unreadCounts(in roomID: String) throws -> [String: Int] {
         let counts = try connection.all("SELECT user_id, count FROM unread WHERE room_id = $1", roomID) {
             ($0.text(0), $0.int(1))
@@ -68,7 +68,7 @@ struct CountsStore {
             """, roomID, userID, count)
     }
 
-    /// The time is left alone if there is one.
+    /// Stores a chat. An existing time is not changed.
     func setChat(_ roomID: String, to rows: Tally) throws {
         try connection.execute(
             """

@@ -2,7 +2,7 @@ import Contracts
 import ServiceKit
 
 extension Messaging {
-    /// Deletes a message of the caller's own. Its `seq` and its `tempId` stay taken.
+    /// Deletes one of the caller's own messages. Its `seq` and its `tempId` stay in use.
     func delete(_ request: RoomRequest) async throws -> Reply {
         let messageID = try request.fields.id("messageId", orThrow: .messageNotFound)
         let (room, caller) = (request.room, request.caller)

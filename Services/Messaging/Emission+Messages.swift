@@ -3,7 +3,7 @@ import JSON
 
 /// The contract's events of messages.
 extension Emission {
-    /// The sender has stopped typing by sending.
+    /// Returns `message:new`, which also ends the sender's typing.
     static func messageNew(_ message: JSONValue, from senderID: String) -> Emission {
         let data = JSONWriter.object(reservingCapacity: message.bytes.count + 16) { $0.member("message", message) }
         return Emission(to: .room, "message:new", data, endsTypingOf: senderID)
@@ -56,7 +56,7 @@ extension Emission {
             })
     }
 
-    /// The gateway adds the badges of other services.
+    /// Returns `room:badges`, to which the gateway adds other services' badges.
     static func badges(_ unread: Int, of userID: String, in roomID: String) -> Emission {
         Emission(
             to: .person(userID), "room:badges",

@@ -5,11 +5,12 @@ import ServiceKit
 import Storage
 
 extension Messaging {
-    /// Rooms that one read looks into, and queries that it makes: others' reads have their turn in between.
+    /// The limits of one read, in rooms and queries, so that other reads run in between.
     private static let roomsInOneGo = 256
     private static let queriesInOneGo = 64
 
-    /// A page of what two people wrote in all rooms they share, oldest first; the newest page, or the one before `before`.
+    /// Returns a page of the messages of two people in all rooms they share, oldest first; the newest page,
+    /// or the one before `before`.
     func conversation(_ request: Request) async throws -> Reply {
         let caller = try request.caller
         let otherID = try request.fields.string("userId")
@@ -35,7 +36,7 @@ extension Messaging {
         return .page(items, next: next)
     }
 
-    /// - Throws: `user_not_found` if the other is nobody.
+    /// - Throws: `user_not_found` if the other person does not exist.
     private func sharedRooms(
         of userID: String, and otherID: String, _ context: BusContext
     ) async throws(ServiceError) -> [String] {
@@ -44,7 +45,7 @@ extension Messaging {
             $0.member("otherUserId", otherID)
             $0.member("idsOnly", true)
         }
-        // An earlier version of Rooms knows of no `idsOnly`.
+        // An earlier version of Rooms does not know `idsOnly`.
         return shared.compactMap { $0.string ?? $0["roomId"]?.string }
     }
 
@@ -57,10 +58,10 @@ extension Messaging {
 
     // MARK: Finding a page
 
-    /// Newest first.
+    /// Returns the newest messages, newest first.
     ///
-    /// - Parameter deadline: the request's.
-    /// - Throws: `service_unavailable` once that is over: nobody waits for the page any more, and others' reads are waiting.
+    /// - Parameter deadline: the request's deadline.
+    /// - Throws: `service_unavailable` after the deadline, as the sender no longer waits, and other reads do.
     func newest(
         _ count: Int, in roomIDs: [String], before cursor: ConversationCursor?, until deadline: ContinuousClock.Instant
     ) async throws -> [Message] {
@@ -83,7 +84,7 @@ extension Messaging {
         return merge.page
     }
 
-    /// The position of each room's newest message before a cursor.
+    /// Returns the position of each room's newest message before a cursor.
     private func heads(
         of roomIDs: [String], before cursor: ConversationCursor, until deadline: ContinuousClock.Instant
     ) async throws -> [ConversationHead] {
@@ -96,13 +97,13 @@ extension Messaging {
         return heads
     }
 
-    /// Before each read of several.
+    /// Checks the deadline. Called before each of several reads.
     private static func requireTime(until deadline: ContinuousClock.Instant) throws(ServiceError) {
         guard deadline > .now else { throw .unavailable("This part of the service") }
     }
 }
 
-/// A room's newest message before a place.
+/// A room's newest message before a cursor.
 struct ConversationHead: Sendable {
     let roomID: String
     let cursor: ConversationCursor

@@ -3,9 +3,11 @@ import JSON
 import ServiceKit
 
 extension Messaging {
-    /// A page of a room's messages, oldest first: the newest ones, those before a `seq`, or those after one.
+    /// Returns a page of a room's messages, oldest first: the newest ones, those before a `seq`, or those
+    /// after one.
     ///
-    /// `page.next` goes on in the direction of the walk: it is the next `after` where one was given, else the next `before`.
+    /// `page.next` continues in the same direction: it is the next `after` if one was given, otherwise the
+    /// next `before`.
     func list(_ request: RoomRequest) async throws -> Reply {
         let before = try request.fields.queryInt("before")
         let after = try request.fields.queryInt("after")
@@ -13,7 +15,7 @@ extension Messaging {
         let room = request.room
         return try await database.read { connection in
             let messages = MessagesStore(connection)
-            // One more than is shown tells whether there is another page.
+            // One more than is shown, to see whether there is another page.
             let candidates =
                 if let after {
                     try messages.oldest(in: room.roomID, after: after, before: before ?? .max, count: limit + 1)
@@ -34,17 +36,17 @@ extension Messaging {
 
     // MARK: The length of a page
 
-    /// The maximum size of a page's messages: a reply has to fit into one line of the bus.
+    /// The size limit of a page's messages: a reply has to fit a line of the bus.
     private static let maxPageBytes = 1_000_000
     /// The size of a message without its text, including receipts.
     private static let messageOverhead = 800
 
-    /// The number of these messages, from the first, that fit into one page: `limit`, or fewer long
+    /// Returns the number of these messages, from the first, that fit into one page: `limit`, or fewer long
     /// ones, but at least one.
     static func pageLength(_ candidates: [Message], limit: Int) -> Int {
         var bytes = 0
         for (index, message) in candidates.prefix(limit).enumerated() {
-            // The text is written twice, and escapes double it at worst.
+            // The text is written twice, and escapes at most double it.
             bytes += 4 * message.text.utf8.count + messageOverhead
             if bytes > maxPageBytes, index > 0 { return index }
         }

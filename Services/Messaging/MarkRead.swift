@@ -3,10 +3,11 @@ import JSON
 import ServiceKit
 
 extension Messaging {
-    /// A screen or two of messages: a client that shows more sends more than one request.
+    /// The permitted number of ids: a screen or two of messages. A client that shows more sends several
+    /// requests.
     private static let idsInRequest = 1...500
 
-    /// Marks messages as read by the caller; ids that are none of others' messages in this room are passed over.
+    /// Marks messages as read by the caller, skipping ids that are not other people's messages in this room.
     func markRead(_ request: RoomRequest) async throws -> Reply {
         let given = try request.fields.strings("messageIds", count: Self.idsInRequest)
         let messageIDs = given.filter(\.mayBeID)

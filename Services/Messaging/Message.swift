@@ -1,7 +1,7 @@
 import Contracts
 import JSON
 
-/// A message as it is stored. What others see of it also depends on who is in the room and who has read it.
+/// A stored message. Its form for others also depends on the room's participants and on its receipts.
 struct Message: Sendable {
     let id: String
     let roomID: String
@@ -18,7 +18,8 @@ struct Message: Sendable {
         }
     }
 
-    /// As the contract shows it. `content`, `receiverId` and `readStatus` are for clients with the older model.
+    /// Writes the message in the form of the contract. `content`, `receiverId` and `readStatus` are for
+    /// clients with the older model.
     func write(to json: inout JSONWriter, in room: Membership, readBy receipts: [Receipt]) {
         let others = room.participants.count - 1
         let receiver = others == 1 ? room.participants.first { $0.userID != senderID } : nil
@@ -32,7 +33,7 @@ struct Message: Sendable {
                 "sender",
                 object: {
                     $0.member("id", senderID)
-                    // Nobody leaves a room for good, so the sender is in it.
+                    // Participants never change, so the sender is in the room.
                     $0.member("username", sender?.username)
                     $0.member("firstName", sender?.firstName)
                 })
@@ -48,7 +49,7 @@ struct Message: Sendable {
     }
 }
 
-/// That someone has read a message of somebody else's, and when.
+/// The fact that a person has read another's message, and the time.
 struct Receipt: Sendable {
     let userID: String
     let readAt: Timestamp

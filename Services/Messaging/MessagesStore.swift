@@ -2,7 +2,8 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// The SQL of messages and their receipts, in the transaction of a connection. Sends leave nothing of these pending.
+/// The SQL of messages and their receipts, in the transaction of a connection. Sends leave none of these
+/// pending.
 struct MessagesStore {
     let connection: any Connection
 
@@ -10,7 +11,7 @@ struct MessagesStore {
 
     // MARK: Reads
 
-    /// The message that was sent with a `tempId`; nil if there is none, or it is deleted.
+    /// Returns the message that was sent with a `tempId`; nil if there is none, or it is deleted.
     func sent(as tempID: String, by senderID: String, in roomID: String) throws -> Message? {
         try connection.first(
             """
@@ -19,14 +20,14 @@ struct MessagesStore {
             """, roomID, senderID, tempID, body: Self.message)
     }
 
-    /// nil if there is no such message in this room.
+    /// Returns a message's sender; nil if there is no such message in this room.
     func sender(of messageID: String, in roomID: String) throws -> String? {
         try connection.first(
             "SELECT sender_id FROM messages WHERE id = $1 AND room_id = $2 AND text IS NOT NULL", messageID, roomID
         ) { $0.text(0) }
     }
 
-    /// Newest first.
+    /// Returns messages before a `seq`, newest first.
     func newest(in roomID: String, before seq: Int, count: Int) throws -> [Message] {
         try connection.all(
             """
@@ -36,7 +37,7 @@ struct MessagesStore {
             """, roomID, seq, count, body: Self.message)
     }
 
-    /// Oldest first.
+    /// Returns messages between two `seq`s, oldest first.
     func oldest(in roomID: String, after seq: Int, before end: Int, count: Int) throws -> [Message] {
         try connection.all(
             """
@@ -46,7 +47,7 @@ struct MessagesStore {
             """, roomID, seq, end, count, body: Self.message)
     }
 
-    /// By message, in the order they were read.
+    /// Returns receipts by message, in the order of reading.
     func receipts(of messageIDs: [String]) throws -> [String: [Receipt]] {
         var receipts: [String: [Receipt]] = [:]
         try connection.query(
@@ -61,7 +62,7 @@ struct MessagesStore {
         return receipts
     }
 
-    /// Those of the messages that are there, are others', and were not read by this person; by id.
+    /// Returns those of the messages that exist, are other people's, and were not read by this person; by id.
     func unread(_ messageIDs: [String], of userID: String) throws -> [String: Message] {
         var found: [String: Message] = [:]
         try connection.query(
@@ -84,16 +85,17 @@ struct MessagesStore {
         try connection.execute("UPDATE messages SET text = NULL WHERE id = $1", messageID)
     }
 
-    /// - Returns: who had read it.
+    /// - Returns: the people who had read it.
     func eraseReceipts(of messageID: String) throws -> [String] {
         try connection.all("DELETE FROM receipts WHERE message_id = $1 RETURNING user_id", messageID) { $0.text(0) }
     }
 
-    /// - Returns: the ids of messages that are others', in this room, and were not read before; oldest first.
+    /// - Returns: the ids of messages that are other people's, in this room, and were not read before; oldest
+    ///   first.
     func markRead(
         _ messageIDs: [String], by userID: String, in roomID: String, at now: Timestamp
     ) throws -> [String] {
-        // CROSS JOIN keeps the order of the tables: by id, and not through all messages of the room.
+        // CROSS JOIN fixes the order of the tables: by id, and not through all messages of the room.
         try connection.all(
             """
             INSERT INTO receipts (message_id, user_id, read_at)
@@ -109,7 +111,8 @@ struct MessagesStore {
 
     // MARK: Columns
 
-    /// A message of the columns `id, room_id, seq, sender_id, text, created_at, temp_id`, which come first.
+    /// Reads a message from the columns `id, room_id, seq, sender_id, text, created_at, temp_id`, which come
+    /// first.
     static func message(_ row: Row) -> Message {
         Message(
             id: row.text(0), roomID: row.text(1), seq: row.int(2), senderID: row.text(3), text: row.text(4),

@@ -1,10 +1,10 @@
 import Storage
 
-/// The tables of this service, as one version after the other has made them.
+/// The tables of this service, built by one version after the other.
 enum MessagingSchema {
     static let migrations = [
-        // A deleted message keeps its row without its text, so that its `temp_id` stays known for ever. What shows
-        // messages uses the index that has none of them.
+        // A deleted message keeps its row without its text, so that its `temp_id` stays known. Queries that
+        // show messages use the index without deleted ones.
         Migration(
             version: 1, name: "messages",
             sql: """
@@ -38,11 +38,11 @@ enum MessagingSchema {
                     PRIMARY KEY (room_id, user_id)
                 )
                 """),
-        // A room's numbers are counted again from all of its messages. No send writes to it.
+        // For recounting a room's numbers from all of its messages. Sends do not write to it.
         Migration(
             version: 2, name: "deleted messages by room",
             sql: "CREATE INDEX messages_deleted ON messages (room_id, seq) WHERE text IS NULL"),
-        // A count that changes leaves it alone: only a person's first message in a room costs a send more.
+        // A changed count does not touch it: only a person's first message in a room makes a send slower.
         Migration(
             version: 3, name: "unread counts by person", sql: "CREATE INDEX unread_by_person ON unread (user_id)"),
     ]

@@ -62,7 +62,7 @@ struct Messaging: Sendable {
     let clock: any WallClock
     let ids: UUIDv7Generator
 
-    /// Messages in a page when the caller doesn't say, and at most.
+    /// The default and the maximum number of messages in a page.
     static let standardPage = 50
     static let maxPage = 200
 

@@ -4,26 +4,27 @@ import Storage
 
 /// The sends of one transaction.
 ///
-/// Each takes a place in its room and is counted for those who have not read it; a room's last place and a person's count are written once
-/// for all of them. Nobody else writes meanwhile: a database has one transaction at a time that does.
+/// Each gets a `seq` in its room and is counted for those who have not read it. A room's last `seq` and a
+/// person's count are written once for all of them. No other transaction writes meanwhile, as a database has
+/// one writing transaction at a time.
 final class SendBatch: PendingChanges {
     private struct Chat {
         var lastSeq = 0
         var updatedAt = Timestamp(milliseconds: 0)
-        /// To be added to the counts of these people.
+        /// The amounts to add to people's counts.
         var unread: [String: Int] = [:]
-        /// Not where all were retries.
+        /// False if all sends were retries.
         var hasNew = false
     }
 
-    /// By room.
+    /// The chats by room.
     private var chats: [String: Chat] = [:]
     private var isWritten = false
 
     init() {}
 
-    /// The next `seq` of a room, which a message takes that is inserted now, and a time that is not before the room's last change: the clock
-    /// may have gone back.
+    /// Returns the room's next `seq`, for a message that is inserted now, and a time that is not before the
+    /// room's last change, as the clock may have gone back.
     func nextSeq(
         in roomID: String, at now: Timestamp, on connection: any Connection
     ) throws -> (seq: Int, at: Timestamp) {
@@ -38,7 +39,7 @@ final class SendBatch: PendingChanges {
         return chat
     }
 
-    /// Inserts a message at its room's next place; these people have yet to read it.
+    /// Inserts a message with its room's next `seq`, unread by these people.
     ///
     /// - Returns: false, with nothing done, if its sender has used its `tempId` in this room before.
     func insert(
@@ -73,7 +74,7 @@ package struct SendsStore {
 
     init(_ connection: any Connection) { self.connection = connection }
 
-    /// A room's last `seq` and change; nil if it was never written in.
+    /// Returns a room's last `seq` and change; nil if it never had a message.
     func chat(of roomID: String) throws -> (lastSeq: Int, updatedAt: Timestamp)? {
         try connection.first(Self.findChat, roomID) { ($0.int(0), $0.time(1)) }
     }

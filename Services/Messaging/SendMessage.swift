@@ -4,10 +4,10 @@ import ServiceKit
 import Storage
 
 extension Messaging {
-    /// Characters of a text after trimming: what a phone's screen shows of one message, many times over.
+    /// The permitted length of a text after trimming: the maximum is many times a phone's screen.
     private static let textLength = 1...4000
 
-    /// Sends a message, or gives back the one that this sender sent to this room with the same `tempId`.
+    /// Sends a message, or returns the one that this sender sent to this room with the same `tempId`.
     func send(_ request: RoomRequest) async throws -> Reply {
         let fields = request.fields
         // Clients with the older model call it `content`.
@@ -22,7 +22,7 @@ extension Messaging {
                 id: ids.next(at: next.at.milliseconds), roomID: room.roomID, seq: next.seq, senderID: sender,
                 text: text, createdAt: next.at, tempID: tempID)
             let readers = room.participants.lazy.map(\.userID).filter { $0 != sender }
-            // A retry is rare: looking for it beforehand would cost every send.
+            // A retry is rare, and checking for one beforehand would slow every send.
             guard try sends.insert(message, unreadBy: readers, on: connection) else {
                 return try Self.repeated(tempID, by: sender, in: room, on: connection)
             }
@@ -35,12 +35,12 @@ extension Messaging {
                 at: next.at, on: connection)
             return Reply(.created, json, position: Self.position(seq))
         }
-        // Not thrown by the write: what is committed with it would be undone and done again.
+        // Not thrown in the write, as the other writes in its transaction would be undone and repeated.
         guard let reply else { throw ServiceError.messageNotFound }
         return reply
     }
 
-    /// Answers a retry with the message as it is now, and writes and emits nothing.
+    /// Answers a retry with the message's current state, and writes and emits nothing.
     ///
     /// - Returns: nil if the message is deleted.
     private static func repeated(
@@ -51,7 +51,7 @@ extension Messaging {
             return nil
         }
         let receipts = try messages.receipts(of: [message.id])[message.id] ?? []
-        // The first answer may have been lost before its event went out: this one waits for it too.
+        // The first answer may have been lost before its event was sent: this one waits for the event too.
         let head = try EventLog.head(on: connection)
         return Reply(.ok, message.json(in: room, readBy: receipts), position: position(head), isDuplicate: true)
     }

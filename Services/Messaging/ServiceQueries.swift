@@ -6,7 +6,8 @@ import Workers
 
 /// Answers to other services.
 extension Messaging {
-    /// For other services: `{userId, roomIds}` → `{isAnswered}`: whether anybody but the person has ever written in one of these rooms.
+    /// Returns whether anyone but the person has ever written in one of these rooms, for other services:
+    /// `{userId, roomIds}` → `{isAnswered}`.
     static func findAnswer(_ request: Request, on connection: any Connection) throws -> Reply {
         let userID = try request.fields.string("userId")
         let roomIDs = try request.fields.strings("roomIds", count: 0 ... .max)
@@ -14,14 +15,15 @@ extension Messaging {
         return Reply(.ok, JSONWriter.object { $0.member("isAnswered", isAnswered) })
     }
 
-    /// People in one question, messages of one person in it, and bytes of a text in the answer: together they fit the bus' line.
+    /// The limits of one request: people, messages, and the bytes of a text in the reply. Together they fit a
+    /// line of the bus.
     private static let maxPeople = 64
     private static let maxTextBytes = 4096
 
-    /// For services that notify people outside the app: `{people: [{userId, messageIds}]}` → for
-    /// each person, in order, `{unread, messages: [{senderId, text}|null]}`. `unread` is the total
-    /// over all rooms; of the requested messages those that the person has not read are included.
-    /// Long texts are cut.
+    /// Returns unread messages, for services that notify people outside the app: `{people: [{userId,
+    /// messageIds}]}` → for each person, in order, `{unread, messages: [{senderId, text}|null]}`. `unread` is
+    /// the total over all rooms; a requested message that the person has read is null. Long texts are
+    /// truncated.
     static func unread(_ request: Request, on connection: any Connection) throws -> Reply {
         guard let people = request.fields["people"]?.array else { throw ServiceError.wrongType("people", "a list") }
         guard people.count <= maxPeople else { throw ServiceError.invalid("people", "has at most \(maxPeople)") }
@@ -33,7 +35,8 @@ extension Messaging {
         }
         let (chats, messages) = (try ChatsStore(connection), MessagesStore(connection))
         let answers = try questions.map { question in
-            // Push asks, and is in no hurry: between two people whoever has a message to send has a turn at the core.
+            // Push sends this request and can wait: between two people, threads that handle sends get the
+            // core.
             ThreadPriority.giveWay()
             let found =
                 question.messageIDs.isEmpty ? [:] : try messages.unread(question.messageIDs, of: question.userID)
@@ -61,11 +64,11 @@ extension Messaging {
 }
 
 extension String {
-    /// As many whole characters of Unicode from its start as fit.
+    /// Returns the longest prefix of whole Unicode scalars that fits.
     fileprivate func prefix(utf8 limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(startIndex, offsetBy: limit)
-        // Between the bytes of one there is no index of scalars.
+        // Inside a scalar's bytes there is no index of scalars.
         while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
         return String(self[..<end])
     }

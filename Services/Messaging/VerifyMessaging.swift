@@ -2,9 +2,8 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// The numbers that are stored beside the messages: a room's last `seq` and change, and everyone's
-/// count of unread messages. The last message that a room shows and its readers are read from the
-/// rows themselves.
+/// Verifies the numbers that are stored in addition to the messages: a room's last `seq` and change, and each
+/// person's unread count. A room's last message and its readers are read from the rows themselves.
 extension MessagingService: Verifiable {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
         try CountsStore(connection).roomIDs(after: id, limit: limit)
@@ -35,8 +34,8 @@ extension MessagingService: Verifiable {
         return differences
     }
 
-    /// When a message was deleted, its row does not say: after a deletion the room's time may be any that is not before the
-    /// last message.
+    /// Returns the differences of a chat. Rows do not contain the time of a deletion: after one, the room's
+    /// time may be any that is not before the last message.
     private static func chatDifferences(
         _ chat: Chat?, _ rows: Tally, hasDeletions: Bool, _ roomID: String
     ) -> [Discrepancy] {
@@ -63,6 +62,6 @@ extension MessagingService: Verifiable {
 struct Tally {
     let count: Int
     let lastSeq: Int
-    /// When the last of them was sent.
+    /// The time at which the last of them was sent.
     let lastAt: Timestamp
 }

@@ -1,11 +1,12 @@
 import Synchronization
 
-/// Lets one task wait for a sign or for a time, whichever comes first. A sign that nobody waited for ends the next wait.
+/// Lets one task wait for a signal or a time, whichever comes first. A signal without a waiting task ends the
+/// next wait.
 final class AsyncSignal: Sendable {
     private struct State {
         var isSignalled = false
         var waiting: CheckedContinuation<Void, Never>?
-        /// Distinguishes the timer of an earlier wait from the current one.
+        /// The number of the wait, which distinguishes the timer of an earlier wait from the current one.
         var round = 0
 
         mutating func takeWaiting() -> CheckedContinuation<Void, Never>? {
@@ -16,7 +17,7 @@ final class AsyncSignal: Sendable {
 
     private let state = Mutex(State())
 
-    /// Any thread; never waits.
+    /// Sends the signal. From any thread; never waits.
     func signal() {
         state.withLock { state in
             state.isSignalled = state.waiting == nil
@@ -24,7 +25,7 @@ final class AsyncSignal: Sendable {
         }?.resume()
     }
 
-    /// Returns after a sign, after the time, or when the task is cancelled.
+    /// Returns after a signal, after the time, or when the task is cancelled.
     func wait(atMost limit: Duration) async {
         let round = state.withLock { state in
             state.round += 1

@@ -2,8 +2,7 @@ import Contracts
 import ServiceKit
 import Synchronization
 
-/// The metrics of push. Several instances on one database share the jobs, and each of them shows
-/// all.
+/// The metrics of push. Several instances on one database share the jobs, and each of them reports all.
 final class PushMetrics: Sendable {
     let logRestarts: Counter
     let latency: Histogram
@@ -38,7 +37,7 @@ final class PushMetrics: Sendable {
         for reason in DeliveryDecision.Reason.allCases { dropped(reason, count: 0) }
     }
 
-    /// The last that was counted.
+    /// The last counts.
     var jobs: JobCounts {
         get { counts.withLock { $0 } }
         set { counts.withLock { $0 = newValue } }

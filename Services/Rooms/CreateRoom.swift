@@ -9,15 +9,14 @@ extension Rooms {
     private enum Creation: Sendable {
         case created(Room, seq: Int)
         case repeated(Room)
-        /// Another room that was made meanwhile was the last for which nobody had to be asked.
+        /// Another room that was created meanwhile was the last one that needed no answer.
         case needsAnswer
     }
 
-    /// `{otherUserId, name?, clientRequestId?}` → the new room, always another one, however many
-    /// the two share.
+    /// Creates a room: `{otherUserId, name?, clientRequestId?}` → the new room, even if the two share others.
     ///
-    /// `clientRequestId`, 1 to 64 characters, is the creator's idempotency key. Repeated, it
-    /// returns the room that it created, whatever else the request has, and emits nothing.
+    /// `clientRequestId`, 1 to 64 characters, is the creator's idempotency key. A repeated one returns the
+    /// room that it created, whatever else the request contains, and emits nothing.
     func createRoom(_ request: Request) async throws -> Reply {
         let caller = try request.caller
         let otherID = try request.fields.id("otherUserId", orThrow: .userNotFound)
@@ -32,7 +31,7 @@ extension Rooms {
 
         let creation = try await database.write { [clock, ids, quota] connection -> Creation in
             let store = RoomsStore(connection)
-            // Again: the same request may have come twice at once.
+            // Check again: the same request may have arrived twice at once.
             if let key, let room = try store.room(madeBy: caller.id, key) {
                 return .repeated(room)
             }
@@ -56,20 +55,20 @@ extension Rooms {
         return switch creation {
         case .created(let room, let seq): Reply(.created, room.json, position: Self.position(seq))
         case .repeated(let room): Reply(.ok, room.json, isDuplicate: true)
-        // Counts never fall, so it is asked this time.
+        // Counts never fall, so the answer is requested this time.
         case .needsAnswer: try await createRoom(request)
         }
     }
 
-    /// True if the other has written to a person who creates a room with them.
+    /// Returns whether the other person has written to a person who creates a room with them.
     ///
-    /// - Returns: nil if that does not matter. Messaging is asked only about people who have
-    ///   created many rooms with somebody who created none.
+    /// - Returns: nil if that does not matter. Messaging is asked only about people who have created many
+    ///   rooms with someone who created none.
     private func isAnswered(_ personID: String, by otherID: String, _ context: BusContext) async throws -> Bool? {
         let roomIDs = try await database.read { [quota] connection -> [String]? in
             let store = RoomsStore(connection)
             let made = try store.made(by: personID, with: otherID)
-            // What is refused in any case is refused before anybody is asked.
+            // Refuse what must be refused in any case before another service is asked.
             try quota.check(made, isAnswered: true)
             guard quota.needsAnswer(made) else { return nil }
             return try store.roomIDs(sharedBy: personID, otherID, after: nil, limit: PageLimits.maxMemberships)
@@ -78,8 +77,8 @@ extension Rooms {
         return try await answers.hasAnswer(to: personID, in: roomIDs, context)
     }
 
-    /// The two as Accounts knows them now, the caller first. Accounts need not know the caller: the token may be of another
-    /// issuer, and says enough.
+    /// Returns the two people with the current data of Accounts, the caller first. Accounts need not know the
+    /// caller: the token may be from another issuer, and contains enough.
     private func people(of caller: Caller, and otherID: String, _ context: BusContext) async throws -> [Person] {
         let known = try await people.people([caller.id, otherID], asRoommates: false, context)
         guard let other = known.first(where: { $0.id == otherID }) else { throw ServiceError.userNotFound }
@@ -89,8 +88,8 @@ extension Rooms {
         return [creator, other]
     }
 
-    /// Writes an entry for the other participants, whose lists of rooms show the name, too. There
-    /// is no event for that: caches of such lists follow the log.
+    /// Appends an entry for the other participants, whose lists of rooms also show the name. There is no
+    /// event for that: caches of such lists follow the log.
     private static func logNewName(of personID: String, in room: Room, on connection: any Connection) throws {
         var last: String?
         repeat {

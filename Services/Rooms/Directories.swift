@@ -3,13 +3,13 @@ import JSON
 import MessageBus
 import ServiceKit
 
-/// Asks the accounts service who people are.
+/// Requests people's data from the accounts service.
 struct PeopleDirectory: Sendable {
     let bus: any MessageBus
 
-    /// The ids that belong to people, in no order.
+    /// Returns the people with these ids who exist, in no order.
     ///
-    /// - Parameter asRoommates: true if they share a room with the caller, so their address may be
+    /// - Parameter asRoommates: true if they share a room with the caller, so that their address may be
     ///   shown.
     /// - Throws: `service_unavailable` if Accounts does not reply.
     func people(
@@ -25,7 +25,7 @@ struct PeopleDirectory: Sendable {
     }
 }
 
-/// Asks the messaging service whether somebody was ever written to.
+/// Asks the messaging service whether a person has received messages.
 struct AnswerDirectory: Sendable {
     let bus: any MessageBus
 

@@ -4,10 +4,11 @@ import MessageBus
 import ServiceKit
 
 extension Rooms {
-    /// The time to wait for e-mail addresses, which are all that Accounts adds.
+    /// The time limit for e-mail addresses, which are all that Accounts adds.
     private static let maxWait: Duration = .seconds(1)
 
-    /// `{cursor?}` → `{rooms, people}`: a page as `listRooms` has it, and who but the caller is in those rooms.
+    /// Lists rooms with their people: `{cursor?}` → `{rooms, people}`, a page like that of `listRooms`, and
+    /// the other people in those rooms.
     func listRoomsByPerson(_ request: Request) async throws -> Reply {
         let callerID = try request.caller.id
         let page = try await database.read { try Self.pageOfRooms(request, on: $0) }
@@ -32,7 +33,8 @@ extension Rooms {
         return Reply(.ok, answer, page: page.cursor)
     }
 
-    /// None while Accounts is away: the list comes without them.
+    /// Returns e-mail addresses by person; none while Accounts is unavailable, so that the list is returned
+    /// without them.
     private func emails(of ids: [String], _ context: BusContext) async -> [String: String] {
         guard !ids.isEmpty else { return [:] }
         var context = context

@@ -2,10 +2,10 @@ import Contracts
 import ServiceKit
 
 extension Rooms {
-    /// For other services: `{userId, otherUserId, idsOnly?, cursor?}` → a page of Memberships, or of ids: the rooms that both are in, none
-    /// for a person and themselves.
+    /// Lists the rooms that two people share, for other services: `{userId, otherUserId, idsOnly?, cursor?}`
+    /// → a page of Memberships, or of ids; none for a person and themselves.
     ///
-    /// - Throws: `user_not_found` if the other is nobody.
+    /// - Throws: `user_not_found` if the other person does not exist.
     func listSharedRooms(_ request: Request) async throws -> Reply {
         let userID = try request.fields.string("userId")
         let otherID = try request.fields.string("otherUserId")
@@ -39,7 +39,7 @@ extension Rooms {
         return Page(of: ids, lookedFor: PageLimits.maxIDs, id: \.self) { $1.string($0) }.reply
     }
 
-    /// Accounts alone knows those who were never in a room.
+    /// Checks that a person exists. Only Accounts knows those who were never in a room.
     private func requireAccount(_ id: String, _ request: Request) async throws {
         let found = try await people.people([id], asRoommates: false, request.onward())
         guard found.contains(where: { $0.id == id }) else { throw ServiceError.userNotFound }

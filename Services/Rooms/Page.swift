@@ -2,19 +2,19 @@ import Contracts
 import JSON
 import ServiceKit
 
-/// As much of a list as fits one answer on the bus.
+/// A part of a list that fits one reply on the bus.
 struct Page<Item: Sendable>: Sendable {
     let items: [Item]
-    /// The items, as they are answered.
+    /// The encoded items.
     let json: JSONValue
     /// The cursor of the next page; nil on the last one.
     let cursor: JSONValue?
 
-    /// Takes from the first ones what fits.
+    /// Takes as many of the first candidates as fit.
     ///
     /// - Parameters:
-    ///   - candidates: as many as were looked for, or fewer if there are no more.
-    ///   - id: what the candidates are sorted by.
+    ///   - candidates: as many as were requested, or fewer if there are no more.
+    ///   - id: returns the key by which the candidates are sorted.
     init(
         of candidates: [Item], lookedFor limit: Int, id: (Item) -> String, _ write: (Item, inout JSONWriter) -> Void
     ) {
@@ -28,30 +28,30 @@ struct Page<Item: Sendable>: Sendable {
             }
         }
         items = Array(candidates.prefix(count))
-        // A page that is full by number may be the last one, too: then the next is empty.
+        // A page that is full by number may be the last one, too: then the next one is empty.
         cursor =
             candidates.isEmpty || (count < limit && count == candidates.count)
             ? nil : items.last.map { JSONValue(id($0)) }
     }
 
-    /// There is a `page` only if the list goes on.
+    /// The reply, which has a `page` only if the list continues.
     var reply: Reply { Reply(.ok, json, page: cursor) }
 }
 
 /// The limits of one page. A reply has to stay below the bus's line of 1 MiB.
 enum PageLimits {
-    /// Room for a thousand ordinary rooms. With the people in them, who take up to 1.2 times as much, and the last item, an
-    /// answer stays below the line.
+    /// The size limit, which allows a thousand ordinary rooms. With their people, who take up to 1.2 times as
+    /// much, and the last item, a reply stays below the line.
     static let maxBytes = 448 * 1024
-    /// Rooms beyond those that fit are read in vain: ordinary rooms take 400 bytes.
+    /// The limit of rooms. Reading more than fit would be wasted: ordinary rooms take 400 bytes.
     static let maxRooms = 1200
-    /// At 250 bytes for who is in one.
+    /// The limit of memberships, at 250 bytes each.
     static let maxMemberships = 2000
-    /// At 39 bytes for an id.
+    /// The limit of ids, at 39 bytes each.
     static let maxIDs = 12_000
-    /// The maximum of participants in an entry without emissions, at 39 bytes for an id: a small
-    /// part of a page of entries.
+    /// The limit of participants in an entry without emissions, at 39 bytes for an id: a small part of a page
+    /// of entries.
     static let maxParticipants = 2000
-    /// At 400 bytes for a name of 100 characters.
+    /// The limit of names, at 400 bytes for a name of 100 characters.
     static let maxNames = 1000
 }

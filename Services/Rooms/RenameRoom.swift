@@ -4,7 +4,7 @@ import ServiceKit
 import Storage
 
 extension Rooms {
-    /// `{roomId, name}` → the room. If the name is the same, nothing changes and nothing is
+    /// Renames a room: `{roomId, name}` → the room. If the name is the same, nothing changes and nothing is
     /// emitted.
     func renameRoom(_ request: RoomRequest) async throws -> Reply {
         let name = try RoomName.required(in: request.fields)
@@ -14,7 +14,7 @@ extension Rooms {
             guard var room = try store.room(roomID) else { throw ServiceError.roomNotFound }
             guard room.name != name else { return (room, nil) }
             room.name = name
-            // It moves with every change, also when the clock stands or goes back.
+            // The time advances with every change, even if the clock stands still or goes back.
             room.updatedAt = max(clock.now(), room.updatedAt.adding(.milliseconds(1)))
             try store.updateName(of: room)
             let seq = try request.emit(

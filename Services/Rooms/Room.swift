@@ -2,25 +2,27 @@ import Contracts
 import JSON
 import ServiceKit
 
-/// A room as this service knows it: without what others contribute, and the same for everyone in it.
+/// A room in this service: without other services' contributions, and the same for everyone in it.
 struct Room: Sendable {
     let id: String
     var name: RoomName?
     let createdBy: String
     let createdAt: Timestamp
-    /// When this service last changed it. What clients see under this name is later if an element changed since.
+    /// The time of the last change in this service. Clients see a later time under this name if an element
+    /// changed since.
     var updatedAt: Timestamp
-    /// The creator first.
+    /// The participants, the creator first.
     var participants: [Participant]
 
     var membership: Membership { Membership(roomID: id, participants: participants) }
 
-    /// Never empty: for a room without a name, who is in it.
+    /// The displayed name, which is never empty: without a name, it lists the participants.
     var displayName: String {
         name?.text ?? participants.map(\.friendlyName).joined(separator: " & ")
     }
 
-    /// Times are milliseconds: the gateway compares them with others' before it writes them.
+    /// Writes the room with times in milliseconds, as the gateway compares them with those of other services
+    /// before it formats them.
     func write(to json: inout JSONWriter) {
         json.object {
             $0.member("id", id)
@@ -37,21 +39,21 @@ struct Room: Sendable {
 }
 
 extension Participant {
-    /// The first name, unless there is nothing to see in it.
+    /// The first name, or the username if the first name is blank.
     fileprivate var friendlyName: String {
         guard let firstName, firstName.contains(where: { !$0.isWhitespace }) else { return username }
         return firstName
     }
 }
 
-/// A room's name: 1 to 100 characters, trimmed, without control characters. A room that has none has nil.
+/// A room's name: 1 to 100 characters, trimmed, without control characters. A room without a name has nil.
 struct RoomName: Sendable, Equatable {
     let text: String
 
-    /// A line on a phone; what is longer is a message.
+    /// The limit of characters: a line on a phone. A longer text is a message.
     static let maxLength = 100
 
-    /// The field `name`, which has to be there; empty, it clears the name, and so is nil.
+    /// Reads the required field `name`. An empty text clears the name, and so becomes nil.
     static func required(in fields: RequestFields) throws(ServiceError) -> RoomName? {
         guard let name = try fields.optionalText("name", length: 0...maxLength, trimmed: true) else {
             throw .missing("name")
@@ -59,18 +61,18 @@ struct RoomName: Sendable, Equatable {
         return RoomName(stored: name)
     }
 
-    /// The field `name`, which may be missing.
+    /// Reads the optional field `name`.
     static func optional(in fields: RequestFields) throws(ServiceError) -> RoomName? {
         fields["name"] == nil ? nil : try required(in: fields)
     }
 
-    /// A stored name; nil for the empty text.
+    /// Creates a name from stored text; nil if it is empty.
     init?(stored text: String) {
         guard !text.isEmpty else { return nil }
         self.text = text
     }
 
-    /// By code points, as it is stored: to Swift's own `==` a composed é and a decomposed one are the same text, and a
-    /// change from one to the other would be lost.
+    /// True if the bytes are equal. Swift's own `==` treats a composed and a decomposed é as the same text,
+    /// and a change from one to the other would be lost.
     static func == (a: RoomName, b: RoomName) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
 }

@@ -1,8 +1,8 @@
 import Contracts
 import ServiceKit
 
-/// The maximum of rooms that a person may create: nobody can leave one, and people in many rooms
-/// have long lists.
+/// The limits of the rooms that a person may create. No one can leave a room, and people in many rooms have
+/// long lists.
 struct RoomQuota: Sendable {
     let maxRooms: Int
     let maxUnanswered: Int
@@ -21,13 +21,13 @@ struct RoomQuota: Sendable {
         maxUnanswered = isOn ? configuration[Self.maxUnanswered] : .max
     }
 
-    /// Rooms that were made by now.
+    /// The numbers of rooms created so far.
     struct Made: Sendable {
-        /// By a person, with anybody.
+        /// The rooms created by the person, with anyone.
         let all: Int
-        /// With the other.
+        /// The rooms created by the person with the other.
         let withOther: Int
-        /// By the other with the person.
+        /// The rooms created by the other with the person.
         let byOther: Int
     }
 
@@ -46,6 +46,7 @@ struct RoomQuota: Sendable {
         }
     }
 
-    /// Seconds. Nobody knows when the other answers: often enough for a person, and rare enough for a program.
+    /// The seconds to wait. It is unknown when the other answers: this is often enough for a person, and rare
+    /// enough for a program.
     private static let retryAfter = 600
 }

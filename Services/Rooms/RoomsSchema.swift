@@ -1,8 +1,9 @@
 import Storage
 
-/// The tables of this service, as one version after the other has made them.
+/// The tables of this service, built by one version after the other.
 enum RoomsSchema {
-    /// `people` holds names as they were when a person last came into a room, so that no list waits for Accounts.
+    /// The migrations. `people` contains names as of the last time that a person came into a room, so that no
+    /// list waits for Accounts.
     static let migrations = [
         Migration(
             version: 1, name: "rooms and their participants",
@@ -34,7 +35,7 @@ enum RoomsSchema {
                     PRIMARY KEY (created_by, client_request_id)
                 )
                 """),
-        // How many rooms a person has made: with another, and under '' with anybody.
+        // The number of rooms that a person has created: with another person, and under '' with anyone.
         Migration(
             version: 2, name: "how many rooms a person has made",
             sql: """

@@ -60,7 +60,8 @@ extension RoomsService: OwnsMembership {
     }
 }
 
-/// Rooms, who is in them, and their names. `RoomQueries` has the reads; the other use cases have a file each.
+/// The rooms, their participants and their names. `RoomQueries` has the reads; the other use cases have a
+/// file each.
 struct Rooms: Sendable {
     let database: any Database
     let people: PeopleDirectory

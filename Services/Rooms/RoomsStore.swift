@@ -2,7 +2,7 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// All SQL of this service, in the transaction of a connection.
+/// The SQL of this service, in the transaction of a connection.
 struct RoomsStore {
     let connection: any Connection
 
@@ -10,16 +10,17 @@ struct RoomsStore {
 
     // MARK: Writes
 
-    /// Adds a room with its participants, whose names are brought up to date everywhere.
+    /// Adds a room with its participants, and updates their names everywhere.
+    ///
     /// - Parameter key: its creator's idempotency key, if there is one.
-    /// - Returns: the ids of those who have another name now.
+    /// - Returns: the ids of people whose name has changed.
     func insert(_ room: Room, key: String?) throws -> [String] {
         var renamed: [String] = []
         for participant in room.participants {
             let isSame = try connection.first(
                 "SELECT username, first_name FROM people WHERE id = $1", participant.userID
             ) { row in
-                // By bytes: to Swift two spellings of an accent are equal.
+                // Compare bytes: for Swift two encodings of an accent are equal.
                 row.text(0).utf8.elementsEqual(participant.username.utf8)
                     && row.textOrNil(1).map { Array($0.utf8) } == participant.firstName.map { Array($0.utf8) }
             }
@@ -84,7 +85,7 @@ struct RoomsStore {
 
     // MARK: Reads
 
-    /// The people whose stored number differs from their rooms, all of which are read.
+    /// Returns the people whose stored number differs from their rooms, all of which are read.
     func miscounted() throws -> [Made] {
         try connection.all(
             """
@@ -101,7 +102,7 @@ struct RoomsStore {
         ) { Made(creatorID: $0.text(0), otherID: $0.text(1), kept: $0.int(2), counted: $0.int(3)) }
     }
 
-    /// In their order.
+    /// Returns the ids of all rooms, in order.
     func roomIDs(after id: String, limit: Int) throws -> [String] {
         try connection.all("SELECT id FROM rooms WHERE id > $1 ORDER BY id LIMIT $2", id, limit) { $0.text(0) }
     }
@@ -131,7 +132,7 @@ struct RoomsStore {
         try rooms("FROM rooms WHERE rooms.id = $1", .text(id)).first
     }
 
-    /// The room that a creator made with an idempotency key.
+    /// Returns the room that a creator made with an idempotency key.
     func room(madeBy creatorID: String, _ key: String) throws -> Room? {
         try rooms(
             """
@@ -141,8 +142,9 @@ struct RoomsStore {
         ).first
     }
 
-    /// A person's rooms, those made last first.
-    /// - Parameter cursor: the id of the last room that is known already.
+    /// Returns a person's rooms, the newest first.
+    ///
+    /// - Parameter cursor: the id of the last room of the previous page.
     func rooms(
         of personID: String, before cursor: String?, limit: Int
     ) throws -> [Room] {
@@ -156,7 +158,7 @@ struct RoomsStore {
             """, .text(personID), .text(cursor ?? Self.afterAllIDs), .int(limit))
     }
 
-    /// The rooms that two people are in, those made last first.
+    /// Returns the rooms that two people share, the newest first.
     func rooms(
         sharedBy personID: String, _ otherID: String, before cursor: String?, limit: Int
     ) throws -> [Room] {
@@ -171,7 +173,7 @@ struct RoomsStore {
             """, .text(personID), .text(otherID), .text(cursor ?? Self.afterAllIDs), .int(limit))
     }
 
-    /// The ids of the rooms that two people are in, in their order.
+    /// Returns the ids of the rooms that two people share, in order.
     func roomIDs(
         sharedBy personID: String, _ otherID: String, after cursor: String?, limit: Int
     ) throws -> [String] {
@@ -185,8 +187,9 @@ struct RoomsStore {
         ) { $0.text(0) }
     }
 
-    /// The ids of those who share a room with a person, in their order.
-    /// - Parameter cursor: the last id that is known already.
+    /// Returns the ids of the people who share a room with a person, in order.
+    ///
+    /// - Parameter cursor: the last id of the previous page.
     func partners(
         of personID: String, after cursor: String?, limit: Int
     ) throws -> [String] {
@@ -200,8 +203,9 @@ struct RoomsStore {
         ) { $0.text(0) }
     }
 
-    /// The ids of a person's rooms, in their order.
-    /// - Parameter cursor: the last id that is known already.
+    /// Returns the ids of a person's rooms, in order.
+    ///
+    /// - Parameter cursor: the last id of the previous page.
     func roomIDs(
         of personID: String, after cursor: String?, limit: Int
     ) throws -> [String] {
@@ -212,14 +216,14 @@ struct RoomsStore {
         ) { $0.text(0) }
     }
 
-    /// The ids of those in a room, in the order in which they stand in it.
+    /// Returns the ids of a room's participants, in their order in the room.
     func members(of roomID: String) throws -> [String] {
         try connection.all("SELECT person_id FROM participants WHERE room_id = $1 ORDER BY position", roomID) {
             $0.text(0)
         }
     }
 
-    /// By room; those without a name are not among them.
+    /// Returns names by room, without rooms that have none.
     func names(of roomIDs: [String]) throws -> [String: String] {
         var names: [String: String] = [:]
         try connection.query(
@@ -237,8 +241,10 @@ struct RoomsStore {
     /// A text that sorts after every id: those have lower-case hexadecimal digits.
     private static let afterAllIDs = "~"
 
-    /// Rooms with their participants, those made last first: a row for each participant, never a query for each room.
-    /// - Parameter source: which rooms, from `FROM` on; one of a few constants.
+    /// Returns rooms with their participants, the newest first: a row for each participant, never a query for
+    /// each room.
+    ///
+    /// - Parameter source: the selection of rooms, from `FROM` on; one of a few constants.
     private func rooms(
         _ source: String, _ parameters: SQLValue...
     ) throws -> [Room] {

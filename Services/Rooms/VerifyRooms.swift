@@ -1,14 +1,14 @@
 import ServiceKit
 import Storage
 
-/// The numbers that are stored beside the rooms: how many a person has created, in all and with
-/// each other person.
+/// Verifies the numbers that are stored in addition to the rooms: those that a person has created, in total
+/// and with each other person.
 extension RoomsService: Verifiable {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
         try RoomsStore(connection).roomIDs(after: id, limit: limit)
     }
 
-    /// None: a room keeps nothing that its rows would give.
+    /// Returns none: a room has no numbers that could be counted from its rows.
     public static func differences(
         in roomID: String, members: [String], on connection: any Connection
     ) throws -> [Discrepancy] { [] }

@@ -1,22 +1,23 @@
 import Contracts
 
-/// All that the services have announced: what the gateway offers beside itself.
+/// The announced services: everything that the gateway offers beyond its own endpoints.
 ///
-/// It never changes: an announcement makes another. Each request reads one, so it is a class, which costs a reference to hand on.
+/// It is immutable: an announcement creates another catalog. It is a class, as each request passes one on,
+/// which then costs a reference.
 package final class Catalog: Sendable {
     package let manifests: [String: Manifest]
-    /// In a stable order.
+    /// The manifests in a stable order.
     package let services: [Manifest]
     package let routes: RouteTable
     package let socketEvents: [String: SocketEvent]
-    /// The subjects that take several questions at once.
+    /// The subjects that accept requests in batches.
     package let batched: Set<String>
-    /// Those that services declare, by name.
+    /// The rate limits that services declare, by name.
     package let limits: [String: RateLimit]
-    /// The logs that together have an entry for each change of the lists of rooms at
-    /// `Subject.rooms`; nil if a change could be missing from them.
+    /// The logs that together have an entry for each change of the lists of rooms at `Subject.rooms`; nil if
+    /// they could lack a change.
     package let listLogs: [String]?
-    /// Counts the announcements that changed it.
+    /// The number of announcements that changed it.
     package let revision: Int
     private let required: Set<String>
 
@@ -39,7 +40,8 @@ package final class Catalog: Sendable {
         listLogs = Self.listLogs(all)
     }
 
-    /// This one, if it has that manifest already. `conflict` has found nothing that is another's.
+    /// Returns a catalog with this manifest, or this catalog if it has the manifest already. `conflict` must
+    /// have found no conflict.
     package func adding(_ manifest: Manifest) -> Catalog {
         guard manifests[manifest.service] != manifest else { return self }
         var manifests = manifests
@@ -47,7 +49,7 @@ package final class Catalog: Sendable {
         return Catalog(manifests, required: required, revision: revision + 1)
     }
 
-    /// Without those services.
+    /// Returns a catalog without these services.
     package func removing(_ services: Set<String>) -> Catalog {
         guard !services.isDisjoint(with: manifests.keys) else { return self }
         return Catalog(manifests.filter { !services.contains($0.key) }, required: required, revision: revision + 1)
@@ -93,11 +95,11 @@ extension Catalog {
     /// Whether the product needs the service. A required service may take claims over from one that is not.
     package func isRequired(_ service: String) -> Bool { required.contains(service) }
 
-    /// The first claim of a manifest that another service already has. The first owner keeps it:
-    /// otherwise a compromised service could redirect others' requests to itself, passwords among
-    /// them.
+    /// Returns the first claim of a manifest that another service, or the gateway, already has. The first
+    /// owner keeps it: otherwise a compromised service could redirect others' requests, including passwords,
+    /// to itself.
     ///
-    /// - Returns: nil if there is no conflict. The gateway is a holder, too.
+    /// - Returns: nil if there is no conflict.
     package func conflict(with manifest: Manifest) -> (claim: String, holder: String)? {
         let claims = manifest.claims
         if let claim = Self.ownClaims.intersection(claims).min() { return (claim, Self.gateway) }
@@ -109,11 +111,11 @@ extension Catalog {
 }
 
 extension Manifest {
-    /// The things that only one service can have, as operators read them.
+    /// The exclusive claims of a service, as operators read them.
     fileprivate var claims: Set<String> {
         var claims: Set<String> = []
         for route in routes {
-            // The names of parameters make no difference.
+            // Names of parameters are irrelevant.
             let segments = route.path.split(separator: "/").map { $0.hasPrefix(":") ? ":" : $0 }
             claims.insert("\(route.method) /\(segments.joined(separator: "/"))")
         }

@@ -6,31 +6,31 @@ import Reactor
 import ServiceKit
 import Synchronization
 
-/// Takes the entries of services' logs, in each log's order. Called on the directory's loop.
+/// A receiver of the entries of services' logs, in each log's order. Called on the directory's loop.
 package protocol LogReceiver: Sendable {
-    /// A log is followed after this position: it was not followed before, or has another past now.
+    /// Called when a log is followed after this position, at first or because it has another past now.
     func start(_ stream: String, after position: LogPosition)
-    /// - Parameter entries: at least one; each log's own in their order, each once.
+    /// - Parameter entries: at least one; each log's entries are passed in order, each once.
     func receive(_ entries: [LogEntry], of stream: String)
 }
 
-/// Learns from the bus which services there are, and follows the event log of each that has one.
+/// Discovers the services on the bus, and follows the event log of each that has one.
 package final class Directory: Sendable {
     private struct State {
         var catalog: Catalog
         var followers: [String: LogFollower] = [:]
         var subscriptions: [BusSubscription] = []
-        /// The services that announced themselves and, if they have a log, are followed from a
-        /// known position.
+        /// The services that announced themselves and, if they have a log, are followed from a known
+        /// position.
         var settled: Set<String> = []
         /// The file's content, so that it is written only after a change.
         var saved: [String: JSONValue] = [:]
-        /// When each service was last announced, as known at the last sweep or by a change.
+        /// The time of each service's last announcement, updated by sweeps and by changes.
         var announcedAt: [String: Timestamp] = [:]
-        /// Those that were announced since the last sweep.
+        /// The services that announced themselves since the last sweep.
         var announcedNames: Set<String> = []
-        /// True if all services were asked to announce themselves since the last sweep, and the bus
-        /// was connected all the time.
+        /// True if all services were asked to announce themselves since the last sweep, and the bus has been
+        /// connected since.
         var wasAsked = false
         var sweeping: Task<Void, Never>?
 
@@ -58,9 +58,10 @@ package final class Directory: Sendable {
     private let onHead: @Sendable (_ service: String, LogPosition) -> Void
     private let onForgotten: @Sendable (_ service: String) -> Void
 
-    /// A bus whose peers share a token lets each of them announce any name.
+    /// The limit of services. On a bus whose peers share a token, each of them can announce any name.
     static let maxServices = 256
-    /// A service that nobody has announced for so long is forgotten: what it offered is not there any more, and not down.
+    /// The time without an announcement after which a service is removed: its routes then count as unknown,
+    /// and not as unavailable.
     static let lifetime: Duration = .seconds(86_400)
     /// The interval at which services are asked to announce themselves, and silent ones are
     /// removed.
@@ -69,13 +70,12 @@ package final class Directory: Sendable {
     private static let settlingInterval: Duration = .milliseconds(2)
 
     /// - Parameters:
-    ///   - file: the cache of manifests over restarts; nil if all services are in this process.
+    ///   - file: the cache of manifests across restarts; nil if all services are in this process.
     ///   - logs: receives the entries of every service's log, on the loop.
-    ///   - onAnnouncement: called with each announcement, also one that changes nothing, on any
-    ///     thread.
-    ///   - onHead: receives the end of the service's log, after `onAnnouncement`, also of a log
-    ///     that is not followed here.
-    ///   - onForgotten: called with a service that was removed, on any thread.
+    ///   - onAnnouncement: called with each announcement, even if it changes nothing, on any thread.
+    ///   - onHead: receives the end of the service's log, after `onAnnouncement`, even for a log that is not
+    /// followed here.
+    ///   - onForgotten: called with each service that was removed, on any thread.
     package init(
         required: Set<String>, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?,
         clock: any WallClock = SystemClock(), log: Logger,
@@ -113,7 +113,7 @@ package final class Directory: Sendable {
         let announcements = try bus.subscribe(Subject.announcements) { [weak self] in self?.receive($0) }
         let returns = bus.onStateChange { [weak self] change in
             guard let self else { return }
-            // Who could not answer is not silent.
+            // A service that could not answer does not count as silent.
             state.withLock { $0.wasAsked = false }
             if change == .connected { discover() }
         }
@@ -130,9 +130,9 @@ package final class Directory: Sendable {
         discover()
     }
 
-    /// Returns once these services, and all that are known to have a log, announced themselves and
-    /// are followed, so that no request fails for lack of them. Also returns when the time is over
-    /// or the task is cancelled.
+    /// Returns once these services, and all that are known to have a log, announced themselves and are
+    /// followed, so that no request fails without them. Also returns at the time limit, or if the task is
+    /// cancelled.
     ///
     /// - Returns: the services that are still missing.
     package func settle(with services: Set<String>, within limit: Duration) async -> Set<String> {
@@ -144,7 +144,7 @@ package final class Directory: Sendable {
         }
     }
 
-    /// Returns when the file is written, too.
+    /// Stops. Returns when the file is written, too.
     package func stop() async {
         let (subscriptions, followers) = state.withLock { state in
             state.sweeping?.cancel()
@@ -160,20 +160,20 @@ package final class Directory: Sendable {
         state.withLock { $0.followers[position.stream] }?.expect(position.seq)
     }
 
-    /// Asks every service to announce itself. The announcement also has the end of its log.
+    /// Asks every service to announce itself. An announcement also contains the end of the service's log.
     func discover() {
         do throws(BusError) {
             try bus.publish(Subject.discover, JSONValue.emptyObject)
         } catch {
-            log.error("services could not be asked for", ["error": "\(error)"])
+            log.error("services could not be asked to announce themselves", ["error": "\(error)"])
         }
     }
 
     private func receive(_ message: BusMessage) {
         guard let object = message.data.object, let manifest = object["manifest"].flatMap(Manifest.init),
             let head = object["head"]?.object.flatMap(LogPosition.init)
-        else { return log.warning("an announcement makes no sense", ["subject": message.subject]) }
-        // The bus lets a service announce itself alone, and ask for nothing that is another's.
+        else { return log.warning("an announcement is malformed", ["subject": message.subject]) }
+        // The bus lets a service announce only itself, and it must not direct requests to another's subjects.
         guard message.subject == Subject.announce(of: manifest.service) else {
             return log.warning("an announcement is of another service", ["subject": message.subject])
         }
@@ -191,7 +191,9 @@ package final class Directory: Sendable {
         keep(manifest)
     }
 
-    /// - Returns: false if there are too many already, or if it wants what another service has.
+    /// Adds a manifest.
+    ///
+    /// - Returns: false if there are too many already, or if it claims what another service has.
     private func learn(_ manifest: Manifest) -> Bool {
         let name = manifest.service
         if let (claim, holder) = catalog.conflict(with: manifest) {
@@ -212,10 +214,10 @@ package final class Directory: Sendable {
             log.warning("there are too many services", ["name": name, "count": Self.maxServices])
             return false
         }
-        // First: whoever finds it in the catalog may be told of an entry to expect.
+        // First, as anyone who finds the service in the catalog may expect one of its entries.
         if manifest.hasEventLog { follow(name) }
         let isUnknown = state.withLock { state -> Bool? in
-            // Again: another thread may have learnt of a service that claims the same meanwhile.
+            // Check again: another thread may have added a service with the same claims meanwhile.
             guard state.catalog.conflict(with: manifest) == nil else { return nil }
             defer { state.catalog = state.catalog.adding(manifest) }
             return state.catalog.manifests[name] == nil
@@ -250,8 +252,8 @@ package final class Directory: Sendable {
         onForgotten(service)
     }
 
-    /// From now on, and for good: one that is forgotten says nothing, and may come back. If the bus takes no subscription, the next
-    /// announcement makes another try.
+    /// Follows a service's log from now on, and permanently: a removed service sends nothing, and may come
+    /// back. If the bus refuses the subscription, the next announcement tries again.
     private func follow(_ service: String) {
         guard state.withLock({ $0.followers[service] }) == nil else { return }
         let follower = LogFollower(
@@ -265,7 +267,7 @@ package final class Directory: Sendable {
         } catch {
             return log.error("a service cannot be followed", ["service": service, "error": "\(error)"])
         }
-        // Another thread may have heard of it meanwhile.
+        // Another thread may have added a follower meanwhile.
         let kept = state.withLock { state in
             let kept = state.followers[service] ?? follower
             state.followers[service] = kept
@@ -290,12 +292,13 @@ package final class Directory: Sendable {
 
     // MARK: Sweeping
 
-    /// Forgets the services that did not announce themselves for a day, though they were asked, and asks all again.
+    /// Removes the services that did not announce themselves for a day although they were asked, and asks all
+    /// again.
     func sweep() {
         guard bus.isConnected else { return }
         let now = clock.now()
         let (forgotten, known) = state.withLock { state in
-            // So that a clock that was set forward makes nobody old.
+            // Update the times first, so that a clock that was set forward removes no service.
             for name in state.announcedNames { state.announcedAt[name] = now }
             state.announcedNames = []
             var forgotten: Set<String> = []

@@ -4,7 +4,7 @@ import MessageBus
 import Reactor
 import ServiceKit
 
-/// Asks services for what is no longer, or not yet, in a gateway's memory.
+/// Requests data from services that a gateway's memory no longer, or not yet, contains.
 package struct EntryFetcher: Sendable {
     private let bus: any MessageBus
     package let client: LogClient
@@ -14,26 +14,29 @@ package struct EntryFetcher: Sendable {
         client = LogClient(bus, requestID: "sync", owner: "A part of this service", log: log)
     }
 
-    /// A person's rooms. Asked for after it is known up to where entries are wanted: a room that they speak of exists then.
+    /// Returns the ids of a person's rooms. To be called once the positions of the wanted entries are known:
+    /// the rooms of those entries exist then.
     package func rooms(of caller: Caller, by deadline: LoopInstant) async throws(ServiceError) -> [String] {
         let context = BusContext(
             requestID: "sync", caller: caller.json, timeout: deadline - .now(), key: caller.id, isQuestion: true)
         return try await bus.askForAll(Subject.roomIDs, context, of: "Rooms") { _ in }.compactMap(\.string)
     }
 
-    /// The end of each of these logs, without those whose owner does not reply.
+    /// Returns the end of each of these logs, without those whose owner does not reply.
     package func heads(of streams: [String], by deadline: LoopInstant) async -> [String: LogPosition] {
         await client.heads(of: streams, within: deadline - .now())
     }
 
-    /// Entries of these rooms after a place.
+    /// Returns entries of these rooms after a position.
     ///
-    /// - Returns: some, and up to where they are all there are; nil if the log does not know that place any more.
+    /// - Returns: some of the entries, and the position up to which they are complete; nil if the log no
+    ///   longer contains the given position.
     package func entries(
         of stream: String, since position: LogPosition, through end: Int, ofRooms roomIDs: [String],
         by deadline: LoopInstant
     ) async throws(ServiceError) -> (entries: [LogEntry], through: Int)? {
-        // Nothing of nobody's rooms; and more rooms than one question can name are many questions, each to the end.
+        // Without rooms there is nothing to request, and more rooms than one request can name take several
+        // requests, each to the end.
         var entries: [LogEntry] = []
         var through = end
         var first = 0
@@ -53,17 +56,17 @@ package struct EntryFetcher: Sendable {
         return (entries, through)
     }
 
-    /// The newest entries up to a place, whatever their rooms.
+    /// Returns the newest entries up to a position, for all rooms.
     ///
     /// - Parameters:
-    ///   - maxCount: of entries.
-    ///   - maxBytes: of their emissions; where there are more, those after them.
-    /// - Returns: the place before them, and the entries; nil if there are none, or it is no hurry: the owner is asked again
-    ///   for what somebody needs.
+    ///   - maxCount: the limit of entries.
+    ///   - maxBytes: the limit of their emissions' bytes; beyond it, earlier entries are left out.
+    /// - Returns: the position before them, and the entries; nil if there are none or a request fails. It is
+    ///   not retried, as the owner is asked again when a client needs entries.
     package func newest(
         of stream: String, to end: LogPosition, maxCount: Int, maxBytes: Int
     ) async -> (start: LogPosition, entries: [LogEntry])? {
-        // One more than is kept: where the others begin.
+        // One more than is kept, for the position before the others.
         var since = max(0, end.seq - maxCount - 1)
         var start = since == 0 ? LogPosition(databaseID: end.databaseID, seq: 0, digest: 0) : nil
         var entries: [LogEntry] = []
@@ -78,7 +81,8 @@ package struct EntryFetcher: Sendable {
                 if start == nil || entry.seq != (entries.last?.seq ?? start?.seq ?? 0) + 1
                     || bytes > maxBytes
                 {
-                    // The first; or behind a gap that was pruned; or all before it is more than is kept.
+                    // The first entry; or the first after pruned ones; or the earlier ones are over the
+                    // limit.
                     start = LogPosition(after: entry, in: end.databaseID)
                     entries = []
                     bytes = 0
@@ -94,6 +98,6 @@ package struct EntryFetcher: Sendable {
         return (start, entries)
     }
 
-    /// Rooms in one question: half of what a log's owner takes.
+    /// The limit of rooms in one request: half of what a log's owner accepts.
     private static let maxRooms = LogQuery.maxRooms / 2
 }

@@ -4,16 +4,16 @@ import JSON
 import ServiceKit
 import Workers
 
-/// The manifests as they were last announced, on disk: a gateway that starts while a service is down still knows that
-/// service's routes and the zeros of its fields.
+/// A file with the last announced manifests. With it, a gateway that starts while a service is down knows
+/// that service's routes and its fields' zeros.
 package final class ManifestFile: Sendable {
     private let path: String
     private let log: Logger
     private let unsaved = BlockingQueue<[KnownManifest]>(maxCount: 64, maxBytes: .max)
     private let writer = WorkerThreads()
 
-    /// - Parameter temporary: what is written before it takes the file's place; by default a file of this gateway's own, as
-    ///   others may share the folder.
+    /// - Parameter temporary: the file that is written before it replaces the manifest file; by default one
+    ///   of this gateway's own, as others may share the folder.
     package init(_ path: String, temporary: String? = nil, log: Logger) {
         self.path = path
         self.log = log
@@ -25,14 +25,14 @@ package final class ManifestFile: Sendable {
 
     deinit { unsaved.close() }
 
-    /// - Parameter now: when what says nothing of a time counts as announced.
+    /// - Parameter now: the time of announcement for manifests that have none in the file.
     package func load(at now: Timestamp) -> [KnownManifest] {
         guard let file = fopen(path, "r") else { return [] }
         defer { fclose(file) }
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while case let count = fread(&buffer, 1, buffer.count, file), count > 0 { bytes += buffer[..<count] }
-        // A file that is no use is written anew with the next announcement.
+        // An invalid file is replaced at the next announcement.
         guard let list = try? JSONValue(parsing: bytes).array else { return [] }
         return list.compactMap { json in
             Manifest(json).map { manifest in
@@ -43,8 +43,9 @@ package final class ManifestFile: Sendable {
         }
     }
 
-    /// Replaces the file whole, on a thread of its own: it is announcements on an event loop that call for it. Of several
-    /// that wait for a slow disk the last one is written. A file that cannot be written is a loss of comfort only.
+    /// Replaces the whole file, on a thread of its own, as announcements on an event loop cause it. If
+    /// several writes wait for a slow disk, only the last one is made. The gateway works without the file, so
+    /// a failure is only logged.
     package func save(_ manifests: [KnownManifest]) {
         do throws(BlockingQueueError) {
             try unsaved.push(manifests, bytes: 0)
@@ -53,13 +54,14 @@ package final class ManifestFile: Sendable {
         }
     }
 
-    /// Returns when all is written.
+    /// Returns when everything is written.
     package func close() async {
         unsaved.close()
         await writer.ended()
     }
 
-    /// Beside the manifest's own members, in milliseconds since 1970.
+    /// The member with the time of announcement, in milliseconds since 1970, next to the manifest's own
+    /// members.
     private static let time = "announcedAt"
 
     private static func write(_ manifests: [KnownManifest], to path: String, by temporary: String, _ log: Logger) {
@@ -82,7 +84,7 @@ package final class ManifestFile: Sendable {
     }
 }
 
-/// A manifest, and when it was last announced.
+/// A manifest and the time of its last announcement.
 package struct KnownManifest {
     package let manifest: Manifest
     package var announcedAt: Timestamp

@@ -4,7 +4,7 @@ import MessageBus
 import Reactor
 import ServiceKit
 
-/// Asks services on behalf of clients.
+/// Sends requests to services on behalf of clients.
 ///
 /// A class, as each call of a struct's `async` function begins with a copy of it.
 package final class RequestForwarder: Sendable {
@@ -12,13 +12,14 @@ package final class RequestForwarder: Sendable {
     private let direct: any MessageBus
     private let directory: Directory
     private let log: Logger
-    /// The deadline of a request, from its arrival to its answer.
+    /// The time limit of a request, from its arrival to its answer.
     package let requestTimeout: Duration
 
     /// The name, in messages for people, of a service that the gateway does not know.
     private static let anyService = "This part of the service"
 
-    /// Questions that a service takes in batches go together (`BatchingBus`); sockets' events, which have to keep their order, do not.
+    /// Batches requests if a service accepts batches (`BatchingBus`). Sockets' events are not batched, as
+    /// they have to stay in order.
     package init(bus direct: any MessageBus, directory: Directory, requestTimeout: Duration, log: Logger) {
         bus = BatchingBus(direct) { directory.takesBatches(on: $0) }
         self.direct = direct
@@ -27,17 +28,17 @@ package final class RequestForwarder: Sendable {
         self.log = log
     }
 
-    /// The origin of a request that arrives now.
+    /// Returns the origin of a request that arrives now.
     ///
-    /// - Parameter trace: the header `traceparent`; of a socket's event, which has no headers, that
-    ///   member of its payload.
+    /// - Parameter trace: the header `traceparent`; for a socket's event, which has no headers, that member
+    ///   of its payload.
     package func origin(_ id: String, trace: String? = nil) -> RequestOrigin {
         RequestOrigin(id: id, trace: trace.flatMap(TraceParent.init), deadline: .now() + requestTimeout)
     }
 
-    /// Asks a service on somebody's behalf.
+    /// Sends a request to a service on behalf of a caller.
     ///
-    /// - Parameter isQuestion: whether it changes nothing, so that asking twice does no harm.
+    /// - Parameter isQuestion: true if the request only reads, so that it may be repeated.
     package func ask(
         _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?,
         isQuestion: Bool = false
@@ -46,7 +47,8 @@ package final class RequestForwarder: Sendable {
         return try await bus.ask(subject, data, context, of: Self.anyService, log: log)
     }
 
-    /// Asks for what a socket's event wants, without suspending: the completion is called once, on any thread, maybe before this returns.
+    /// Sends the request of a socket's event, without suspending: the completion is called once, on any
+    /// thread, maybe before this returns.
     package func send(
         _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?,
         completion: @escaping @Sendable (Result<Reply, ServiceError>) -> Void
@@ -55,7 +57,7 @@ package final class RequestForwarder: Sendable {
         direct.ask(subject, data, context, of: Self.anyService, log: log, completion: completion)
     }
 
-    /// Asks for a list that comes in pages, to its end; the time that a service may take is for all of them together.
+    /// Requests all pages of a list; the request's timeout is for all of them together.
     package func askForPages(
         _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?
     ) async throws(ServiceError) -> [Reply] {
@@ -63,7 +65,8 @@ package final class RequestForwarder: Sendable {
         return try await bus.askForPages(subject, data, context, of: Self.anyService, log: log)
     }
 
-    /// Those of these services that do not answer, or have not announced themselves. All are asked at once.
+    /// Returns those of these services that do not reply, or have not announced themselves. All are asked at
+    /// once.
     package func missing(of services: [String]) async -> Set<String> {
         await withTaskGroup(of: String?.self) { group in
             for name in services { group.addTask { await self.isReady(name) ? nil : name } }

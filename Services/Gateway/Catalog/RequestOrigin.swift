@@ -2,13 +2,13 @@ import Contracts
 import MessageBus
 import Reactor
 
-/// The context of a request, in all that is done for it.
+/// The origin of a request, which is passed on to all work for it.
 package struct RequestOrigin: Sendable {
-    /// The caller's `X-Request-Id`, or one made at the edge: in the log lines of every service.
+    /// The caller's `X-Request-Id`, or one made at the edge. It is in the log lines of every service.
     package let id: String
-    /// The caller's, if it takes part in one.
+    /// The caller's trace context, if it has one.
     package let trace: TraceParent?
-    /// By when it has to be answered, its event included.
+    /// The time by which the request must be answered, including its event's fan-out.
     package let deadline: LoopInstant
 
     package init(id: String, trace: TraceParent? = nil, deadline: LoopInstant) {

@@ -1,16 +1,16 @@
 import Contracts
 
-/// Routes by path. Of two patterns that match, the one with the earlier literal segment wins: `/rooms/my-rooms` before
-/// `/rooms/:roomId`. Of two that are the same, the first one counts.
+/// The routes by path. Of two patterns that match, the one with the earlier literal segment wins:
+/// `/rooms/my-rooms` before `/rooms/:roomId`. Of two equal patterns, the first one counts.
 package struct RouteTable: Sendable {
     package enum Match {
         case route(Route, parameters: [(name: String, value: String)])
-        /// The path is known, the method is not; the methods that are, sorted.
+        /// The path is known, the method is not; the path's methods, sorted.
         case otherMethods([String])
         case none
     }
 
-    /// `parameter` holds one branch or none: a struct cannot hold itself.
+    /// A node of the tree. `parameter` has at most one branch; it is an array, as a struct cannot contain itself.
     private struct Branch: Sendable {
         var literals: [String: Branch] = [:]
         var parameter: [Branch] = []
@@ -36,7 +36,7 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// - Parameter segments: the path's, decoded.
+    /// - Parameter segments: the decoded segments of the path.
     package func match(_ method: String, _ segments: [String]) -> Match {
         var values: [String] = []
         guard let branch = Self.find(segments[...], in: root, &values) else { return .none }

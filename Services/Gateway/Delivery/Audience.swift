@@ -2,7 +2,8 @@ import SocketIO
 
 /// The subscribers of one loop, by room, by person, and all of them. It stays on its loop.
 ///
-/// Arrays, because they are walked for every event and changed seldom; a subscriber's index in the longest one is kept.
+/// It uses arrays, as they are iterated for every event and rarely change; each subscriber stores its index
+/// in the longest one.
 final class Audience {
     private(set) var everyone: [Subscriber] = []
     private var people: [String: [Subscriber]] = [:]
@@ -17,7 +18,7 @@ final class Audience {
         people[subscriber.caller.id, default: []].append(subscriber)
     }
 
-    /// One that is not in it, as it was not caught up yet, is passed over.
+    /// Removes a subscriber. Does nothing if it is not in the audience, as one that is still being caught up.
     func remove(_ subscriber: Subscriber) {
         guard let index = subscriber.everyoneIndex else { return }
         subscriber.everyoneIndex = nil

@@ -1,18 +1,19 @@
 import Contracts
 
-/// Badges that wait to be composed, each person's one after the other: so they are sent in the log's order, however long a service takes.
+/// The badges that wait to be composed. Those of one person are composed one after the other, so they are
+/// sent in the log's order, however long a service takes.
 struct BadgeQueue {
     struct Pending {
         let event: Replay.Event
         let position: StreamPosition
     }
 
-    /// Badges of one person that may wait while a service is slow. Beyond, the later ones of a room stand for the earlier.
+    /// The limit of waiting badges of one person. Beyond it, a later event of a room replaces an earlier one.
     static let maxPending = 256
 
     private var people: [String: [Pending]] = [:]
 
-    /// - Returns: whether it is the person's first: then composing has to begin with `next`.
+    /// - Returns: true if it is the person's first; the caller then has to start composing with `next`.
     mutating func add(_ pending: Pending, for userID: String) -> Bool {
         guard people[userID]?.append(pending) == nil else {
             if let count = people[userID]?.count, count > Self.maxPending {
@@ -26,7 +27,7 @@ struct BadgeQueue {
         return true
     }
 
-    /// The one that is to be composed now; it stays until `removeNext`.
+    /// Returns the event to compose now; it stays in the queue until `removeNext`.
     func next(for userID: String) -> Pending? { people[userID]?.first }
 
     mutating func removeNext(for userID: String) {

@@ -2,11 +2,12 @@ import Contracts
 import EventLog
 import SocketIO
 
-/// A log entry made ready for every loop: each emission framed once. A class, as all loops and their replay buffers share it.
+/// A log entry prepared for all loops, with each emission framed once. A class, as all loops and their replay
+/// buffers share it.
 package final class Broadcast: Sendable {
     package struct Item: Sendable {
         package let emission: Emission
-        /// nil for what is composed for each person before it is framed.
+        /// The framed event; nil if it is composed for each person before it is framed.
         let packet: OutgoingPacket?
     }
 
@@ -27,14 +28,14 @@ package final class Broadcast: Sendable {
         }
     }
 
-    /// The place after it.
+    /// Returns the position after the entry.
     func logPosition(in databaseID: String) -> LogPosition { LogPosition(after: entry, in: databaseID) }
 
     /// The person whose typing ends, because this entry is the message that they typed.
     var endsTypingOf: String? { items.lazy.compactMap(\.emission.endsTypingOf).first }
 }
 
-/// The sockets that `:global` events reach.
+/// The sockets that receive `:global` events.
 package enum GlobalScope: String, Sendable, CaseIterable {
     case everyone, participants
 }

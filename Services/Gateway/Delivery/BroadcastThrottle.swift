@@ -1,47 +1,49 @@
 import Reactor
 import SocketIO
 
-/// All sockets of a loop.
+/// The sockets of a loop.
 protocol BroadcastReceivers: AnyObject {
     var count: Int { get }
     func send(_ batch: OutgoingBatch)
 }
 
-/// When `:global` events are coalesced, and for how long.
+/// The parameters of the throttle of `:global` events.
 package struct BroadcastPacing: Sendable {
-    /// With more sockets than these on a loop, each broadcast is followed by a pause. To write to so many takes about a millisecond.
+    /// The number of sockets on a loop above which each broadcast is followed by a pause. Writing to that
+    /// many takes about a millisecond.
     package var threshold = 256
-    /// The pause, in times of what the broadcast took, and its bounds.
+    /// The length of the pause as a multiple of the broadcast's duration, and its bounds.
     package var pauseFactor = 4
     package var minimumPause: Duration = .zero
     package var maximumPause: Duration = .milliseconds(500)
-    /// In times of what the broadcast took, too: the pause may end after the first while something is under way, for what has come meanwhile
-    /// to be read, and after the second once the loop is idle. Broadcasts take twenty twenty-firsts of a loop's time at most, and half of it
-    /// while something is under way.
+    /// The times, as multiples of the broadcast's duration, after which the pause may end early: after the
+    /// first if no request is in progress, and after the second once the loop is idle. So broadcasts take at
+    /// most 20/21 of a loop's time, and at most half of it while requests are in progress.
     package var earlyEndFactor = 0.05
     package var idleEndFactor = 1.0
-    /// A pause ends early only if nobody has connected, joined or asked over HTTP for so long.
+    /// The time without connects, joins and HTTP requests that is required to end a pause early.
     package var quietPeriod: Duration = .milliseconds(100)
 
     package init() {}
 }
 
-/// Sends `:global` events to all sockets of a loop: at once to few, and to many with a pause after each time. What comes meanwhile is
-/// coalesced: it goes out together, in order.
+/// Sends `:global` events to all sockets of a loop: at once to few sockets, and to many with a pause after
+/// each broadcast. Events during a pause are coalesced: they are sent together, in order.
 ///
-/// To write to thousands of sockets takes tens of milliseconds, nearly all of it system calls, one for each socket however much it is sent.
-/// So with pauses, senders and people in rooms seldom wait behind a broadcast.
+/// Writing to thousands of sockets takes tens of milliseconds, nearly all of it system calls, one for each
+/// socket regardless of the amount. With pauses, senders and people in rooms seldom wait for a broadcast.
 ///
-/// Where nothing is under way a pause spares few, and what is under way will mostly have to be broadcast, too: so a pause ends when the last of
-/// it is done, and those who had an event a moment ago have their next one together. But a loop that waits for services on behalf of people who
-/// come back, thousands at once after an outage, only looks idle: a broadcast would take the core that those services need.
+/// If no request is in progress a pause helps few, and most requests in progress lead to broadcasts
+/// themselves. So a pause ends when the last of them is done, and their events are sent together. But a loop
+/// that waits for services, on behalf of thousands of clients that reconnect after an outage, only looks
+/// idle: a broadcast would take the core that those services need.
 ///
 /// It stays on its loop.
 final class BroadcastThrottle<Receivers: BroadcastReceivers> {
     private enum State {
         /// The next event is broadcast at once.
         case ready
-        /// From when a broadcast is due at the end of the turn until its output is written.
+        /// A broadcast is due at the end of the turn, or its output is being written.
         case broadcasting
         case pausing(until: LoopTimer)
     }
@@ -56,17 +58,18 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
     /// The duration of the last broadcast, and the time at which its output was written.
     private var lastDuration: Duration = .zero
     private var lastEnd = LoopInstant(nanoseconds: 0)
-    /// True if the end of this turn, or the loop's next idle turn, checks if the pause can end.
+    /// True if the end of this turn, or the loop's next idle turn, will check whether the pause can end.
     private var isLooking = false
     private var awaitsIdleTurn = false
-    /// The sockets are about to be closed: nothing can wait.
+    /// True if the sockets are about to be closed, so that nothing can wait.
     private var isEnding = false
     private var lastVisit = LoopInstant(nanoseconds: 0)
 
-    /// It goes out, pause or not: much more at a time would make slow readers of everyone.
+    /// The pending bytes at which events are sent even during a pause: with much more at once, every client
+    /// would become a slow reader.
     private static var maxPendingBytes: Int { 64 * 1024 }
 
-    /// - Parameter isBusy: whether something that was asked on the loop is not answered yet.
+    /// - Parameter isBusy: returns true while a request on the loop is unanswered.
     init(on loop: EventLoop, to receivers: Receivers, _ pacing: BroadcastPacing, isBusy: @escaping () -> Bool) {
         self.loop = loop
         self.receivers = receivers
@@ -74,10 +77,10 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         self.isBusy = isBusy
     }
 
-    /// Somebody connected, joined or asked for something that takes more than an ack.
+    /// Notes that a client connected, joined or sent a request that takes more than an ack.
     func noteVisit() { lastVisit = loop.now }
 
-    /// Sends to every socket, now or when the pause is over, in the order of the calls.
+    /// Sends to every socket, now or after the pause, in the order of the calls.
     func broadcast(_ packet: OutgoingPacket) {
         packets.append(packet)
         byteCount += packet.bytes.count
@@ -89,7 +92,7 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         }
     }
 
-    /// Sends what waits, and from then on everything at once: the sockets are about to be closed.
+    /// Sends the pending events, and later ones at once, as the sockets are about to be closed.
     func end() {
         isEnding = true
         if case .pausing(let timer) = state { timer.cancel() }
@@ -104,14 +107,14 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         receivers.send(batch)
     }
 
-    /// Sends all that this turn brings, at its end.
+    /// Sends all events of this turn at its end.
     private func broadcastAtEndOfTurn() {
         state = .broadcasting
         loop.atEndOfTurn { [weak self] in
             guard let self else { return }
             let start = LoopInstant.now()
             sendAll()
-            // It comes in the next turn, which begins when this one's output is written.
+            // The timer fires in the next turn, which begins when this one's output is written.
             loop.schedule(after: .zero) { [weak self] in self?.pause(after: .now() - start) }
         }
     }
@@ -121,7 +124,7 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         let pause = min(max(duration * pacing.pauseFactor, pacing.minimumPause), pacing.maximumPause)
         state = .pausing(until: loop.schedule(after: pause) { [weak self] in self?.endPause() })
         (lastDuration, lastEnd) = (duration, .now())
-        // One that comes late, in the next pause, finds that it is too early for that.
+        // A timer that fires late, in the next pause, finds that it is too early for that pause.
         loop.schedule(after: duration * pacing.earlyEndFactor) { [weak self] in self?.endPauseIfAllIsDone() }
         loop.schedule(after: duration * pacing.idleEndFactor) { [weak self] in self?.endPauseWhenIdle() }
     }
@@ -132,7 +135,7 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         if case .pausing = state { LoopInstant.now() - lastEnd >= lastDuration * factor } else { false }
     }
 
-    /// Nobody has come of late.
+    /// True if no client has connected, joined or sent an HTTP request recently.
     private var isQuiet: Bool { loop.now - lastVisit >= pacing.quietPeriod }
 
     private func endPauseWhenIdle() {
@@ -141,13 +144,14 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         loop.whenIdle { [weak self] in
             guard let self else { return }
             awaitsIdleTurn = false
-            // Somebody may have come since, or it is another pause.
+            // A client may have connected since, or it is another pause.
             if hasPaused(pacing.idleEndFactor), isQuiet { endPause() }
         }
     }
 
-    /// Ends the pause with this turn, if the minimum rest is over, nobody has come of late, and nothing is under way then whose echo could be
-    /// sent with what waits. To be called, too, when the last of what was under way is done.
+    /// Ends the pause with this turn, if its minimum is over, no client has connected recently, and no
+    /// request is in progress whose event could be sent together with the pending ones. To be called as well
+    /// when the last request is done.
     func endPauseIfAllIsDone() {
         guard !isLooking, !packets.isEmpty, hasPaused(pacing.earlyEndFactor) else { return }
         isLooking = true

@@ -1,11 +1,12 @@
 import Contracts
 import Reactor
 
-/// When a client last showed that it is there, and what it is known to have received.
+/// The last activity of a client, and the events that it is known to have received.
 ///
-/// Transports keep the order of what they carry: who answers a ping has all that was sent before the ping.
+/// Transports keep the order of messages: a client that answers a ping has received everything sent before
+/// the ping.
 package struct ClientLiveness {
-    /// When it last answered a ping, connected or sent an event.
+    /// The time at which the client last answered a ping, connected or sent an event.
     private(set) var lastActiveAt: LoopInstant
     /// The position of each stream's fan-out when the latest unanswered ping was sent.
     private var pinged: [String: Int]?
@@ -13,7 +14,8 @@ package struct ClientLiveness {
 
     init(at now: LoopInstant) { lastActiveAt = now }
 
-    /// The last position of a stream that the client surely has, if its audience was given it; 0 if nothing is sure.
+    /// Returns the last position of a stream that the client is certain to have, if its audience received it;
+    /// 0 if none is certain.
     func confirmed(of stream: String) -> Int { confirmed[stream] ?? 0 }
 
     package mutating func noteEvent(at now: LoopInstant) { lastActiveAt = now }
@@ -26,7 +28,7 @@ package struct ClientLiveness {
         pinged = nil
     }
 
-    /// It has joined a room: pings before that say nothing of what is sent there.
+    /// Notes that the client has joined a room: earlier pings prove nothing about that room's events.
     package mutating func noteJoin() {
         pinged = nil
         confirmed = [:]

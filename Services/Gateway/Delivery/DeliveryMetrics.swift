@@ -8,7 +8,7 @@ package final class DeliveryMetrics: Sendable {
     private let fanout: Histogram
     private let metrics: Metrics
     private let clock: any WallClock
-    /// The last entry of each log that was handed to the loops.
+    /// The last entry of each log that was passed to the loops.
     private let followed = Mutex<[String: Int]>([:])
 
     package init(_ metrics: Metrics, clock: any WallClock) {
@@ -19,7 +19,8 @@ package final class DeliveryMetrics: Sendable {
             "Time from a change to its events on a loop's sockets, by both machines' clocks, in seconds.")
     }
 
-    /// The log is followed up to there, from its start or a jump on. Lag is what the service's `parlor_log_seq` is ahead.
+    /// Notes the position up to which a log is followed. The lag is the difference to the service's
+    /// `parlor_log_seq`.
     func note(_ seq: Int, of stream: String) {
         let isNew = followed.withLock { $0.updateValue(seq, forKey: stream) == nil }
         guard isNew else { return }
@@ -29,9 +30,9 @@ package final class DeliveryMetrics: Sendable {
         ) { [weak self] in Double(self?.followed.withLock { $0[stream] } ?? 0) }
     }
 
-    /// A loop's sockets have been sent the entry.
+    /// Notes that a loop's sockets have been sent the entry.
     func noteSent(_ entry: LogEntry) {
-        // A time that no clock can have told counts as now.
+        // An impossible time counts as now.
         let (age, isAbsurd) = clock.now().milliseconds.subtractingReportingOverflow(entry.at.milliseconds)
         fanout.observe(isAbsurd ? .zero : .milliseconds(age))
     }

@@ -2,7 +2,8 @@ import Contracts
 import JSON
 import RoomViews
 
-/// Fills in what only a gateway can, as it alone can ask all services: of events that are sent live, and of replayed ones.
+/// Completes events with the fields that only a gateway can fill in, because only it can ask all services. It
+/// does so for live and for replayed events.
 package struct EventComposer: Sendable {
     private let composer: RoomComposer
     private let badges: RoomBadges
@@ -12,19 +13,20 @@ package struct EventComposer: Sendable {
         self.badges = badges
     }
 
-    /// A room that was made with this entry, and is the same for everyone in it. Composed at once, so that it keeps its place among the
-    /// events around it; nil if it is no room.
+    /// Returns a room that was created with this entry, and is the same for everyone in it. It is composed at
+    /// once, so that it stays in order with the events around it; nil if the data is not a room.
     func newRoom(_ base: JSONValue) -> JSONValue? {
         composer.newRoom(base).map { room in JSONWriter.object { $0.member("room", room) } }
     }
 
-    /// The data of a live `room:badges`.
+    /// Returns the data of a live `room:badges`.
     func badges(_ event: Replay.Event, for userID: String) async -> JSONValue {
         await badges.data(event.item.emission.data, roomID: event.roomID, for: userID)
     }
 
-    /// The data of replayed events as clients see it, in their order; nil for one that cannot be made. Badges that the emitting service does
-    /// not own are as they are now, and asked for together.
+    /// Returns the data of replayed events as clients see it, in order; nil for an event that cannot be
+    /// composed. Badges that the emitting service does not own have their current values, and are requested
+    /// together.
     package func data(of events: [Replay.Event], for userID: String) async -> [JSONValue?] {
         let given = events.lazy.filter { $0.item.emission.composition == .badges }
             .map { (roomID: $0.roomID, data: $0.item.emission.data) }

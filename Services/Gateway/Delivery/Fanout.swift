@@ -3,20 +3,20 @@ import GatewayPresence
 import Reactor
 import Synchronization
 
-/// Takes what is for the clients of every loop, in the order of the calls from one thread.
+/// A receiver of entries for the clients of every loop, in the order of the calls from one thread.
 protocol BroadcastSink: Sendable {
     func start(_ stream: String, after position: LogPosition)
     func deliver(_ broadcasts: [Broadcast])
     func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition)
 }
 
-/// Hands everything to every loop's delivery: at once to the one of the caller's loop.
+/// Passes everything to every loop's delivery; to the one of the caller's loop at once.
 package final class Fanout: BroadcastSink {
     private let all = Mutex<[LoopDelivery]>([])
 
     package init() {}
 
-    /// Set before anything is delivered; emptied when the gateway has stopped.
+    /// The deliveries of all loops. Set before anything is delivered; emptied when the gateway has stopped.
     package var loops: [LoopDelivery] {
         get { all.withLock { $0 } }
         set { all.withLock { $0 = newValue } }
@@ -34,7 +34,7 @@ package final class Fanout: BroadcastSink {
         for delivery in loops { delivery.enter { $0.backfill(stream, entries, from: start, to: end) } }
     }
 
-    /// Somebody came to a room or left it, or began or stopped typing.
+    /// Delivers a change of presence or typing.
     package func deliver(_ change: Presence.Change) {
         for delivery in loops { delivery.enter { $0.deliver(change) } }
     }

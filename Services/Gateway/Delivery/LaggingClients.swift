@@ -4,8 +4,9 @@ import JSON
 import Reactor
 import SocketIO
 
-/// Sends presence and typing. They give way to what cannot be sent again: a client that reads too slowly is sent how things are once it
-/// has read on, and never what came and went meanwhile. It stays on its loop.
+/// Sends presence and typing events, which have lower priority than events that cannot be repeated. A client
+/// that reads too slowly gets the current state once it has caught up, and never intermediate changes. It
+/// stays on its loop.
 final class LaggingClients {
     private let loop: EventLoop
     private var clients: [ObjectIdentifier: Subscriber] = [:]
@@ -16,13 +17,13 @@ final class LaggingClients {
 
     init(on loop: EventLoop) { self.loop = loop }
 
-    /// A person came or went, or began or stopped typing.
+    /// Sends a change of presence or typing.
     func send(_ change: Presence.Change, to subscribers: [Subscriber]) {
         guard !subscribers.isEmpty else { return }
         let packet = Self.packet(change)
         for subscriber in subscribers
         where change.kind == .presence || subscriber.caller.id != change.member.userID {
-            // It believes the opposite of what is pending for it: that is what this says.
+            // The pending change is the opposite of what the client knows, so this change cancels it.
             if subscriber.pendingChanges.removeValue(forKey: change.entry) != nil { continue }
             if !subscriber.socket.send(packet, droppable: true) { postpone(change, for: subscriber) }
         }
@@ -41,7 +42,7 @@ final class LaggingClients {
         for subscriber in lagging where subscriber.isConnected {
             for (entry, change) in subscriber.pendingChanges {
                 subscriber.pendingChanges[entry] = nil
-                // Of a room that it has left it is sent nothing.
+                // Nothing is sent about a room that the client has left.
                 guard subscriber.rooms.contains(change.member.roomID) else { continue }
                 guard subscriber.socket.send(Self.packet(change), droppable: true) else {
                     postpone(change, for: subscriber)

@@ -5,16 +5,16 @@ import GatewayPresence
 import RoomViews
 import ServiceKit
 
-/// Takes the entries of services' logs through these steps, in this order:
+/// Passes the entries of services' logs through these steps, in this order:
 ///
 /// 1. Each entry is framed once, for all sockets of all loops (`Broadcast`).
-/// 2. Cached lists of rooms that it concerns become stale. This comes before any client gets an
-/// event of it: a client that asks for the list because of the event must not get the old one.
+/// 2. Cached lists of rooms that it concerns become stale. This precedes all events to clients: a client that
+///    requests the list because of the event must not get the old one.
 /// 3. The log's position is noted for the metrics.
-/// 4. Typing ends for people who sent what they typed. This comes before the message, so that
-/// nobody appears to type after it.
-/// 5. Every loop gets the entries. It sends them, buffers them for clients that reconnect, and
-/// releases the acks that wait for them.
+/// 4. Typing ends for people who sent what they typed. This precedes the message, so that no one appears to
+///    type after it.
+/// 5. Every loop gets the entries. It sends them, buffers them for clients that reconnect, and releases the
+///    acks that wait for them.
 ///
 /// All of it runs on the directory's loop, which is also the loop of `Presence`.
 package final class LogPipeline: LogReceiver {
@@ -45,9 +45,9 @@ package final class LogPipeline: LogReceiver {
         self.log = log
     }
 
-    /// Begins to follow a log after this position. Caches and loops learn of it in the order of
-    /// `receive`. Then the entries just before are fetched, so that clients that a restart of this
-    /// gateway disconnected are caught up from memory.
+    /// Starts with a log after this position. Caches and loops are informed in order with `receive`. Then the
+    /// entries just before it are fetched, so that clients that a restart of this gateway disconnected are
+    /// caught up from memory.
     package func start(_ stream: String, after position: LogPosition) {
         cache.start(stream, after: position)
         metrics.note(position.seq, of: stream)

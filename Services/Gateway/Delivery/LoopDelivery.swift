@@ -9,8 +9,9 @@ import ServiceKit
 import SocketIO
 import Synchronization
 
-/// Delivers events to the clients of one loop: those of logs, in each log's order, and presence and typing. It knows which sockets there are, and
-/// how far each log has been fanned out to them; so it holds acks back until their echo is written, and catches up who comes back.
+/// Delivers events to the clients of one loop: those of logs, in each log's order, and presence and typing.
+/// It knows the loop's sockets, and how far each log has been fanned out to them. So it holds acks until
+/// their event is written, and catches up clients that reconnect.
 package actor LoopDelivery: LoopPart {
     package nonisolated let loop: EventLoop
     private let directory: Directory
@@ -19,7 +20,7 @@ package actor LoopDelivery: LoopPart {
     private let globalScope: GlobalScope
     private let metrics: DeliveryMetrics
     private let log: Logger
-    /// The number of requests on this loop without an answer so far.
+    /// The number of unanswered requests on this loop.
     private nonisolated let inFlight = Atomic(0)
 
     private let audience = Audience()
@@ -32,7 +33,7 @@ package actor LoopDelivery: LoopPart {
     private let pacing: BroadcastPacing
 
     package nonisolated var delivery: LoopDelivery { self }
-    /// An ack is not held back for longer: the stream may be stuck, but what was written is written.
+    /// The limit for holding an ack. The stream may be stuck, but the write is done.
     static let maxHold: Duration = .seconds(2)
 
     package init(
@@ -54,9 +55,9 @@ package actor LoopDelivery: LoopPart {
         BroadcastThrottle(on: loop, to: audience, pacing) { [weak self] in self?.isBusy ?? false }
     }
 
-    // MARK: What is under way
+    // MARK: Requests in progress
 
-    /// Something was asked on this loop; `endWork` follows when it is answered.
+    /// Notes that a request on this loop is in progress; `endWork` follows when it is answered.
     package nonisolated func beginWork() { inFlight.add(1, ordering: .relaxed) }
 
     package nonisolated func endWork() {
@@ -66,12 +67,12 @@ package actor LoopDelivery: LoopPart {
 
     private nonisolated var isBusy: Bool { inFlight.load(ordering: .relaxed) > 0 }
 
-    /// Somebody connected, joined or asked for something that takes more than an ack.
+    /// Notes that a client connected, joined or sent a request that takes more than an ack.
     package func noteVisit() { throttle.noteVisit() }
 
-    // MARK: Who is there
+    // MARK: Subscribers
 
-    /// From here on it is sent everything.
+    /// Adds a subscriber to the audience. From now on it receives all events.
     package func admit(_ subscriber: Subscriber.Handle) {
         let subscriber = subscriber.object
         subscriber.seen = acks.reached
@@ -79,10 +80,11 @@ package actor LoopDelivery: LoopPart {
         audience.add(subscriber)
     }
 
-    /// The client has left, or its socket has closed.
+    /// Removes a subscriber that has left, or whose socket has closed.
     package func remove(_ subscriber: Subscriber.Handle) { audience.remove(subscriber.object) }
 
-    /// Has a subscriber join a room's audience, now: what one that came with a cursor is to be sent first was sent.
+    /// Adds a subscriber to a room's audience at once. If it came with a cursor, the events it missed have
+    /// been sent.
     func join(_ roomID: String, _ subscriber: Subscriber) { audience.join(roomID, subscriber) }
 
     package func leave(_ roomID: String, _ subscriber: Subscriber.Handle) {
@@ -91,26 +93,27 @@ package actor LoopDelivery: LoopPart {
         audience.leave(roomID, subscriber)
     }
 
-    /// Catches a subscriber up from the cursor it came with. It is then sent everything, unless it has closed.
+    /// Catches a subscriber up from the cursor it came with. Then it receives all events, unless it has
+    /// closed.
     package func recover(_ subscriber: Subscriber.Handle, since cursor: JSONValue, from address: IPAddress) async {
         await recovery.recover(subscriber.object, since: cursor, from: address, on: self)
     }
 
-    /// Has a subscriber join a room's audience: from then on nothing that is sent to the room is missed. One that came with a cursor is
-    /// first sent what the room was sent since it left it, or since its cursor.
+    /// Adds a subscriber to a room's audience, after which it misses no event of the room. If it came with a
+    /// cursor, it first gets the room's events since it left the room, or since its cursor.
     package func joinAudience(of roomID: String, _ subscriber: Subscriber.Handle, by deadline: LoopInstant) async {
         await recovery.join(roomID, subscriber.object, by: deadline, on: self)
     }
 
-    /// Logs that services are known to have, but that are not followed yet.
+    /// The logs that services are known to have, but that are not followed yet.
     var unfollowedStreams: Set<String> {
         Set(directory.catalog.streams.filter { buffer.position(of: $0) == nil })
     }
 
     // MARK: Events to clients
 
-    /// Sends what a stream brought. A message is written to each socket in turn, so that the loop joins a turn's messages
-    /// to a socket into one write, and copies a message that goes to many once.
+    /// Sends a stream's entries. Each message is written to all its sockets in turn, so that the loop
+    /// combines a turn's messages to a socket into one write, and copies a broadcast once.
     func deliver(_ broadcasts: [Broadcast]) {
         for broadcast in broadcasts {
             for item in broadcast.items {
@@ -128,30 +131,31 @@ package actor LoopDelivery: LoopPart {
 
     func deliver(_ change: Presence.Change) { lagging.send(change, to: audience.room(change.member.roomID)) }
 
-    /// A stream starts after this position: what stands before it is not sent any more.
+    /// Starts with a stream after this position; earlier entries are not sent any more.
     func start(_ stream: String, after position: LogPosition) {
         let isAnother = buffer.position(of: stream) != nil
         buffer.start(stream, after: position)
         let passed = acks.reach(StreamPosition(stream: stream, seq: position.seq))
         for subscriber in audience.everyone {
             if isAnother || subscriber.unfollowed.contains(stream) {
-                // What it was sent is of a past that is no more, or it was not sent what came before the start: it comes
-                // back with its cursor, and learns which.
+                // The client was sent entries of a past that no longer exists, or was not sent entries before
+                // the start. It reconnects with its cursor, and is caught up correctly.
                 subscriber.socket.closeTransport()
             } else {
                 subscriber.continuesFrom?.streams[stream] = .init(position: position)
             }
         }
-        // Now, so that none reaches a socket that is closed: it was not sent the event, which it finds when it is back.
+        // Release them now, when none reaches a closed socket: that client was not sent the event, and gets
+        // it when it has reconnected.
         for ack in passed { ack.release() }
     }
 
-    /// Adds what a stream emitted before it was followed from a position.
+    /// Adds the entries that a stream had before the position from which it is followed.
     func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
         buffer.backfill(stream, entries, from: start, to: end)
     }
 
-    /// Sends what waits, and from then on everything at once: the sockets are about to be closed.
+    /// Sends the pending events, and later ones at once, as the sockets are about to be closed.
     package func endPauses() { throttle.end() }
 
     private func send(_ packet: OutgoingPacket, to recipients: Emission.Audience, of broadcast: Broadcast) {
@@ -172,9 +176,9 @@ package actor LoopDelivery: LoopPart {
         }
     }
 
-    // MARK: Events that are composed
+    // MARK: Composed events
 
-    /// Fills in what only a gateway can, then sends it to the person it is for.
+    /// Completes an event with the fields that only a gateway can fill in, then sends it to its person.
     private func compose(_ item: Broadcast.Item, of broadcast: Broadcast) {
         guard case .person(let id) = item.emission.audience, !audience.person(id).isEmpty else { return }
         guard item.emission.composition == .badges else {
@@ -191,7 +195,8 @@ package actor LoopDelivery: LoopPart {
         }
     }
 
-    /// To those who were there when the entry was fanned out: who came later has been caught up with it, or never asked.
+    /// Sends to the sockets that were in the audience when the entry was fanned out. Later ones have been
+    /// caught up with it, or had no cursor.
     private func send(_ data: JSONValue?, of emission: Emission, to userID: String, _ position: StreamPosition) {
         guard let data else { return log.error("an event could not be composed", ["event": emission.event]) }
         let packet = OutgoingPacket.event(emission.event, [data])
@@ -200,10 +205,11 @@ package actor LoopDelivery: LoopPart {
         }
     }
 
-    // MARK: Acks after their echo
+    // MARK: Acks after their event
 
-    /// Goes on when this loop's sockets have been sent what stands at that position, maybe at once: so what a client caused
-    /// reaches it before the ack does. It waits for `maxHold` at most, and not beyond the deadline.
+    /// Calls a closure when this loop's sockets have been sent the entry at the position, maybe at once. So
+    /// an event reaches the client that caused it before the ack does. The wait is limited by `maxHold` and
+    /// the deadline.
     package func afterFanout(
         of position: StreamPosition?, by deadline: LoopInstant, _ goOn: @escaping () -> Void
     ) {
@@ -218,7 +224,7 @@ package actor LoopDelivery: LoopPart {
         acks.hold(.init(id: id, timer: timer, goOn: goOn), until: position)
     }
 
-    /// The same for a task.
+    /// Waits for the fan-out of a position, like `afterFanout`.
     package func fannedOut(_ position: StreamPosition?, by deadline: LoopInstant) async {
         guard let position, !acks.hasReached(position) else { return }
         await withCheckedContinuation { continuation in
@@ -234,9 +240,9 @@ package actor LoopDelivery: LoopPart {
         ack.release()
     }
 
-    // MARK: What is remembered, and what clients have
+    // MARK: Positions and evidence
 
-    /// Up to where each stream was fanned out.
+    /// The position up to which each stream was fanned out.
     package var positions: [String: LogPosition] { buffer.positions }
 
     func position(of stream: String) -> LogPosition? { buffer.position(of: stream) }
@@ -245,10 +251,10 @@ package actor LoopDelivery: LoopPart {
         buffer.entries(of: stream, since: position, for: userID)
     }
 
-    /// A ping goes out to the client, after all that was sent before.
+    /// Notes that a ping is sent to the client, after everything that was sent before.
     package func notePing(to subscriber: Subscriber.Handle) { subscriber.object.liveness.notePing(after: acks.reached) }
 
-    /// The sockets of this loop that have joined each of the rooms for the person asked about.
+    /// Returns the sockets of this loop that have joined each of the rooms for the given person.
     func evidence(for question: OpenRoomQuestion) -> [[SocketEvidence]] {
         let now = LoopInstant.now()
         return question.members.map { member in

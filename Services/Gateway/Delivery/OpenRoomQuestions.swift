@@ -3,7 +3,8 @@ import MessageBus
 import ServiceKit
 import Synchronization
 
-/// Answers who has a room open on this gateway, and how fresh the evidence is: for services that would wake a phone otherwise.
+/// Answers requests for who has a room open on this gateway, and how recent that information is. Services use
+/// it to decide whether to notify a phone.
 package final class OpenRoomQuestions: Sendable {
     private let gatewayID: String
     private let bus: any MessageBus

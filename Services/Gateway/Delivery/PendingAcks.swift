@@ -1,7 +1,7 @@
 import Contracts
 import Reactor
 
-/// The position of each stream's fan-out to a loop's sockets, and the acks that wait for it.
+/// The positions up to which each stream was fanned out to a loop's sockets, and the acks that wait for them.
 struct PendingAcks {
     struct Ack {
         let id: Int
@@ -16,7 +16,7 @@ struct PendingAcks {
 
     /// The last position of each stream.
     private(set) var reached: [String: Int] = [:]
-    /// By stream and seq: an entry finds its acks at once, however many wait.
+    /// The waiting acks by stream and seq, so that an entry finds its acks at once, however many wait.
     private var waiting: [String: [Int: [Ack]]] = [:]
 
     func hasReached(_ position: StreamPosition) -> Bool { reached[position.stream] ?? 0 >= position.seq }
@@ -25,9 +25,10 @@ struct PendingAcks {
         waiting[position.stream, default: [:]][position.seq, default: []].append(ack)
     }
 
-    /// The stream has got there: by the next entry, past some that are gone, or back, with a restored database.
+    /// Moves a stream to a position: by the next entry, past missing ones, or back, after a restore of the
+    /// database.
     ///
-    /// - Returns: the acks that wait no longer.
+    /// - Returns: the acks that need not wait any longer.
     mutating func reach(_ position: StreamPosition) -> [Ack] {
         let isNext = position.seq == (reached[position.stream] ?? 0) &+ 1
         reached[position.stream] = position.seq

@@ -7,10 +7,12 @@ import Reactor
 import ServiceKit
 import SocketIO
 
-/// Catches up sockets that come back: what they missed, then `sync:done`, then what is live, with nothing lost or doubled in between.
+/// Catches up sockets that reconnect: it sends the missed events, then `sync:done`, then live events, with
+/// nothing lost or duplicated in between.
 ///
-/// The socket is in no audience while it is caught up. What is fanned out meanwhile is missed too, and caught up with in another round; the last
-/// round finds nothing, and the socket becomes live without a suspension in between: even the return from an actor's own method may be one.
+/// The socket is in no audience while it is caught up. Events that are fanned out meanwhile are missed as
+/// well, and sent in another round. When a round finds nothing, the socket becomes live without a suspension
+/// in between: even the return from an actor's own method may be one.
 package struct Recovery: Sendable {
     private let cursors: SyncCursorCodec
     private let missed: EntryFetcher
@@ -19,15 +21,15 @@ package struct Recovery: Sendable {
     private let requestTimeout: Duration
     private let log: Logger
 
-    /// The maximum of events replayed to a socket. Beyond it, loading again is cheaper for both
-    /// sides.
+    /// The limit of events replayed to a socket. Beyond it, reloading is cheaper for both sides.
     private static let maxReplayed = 10_000
     private static let pageSize = 500
     private static let pageBytes = 1 << 20
-    /// The queue below which a socket's replay continues, and the interval at which it is checked.
+    /// The size of a socket's queue below which its replay continues, and the interval at which it is
+    /// checked.
     private static let maxBacklog = 128 * 1024
     private static let backlogInterval: Duration = .milliseconds(20)
-    /// Between two questions to a log's owner that is away.
+    /// The pause between two requests to a log's owner that is unavailable.
     private static let retryInterval: Duration = .milliseconds(250)
 
     package init(
@@ -42,16 +44,16 @@ package struct Recovery: Sendable {
         self.log = log
     }
 
-    /// Catches a subscriber up from the cursor that it sent. Then it belongs to the audience,
-    /// unless it has closed.
+    /// Catches a subscriber up from the cursor that it sent. Then it belongs to the audience, unless it has
+    /// closed.
     ///
-    /// Its requests wait meanwhile. So entries that cannot be fetched within a request's deadline
-    /// are given up, and the client learns that it has to reload.
+    /// Its requests wait meanwhile. So if entries cannot be fetched within a request's deadline, the replay
+    /// ends, and the client is informed that it has to reload.
     func recover(
         _ subscriber: Subscriber, since given: JSONValue, from address: IPAddress, on delivery: isolated LoopDelivery
     ) async {
         guard delivery.unfollowedStreams.isEmpty else {
-            // This gateway has just started: nothing can be said of the cursor yet. The client comes back.
+            // This gateway has just started, and cannot evaluate the cursor yet. The client reconnects.
             return subscriber.socket.closeTransport()
         }
         let userID = subscriber.caller.id
@@ -73,8 +75,8 @@ package struct Recovery: Sendable {
         sendDone(to: subscriber, isRecovered, on: delivery)
     }
 
-    /// Has a subscriber join a room's audience. One that came with a cursor is sent what the room was sent since it left the room,
-    /// or since its cursor.
+    /// Adds a subscriber to a room's audience. If it came with a cursor, it first gets the room's events
+    /// since it left the room, or since its cursor.
     func join(
         _ roomID: String, _ subscriber: Subscriber, by deadline: LoopInstant, on delivery: isolated LoopDelivery
     ) async {
@@ -102,8 +104,9 @@ package struct Recovery: Sendable {
 
     // MARK: Replaying
 
-    /// - Parameter finish: called when all of it was sent, before anything else can be fanned out.
-    /// - Returns: whether it was called. It is not if something cannot be had, or the socket has closed.
+    /// - Parameter finish: called when everything was sent, before anything else can be fanned out.
+    /// - Returns: true if `finish` was called. It is not if an entry cannot be fetched, or the socket has
+    ///   closed.
     private func replay(
         to subscriber: Subscriber, from start: SyncCursor, _ scope: Replay.Scope, by deadline: LoopInstant,
         on delivery: isolated LoopDelivery, then finish: () -> Void
@@ -145,8 +148,8 @@ package struct Recovery: Sendable {
         return false
     }
 
-    /// Asks services for a page, which is heavy: the person's slot is held until it is there. It is free again while the page is sent, which
-    /// takes the reader's time.
+    /// Requests a page from services, which is heavy: the person's slot is held until the page has arrived.
+    /// It is free again while the page is sent, at the reader's speed.
     private func nextPage(
         of replay: inout Replay, for subscriber: Subscriber, _ rooms: inout [String]?, by deadline: LoopInstant,
         on delivery: isolated LoopDelivery
@@ -167,9 +170,10 @@ package struct Recovery: Sendable {
         }
     }
 
-    /// All that a client has missed until now, if this loop remembers it and it may be sent at once: so for nearly everyone
-    /// who comes back from a short absence. With thousands at once, rounds that take turns would never end, as each finds
-    /// what was sent during the others'.
+    /// Returns all events that a client has missed until now, if this loop's buffer contains them and they
+    /// may be sent at once. This applies to nearly all clients that reconnect after a short absence. With
+    /// thousands at once, alternating rounds would never end, as each finds the events sent during the
+    /// others.
     private func remembered(
         since cursor: SyncCursor, by subscriber: Subscriber, _ scope: Replay.Scope, on delivery: isolated LoopDelivery
     ) -> [OutgoingPacket]? {
@@ -188,16 +192,15 @@ package struct Recovery: Sendable {
                 replay.supply(stream, entries, through: through)
             case .page(let page):
                 let packets = page.events.compactMap(\.item.packet)
-                // What has no packet is composed first.
+                // Events without a packet have to be composed first.
                 guard !page.isMore, packets.count == page.events.count else { return nil }
                 return packets.isEmpty || subscriber.socket.unsentCost <= Self.maxBacklog ? packets : nil
             }
         }
     }
 
-    /// True once this loop has fanned out up to a cursor's positions. Another gateway may have been
-    /// ahead when it issued the cursor, so this waits a short while, for all of its streams
-    /// together.
+    /// Returns true once this loop has fanned out up to a cursor's positions. Another gateway may have been
+    /// ahead when it issued the cursor, so this waits a short while, for all of its streams together.
     private func hasReached(
         _ cursor: SyncCursor, by deadline: LoopInstant, on delivery: isolated LoopDelivery
     ) async -> Bool {
@@ -220,8 +223,8 @@ package struct Recovery: Sendable {
         return cursor.streams.allSatisfy { isBehind($0.key, $0.value) == false }
     }
 
-    /// - Parameter rooms: those whose entries are asked for; found out once in a round, after its ends.
-    /// - Returns: nil if something of it cannot be had.
+    /// - Parameter rooms: the rooms whose entries are requested; determined once in a round, after its ends.
+    /// - Returns: nil if a part cannot be fetched.
     private func fetchPage(
         of replay: inout Replay, for caller: Caller, _ rooms: inout [String]?, by deadline: LoopInstant,
         on delivery: isolated LoopDelivery
@@ -242,7 +245,8 @@ package struct Recovery: Sendable {
                         else { return nil }
                         replay.supply(stream, found.entries, through: found.through)
                     } catch {
-                        // A log's owner that is only restarting is not worth that a client loads everything anew.
+                        // If a log's owner is only restarting, the client should not have to reload
+                        // everything.
                         if error.code.isRetryable, .now() + Self.retryInterval < deadline {
                             await pause(for: Self.retryInterval, on: delivery)
                             continue
@@ -255,7 +259,7 @@ package struct Recovery: Sendable {
         }
     }
 
-    /// - Returns: whether the socket is still there.
+    /// - Returns: true if the socket is still connected.
     private func send(
         _ page: [Replay.Event], to subscriber: Subscriber, on delivery: isolated LoopDelivery
     ) async -> Bool {

@@ -2,14 +2,14 @@ import Contracts
 import EventLog
 import SocketIO
 
-/// The events that one person missed between two positions in several streams: each stream in its
-/// order, and all of them by time.
+/// The events that one person missed between two positions in several streams: each stream in order, and all
+/// of them merged by time.
 ///
-/// Pure: it says which entries it needs, is given them, and returns pages. `cursor` always stands
-/// after the events that were returned.
+/// It does no I/O: it names the entries that it needs, receives them, and returns pages. `cursor` is always
+/// the position after the returned events.
 package struct Replay {
     package enum Scope {
-        /// All room events of the person's rooms, and what is for the person alone.
+        /// The room events of the person's rooms, and the person's own events.
         case person
         /// The room events of one room.
         case room(String)
@@ -22,12 +22,12 @@ package struct Replay {
 
     package struct Page: Sendable {
         package let events: [Event]
-        /// True if there is at least one event after these.
+        /// True if there is at least one later event.
         package let isMore: Bool
     }
 
     package enum Step {
-        /// Entries of a stream are needed, from a place on and up to a position: `supply` gives them.
+        /// Requests entries of a stream, after a position and up to another. Pass them to `supply`.
         case fetch(stream: String, since: LogPosition, through: Int)
         case page(Page)
     }
@@ -37,7 +37,7 @@ package struct Replay {
         var state: SyncCursor.StreamState
         let end: LogPosition
         var waiting: ArraySlice<Broadcast> = []
-        /// Up to where entries were supplied.
+        /// The position up to which entries were supplied.
         var supplied: LogPosition
 
         var needsEntries: Bool { waiting.isEmpty && supplied.seq < end.seq }
@@ -58,10 +58,9 @@ package struct Replay {
 
     /// - Parameters:
     ///   - ends: the positions at which to stop.
-    ///   - limit: the maximum of events in a page.
-    ///   - maxBytes: a page ends after the event that reaches it.
-    /// - Returns: nil if one of the streams is not the cursor's: the events of another past are
-    ///   unknown.
+    ///   - limit: the maximum number of events in a page.
+    ///   - maxBytes: the size at which a page ends, after the event that reaches it.
+    /// - Returns: nil if one of the streams is not the cursor's: events of another past are unknown.
     package init?(
         from cursor: SyncCursor, to ends: [String: LogPosition], for userID: String, _ scope: Scope = .person,
         limit: Int,
@@ -85,11 +84,11 @@ package struct Replay {
         SyncCursor(streams: Dictionary(uniqueKeysWithValues: sources.map { ($0.name, $0.state) }))
     }
 
-    /// Gives entries that were asked for.
+    /// Supplies requested entries.
     ///
     /// - Parameters:
-    ///   - entries: those of the person, in order, after the place that was asked from; later ones than asked are left out.
-    ///   - through: up to where they are all there are.
+    ///   - entries: the person's entries, in order, after the requested position; entries after the end are ignored.
+    ///   - through: the position up to which they are complete.
     mutating func supply(_ stream: String, _ entries: [Broadcast], through: Int) {
         guard let index = sources.firstIndex(where: { $0.name == stream }) else { return }
         let end = sources[index].end
@@ -101,7 +100,7 @@ package struct Replay {
         }
     }
 
-    /// Gives entries that were asked for as a log's owner answered them.
+    /// Supplies requested entries in the form of an owner's reply.
     package mutating func supply(_ stream: String, _ entries: [LogEntry], through: Int) {
         supply(stream, entries.map { Broadcast($0, of: stream) }, through: through)
     }

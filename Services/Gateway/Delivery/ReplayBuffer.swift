@@ -1,21 +1,21 @@
 import Contracts
 import EventLog
 
-/// The newest entries that a loop has fanned out: who was away for a short while is caught up from here, and asks nothing
-/// of any service.
+/// The newest entries that a loop has fanned out. Clients that were away briefly are caught up from here,
+/// without requests to services.
 ///
-/// Two generations of each stream are kept; the older one goes as a whole when the younger one is full.
+/// Two generations of each stream are kept; the older one is dropped when the younger one is full.
 struct ReplayBuffer {
-    /// Entries in a generation, and their bytes.
+    /// The limits of a generation: its entries, and their bytes.
     static let generationSize = 4096
     static let generationBytes = 4 << 20
 
     enum Lookup {
-        /// All entries that concern the person, in order.
+        /// The entries that concern the person, in order.
         case found([Broadcast])
-        /// Some of it is not kept any more.
+        /// Some of the entries are no longer kept.
         case older
-        /// The bookmark is of a log with another past, or of one that is ahead of this loop.
+        /// The position is in a log with another past, or after this loop's.
         case unknown
     }
 
@@ -33,7 +33,7 @@ struct ReplayBuffer {
     }
 
     private struct Stream {
-        /// Before the first kept entry.
+        /// The position before the first kept entry.
         var start: LogPosition
         var old = Generation()
         var young = Generation()
@@ -41,7 +41,7 @@ struct ReplayBuffer {
         var newest: Broadcast? { young.entries.last ?? old.entries.last }
         var seq: Int { newest?.position.seq ?? start.seq }
 
-        /// The entry at a position; they follow each other without gaps.
+        /// Returns the entry at a position; entries are kept without gaps.
         func entry(at seq: Int) -> Broadcast? {
             let index = seq - start.seq - 1
             if index < old.entries.count { return old.entries[index] }
@@ -55,7 +55,7 @@ struct ReplayBuffer {
 
     init(generationSize: Int = ReplayBuffer.generationSize) { self.generationSize = generationSize }
 
-    /// A stream begins here, or goes on here after a gap.
+    /// Starts a stream, or continues it after a gap.
     mutating func start(_ stream: String, after position: LogPosition) { streams[stream] = Stream(start: position) }
 
     mutating func append(_ broadcast: Broadcast) {
@@ -63,7 +63,7 @@ struct ReplayBuffer {
         guard var stream = streams.removeValue(forKey: position.stream) else { return }
         defer { streams[position.stream] = stream }
         guard position.seq == stream.seq &+ 1 else {
-            // What lies between was pruned before it could be fetched.
+            // The entries in between were pruned before they could be fetched.
             stream = Stream(start: broadcast.logPosition(in: stream.start.databaseID))
             return
         }
@@ -77,18 +77,18 @@ struct ReplayBuffer {
         stream.young.append(broadcast)
     }
 
-    /// Up to where each stream was fanned out.
+    /// The position up to which each stream was fanned out.
     var positions: [String: LogPosition] { streams.mapValues(Self.position) }
 
     func position(of stream: String) -> LogPosition? { streams[stream].map(Self.position) }
 
-    /// Adds the entries of a stream before the position from which it is followed: as many of the
-    /// newest as one generation takes.
+    /// Adds the entries of a stream before the position from which it is followed: as many of the newest as
+    /// fit into one generation.
     ///
     /// - Parameters:
-    ///   - entries: all of the stream's after `start`, in order, up to `end`.
-    ///   - end: the position from which the stream is followed. If it is a different one by now,
-    ///     the entries are not used.
+    ///   - entries: all of the stream's entries after `start`, in order, up to `end`.
+    ///   - end: the position from which the stream is followed. If it has changed meanwhile, the entries are
+    /// not used.
     mutating func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
         guard var known = streams[stream], known.start == end, known.old.entries.isEmpty,
             entries.last?.position.seq == end.seq, entries.count == end.seq - start.seq
@@ -102,7 +102,7 @@ struct ReplayBuffer {
         stream.newest?.logPosition(in: stream.start.databaseID) ?? stream.start
     }
 
-    /// A person's entries of a stream after a place.
+    /// Returns a person's entries of a stream after a position.
     func entries(of name: String, since position: LogPosition, for userID: String) -> Lookup {
         guard let stream = streams[name], stream.start.databaseID == position.databaseID, position.seq <= stream.seq
         else {

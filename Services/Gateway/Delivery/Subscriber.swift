@@ -4,7 +4,7 @@ import GatewayPresence
 import Reactor
 import SocketIO
 
-/// A connected socket as the fan-out knows it. It stays on its loop: others carry it as a `Handle`.
+/// A connected socket in the fan-out. It stays on its loop: other code holds it as a `Handle`.
 package final class Subscriber {
     package typealias Handle = LoopBound<Subscriber>
 
@@ -16,17 +16,18 @@ package final class Subscriber {
     package var isConnected = true
     package var liveness: ClientLiveness
 
-    /// Up to where each stream had been fanned out when it became live.
+    /// The position up to which each stream had been fanned out when the socket became live.
     var seen: [String: Int] = [:]
-    /// Logs that were not followed yet when it became live.
+    /// The logs that were not followed yet when the socket became live.
     var unfollowed: Set<String> = []
-    /// The state up to which it was caught up, if it sent a cursor. For rooms that it has left
-    /// again, the state at that time.
+    /// The state up to which it was caught up, if it sent a cursor. For rooms that it has left since, the
+    /// state at that time.
     var continuesFrom: SyncCursor?
     var continuedRooms: [String: SyncCursor] = [:]
-    /// Presence and typing that it was not sent, as it was behind: each the opposite of what it believes.
+    /// Changes of presence and typing that it was not sent because it was behind: each is the opposite of
+    /// what the client knows.
     var pendingChanges: [Presence.Entry: Presence.Change] = [:]
-    /// Its index in the audience, so that it leaves it at once; nil while it is not in it.
+    /// Its index in the audience, so that removal takes constant time; nil while it is not in the audience.
     var everyoneIndex: Int?
 
     package init(_ socket: Socket, caller: Caller) {

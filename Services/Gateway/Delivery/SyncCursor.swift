@@ -7,11 +7,12 @@ import Security
 package struct SyncCursor: Sendable, Equatable {
     package struct StreamState: Sendable, Equatable {
         var position: LogPosition
-        /// Events of the entry after the bookmark that were given already: a page may end within an entry.
+        /// The number of events of the entry after the position that were returned already: a page may end
+        /// within an entry.
         var taken = 0
     }
 
-    /// By stream.
+    /// The states by stream.
     var streams: [String: StreamState]
 
     package init(_ positions: [String: LogPosition]) { streams = positions.mapValues { StreamState(position: $0) } }
@@ -19,16 +20,18 @@ package struct SyncCursor: Sendable, Equatable {
     init(streams: [String: StreamState]) { self.streams = streams }
 }
 
-/// Writes cursors for clients, who can neither read, change nor share them: signed together with the person's id.
+/// Encodes cursors for clients, which cannot read, change or share them: they are signed together with the
+/// person's id.
 ///
-/// `BASE64URL(HMAC-SHA-256, cut to 16 bytes, then the streams as JSON)`. All gateways that have the same secret read it.
+/// The format is `BASE64URL(HMAC-SHA-256, truncated to 16 bytes, then the streams as JSON)`. All gateways
+/// with the same secret can decode it.
 package struct SyncCursorCodec: Sendable {
     private let key: [UInt8]
     private static let signatureLength = 16
-    /// A cursor has some hundred bytes for each stream: what is longer is none.
+    /// The length limit of a cursor, which has some hundred bytes for each stream.
     private static let maxLength = 8192
 
-    /// - Parameter secret: the one that tokens are signed with; another key is derived from it.
+    /// - Parameter secret: the secret that signs tokens; another key is derived from it.
     package init(secret: [UInt8]) { key = HMACSHA256.authenticate(Array("parlor sync cursor".utf8), key: secret) }
 
     package func encode(_ cursor: SyncCursor, for userID: String) -> String {
@@ -47,7 +50,7 @@ package struct SyncCursorCodec: Sendable {
         return Base64URL.encode(signature(of: body[...], for: userID) + body)
     }
 
-    /// nil if it is not a cursor that was made for this person.
+    /// Decodes a cursor; nil if it was not made for this person.
     package func decode(_ text: String, for userID: String) -> SyncCursor? {
         guard text.utf8.count <= Self.maxLength, let bytes = Base64URL.decode(text),
             bytes.count > Self.signatureLength
@@ -56,7 +59,7 @@ package struct SyncCursorCodec: Sendable {
         guard constantTimeEquals(Array(bytes[..<Self.signatureLength]), signature(of: body, for: userID)) else {
             return nil
         }
-        // One that was signed is ours; an older version's may still be written in another way.
+        // A signed cursor is ours, but an older version may have used another format.
         guard let object = try? JSONValue(parsing: body).object else { return nil }
         var streams: [String: SyncCursor.StreamState] = [:]
         for (stream, value) in object.all {
@@ -67,7 +70,7 @@ package struct SyncCursorCodec: Sendable {
     }
 
     private func signature(of body: ArraySlice<UInt8>, for userID: String) -> [UInt8] {
-        // No id has a NUL in it.
+        // Ids contain no NUL.
         Array(HMACSHA256.authenticate(Array(userID.utf8) + [0] + body, key: key).prefix(Self.signatureLength))
     }
 }

@@ -6,23 +6,22 @@ import JSON
 import Reactor
 import RoomViews
 
-/// A call of a route that may be carried out.
+/// A call of a route that may be performed.
 struct AdmittedCall: Sendable {
     let route: Route
     let caller: Caller?
     let address: IPAddress
     let data: JSONValue
-    /// In the order of the keys that services go by.
+    /// The room's id, which is the affinity key of the request (`BusContext.key`).
     let roomID: String?
     let sort: RoomSort
     let pass: LimitPass
-    /// Among the requests of its person that are under way.
+    /// The slot among the person's requests in progress.
     let slot: RequestSlots.Slot?
 }
 
-/// Decides if a call is carried out. The cheapest checks come first: the address, the length of the
-/// body, the token, the person. The JSON of the body is last: it takes ten milliseconds for a
-/// mebibyte.
+/// Decides whether a call is performed. The cheapest checks come first: the address, the length of the body,
+/// the token, the person. The JSON of the body is last: it takes ten milliseconds for a mebibyte.
 package final class Admission: Sendable {
     private let limits: Limits
     private let tokens: TokenVerifier
@@ -63,7 +62,8 @@ package final class Admission: Sendable {
         do throws(ServiceError) {
             slot = try limits.enter(caller.id)
         } catch {
-            // Nothing was parsed and nothing written. A body that is refused for what it has in it stays counted: it was parsed.
+            // Nothing was parsed and nothing written. A body that is refused because of its content stays
+            // counted, as it was parsed.
             limits.giveBackBytes(pass)
             limits.settle(pass, error)
             throw error
@@ -79,7 +79,8 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Without a login only the address is counted: by a name in the body, anybody could use up another's.
+    /// Admits a call without a login. Only the address is counted: if a name in the body were, anyone could
+    /// use up another person's limit.
     private func admitStranger(
         _ request: HTTPRequest, to route: Route, _ parameters: [(name: String, value: String)], from client: IPAddress,
         _ counted: [RateLimit]
@@ -97,9 +98,10 @@ package final class Admission: Sendable {
             pass: pass, slot: nil)
     }
 
-    /// Large bodies are taken from those who are logged in and within their limits: an unfinished one is memory.
+    /// Returns the refusal of a large body, or nil to receive it. Large bodies are accepted only from clients
+    /// that are logged in and within their limits, as an unfinished body uses memory.
     ///
-    /// - Parameter request: without its body.
+    /// - Parameter request: the request without its body.
     func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress, _ catalog: Catalog) -> ServiceError? {
         var route: Route?
         if let segments = request.pathSegments,
@@ -124,12 +126,12 @@ package final class Admission: Sendable {
         }
     }
 
-    /// nil: nobody has signed in.
+    /// Returns the signed-in person; nil if there is none.
     func person(of request: HTTPRequest) -> String? {
         tokens.verify(authorization: request.headers["Authorization"])?.caller.id
     }
 
-    // MARK: What the service is asked
+    // MARK: The request to the service
 
     private static func roomID(_ parameters: [(name: String, value: String)]) -> String? {
         parameters.first { $0.name == "roomId" }?.value
@@ -143,8 +145,8 @@ package final class Admission: Sendable {
         return route.wantsClient ? describe(client, with: request, claims, in: data) : data
     }
 
-    /// The request's data as one object: the query's items or the body's members, then the path's
-    /// parameters. If a name occurs twice, the later of these wins.
+    /// Returns the request's data as one object: the query's items or the body's members, then the path's
+    /// parameters. If a name occurs twice, the later one wins.
     private static func data(
         of request: HTTPRequest, _ parameters: [(name: String, value: String)]
     ) throws(ServiceError) -> JSONValue {
@@ -162,7 +164,7 @@ package final class Admission: Sendable {
             }
         default:
             guard let query = request.queryItems else {
-                throw ServiceError(.malformedRequest, "The query makes no sense.")
+                throw ServiceError(.malformedRequest, "The query is malformed.")
             }
             items = query.items
         }
@@ -173,7 +175,8 @@ package final class Admission: Sendable {
         }
     }
 
-    /// The request's data with who is at the other end, whatever it had in that member.
+    /// Returns the request's data with a member that describes the client, replacing any other value of that
+    /// member.
     private func describe(
         _ address: IPAddress, with request: HTTPRequest, _ claims: AccessClaims?, in data: JSONValue
     ) -> JSONValue {

@@ -3,17 +3,17 @@ import ServiceKit
 
 /// Metrics of clients' requests and events. Open connections and disconnects are in `EdgeCounters`.
 package final class EdgeMetrics: Sendable {
-    /// From a socket's event to its ack, also of a failure.
+    /// The time from a socket's event to its ack, including failures.
     let acks: Histogram
-    /// Acks that say that a service failed, for no fault of the client.
+    /// The acks that report a failure of a service, without a fault of the client.
     let failedAcks: Counter
-    /// The errors in answers to clients, by their code.
+    /// The errors returned to clients, by the contract's code.
     private let errors: [ErrorCode: Counter]
-    /// Those with codes that services have of their own: any number of names, so one counter for all.
+    /// The errors with services' own codes: there may be any number of names, so one counter for all.
     private let ownErrors: Counter
-    /// Sockets that ended with their session.
+    /// The sockets that ended with their session.
     let endedSockets: Counter
-    /// Sockets that gave way to a newer one of their person.
+    /// The sockets that were replaced by a newer one of their person.
     let replacedSockets: Counter
     /// The metric of refusals. The edge's own counts of it are registered with the server.
     package static let refused = (
@@ -35,6 +35,6 @@ package final class EdgeMetrics: Sendable {
             Self.refused.name, Self.refused.help, labels: ["what": "socket", "limit": "person"])
     }
 
-    /// A client is answered this error.
+    /// Counts an error that is returned to a client.
     func note(_ error: ServiceError) { (errors[error.code] ?? ownErrors).add() }
 }

@@ -1,12 +1,12 @@
 import Contracts
 import Synchronization
 
-/// The ended sessions whose access tokens are refused while one could still be valid: a token is
-/// checked without a request.
+/// The ended sessions whose access tokens are refused while they could still be valid. A token is checked
+/// without a request.
 ///
-/// Bounded: beyond `capacity`, the sessions that ended first are evicted. Then every token from
-/// before their end is refused instead. A client with such a token refreshes it, as if it had
-/// expired. No refused token becomes valid again.
+/// The number is bounded: beyond `capacity`, the sessions that ended first are evicted, and every token
+/// issued before their end is refused instead. A client with such a token refreshes it, as if it had expired.
+/// No refused token becomes valid again.
 package final class EndedSessions: Sendable {
     private struct Ended {
         let key: Int
@@ -16,17 +16,17 @@ package final class EndedSessions: Sendable {
 
     private struct State {
         var keys: Set<Int> = []
-        /// In the order of arrival; those before `head` are evicted.
+        /// The ended sessions in order of arrival; those before `head` are evicted.
         var order: [Ended] = []
         var head = 0
-        /// Tokens that were made until then, in seconds since 1970 as tokens say it, are refused.
+        /// The time in seconds since 1970 up to which all issued tokens are refused.
         var floor = Int.min
         var isKnown = false
 
         mutating func forgetFirst() {
             keys.remove(order[head].key)
             head += 1
-            // Moving up those that stay once as many have gone before them makes a step for each.
+            // Moving the rest once as many have been removed costs one step for each.
             if head * 2 >= order.count {
                 order.removeFirst(head)
                 head = 0
@@ -34,7 +34,7 @@ package final class EndedSessions: Sendable {
         }
     }
 
-    /// About ten megabytes.
+    /// The default limit of sessions, about ten megabytes.
     package static let capacity = 200_000
 
     private let capacity: Int
@@ -42,8 +42,8 @@ package final class EndedSessions: Sendable {
 
     package init(capacity: Int = EndedSessions.capacity) { self.capacity = capacity }
 
-    /// True once all sessions are known that ended before this gateway began to follow the log.
-    /// Until then a token that names a session is not trusted.
+    /// True once all sessions are known that ended before this gateway began to follow the log. Until then a
+    /// token that names a session is not accepted.
     package var isKnown: Bool { state.withLock { $0.isKnown } }
 
     package var count: Int { state.withLock { $0.keys.count } }
@@ -51,8 +51,8 @@ package final class EndedSessions: Sendable {
     package func becomeKnown() { state.withLock { $0.isKnown = true } }
 
     /// - Parameters:
-    ///   - endedAt: by the clock of the service that ended them.
-    ///   - now: what no token can be good for any more is not kept.
+    ///   - endedAt: the time on the clock of the service that ended them.
+    ///   - now: the current time; sessions whose tokens have expired are not kept.
     package func note(_ ended: SessionsEnded, at endedAt: Timestamp, now: Timestamp) {
         state.withLock { state in
             while state.head < state.order.count, state.order[state.head].tokensUntil <= now.milliseconds {
@@ -80,9 +80,9 @@ package final class EndedSessions: Sendable {
         return state.withLock { $0.keys.contains(key) || (claims.issuedAt ?? 0) <= $0.floor }
     }
 
-    /// A 64-bit hash instead of the text. Among 200,000 ended sessions, a given other one collides
-    /// once in 10¹⁴. An attacker who chooses ids cannot aim for a collision, because the hash has a
-    /// key of this process.
+    /// Returns a 64-bit hash that is kept instead of the text. Among 200,000 ended sessions, a given other
+    /// one collides once in 10¹⁴. An attacker who chooses ids cannot cause a collision, because the hash has
+    /// a key of this process.
     private static func key(_ id: String) -> Int {
         var hasher = Hasher()
         hasher.combine(id)

@@ -5,11 +5,12 @@ import Reactor
 import ServiceKit
 import SocketIO
 
-/// Answers sockets' events: in the ack if one is wanted; else a failure is emitted as `request:error`.
+/// Answers sockets' events: in the ack if one is requested; otherwise a failure is emitted as
+/// `request:error`.
 struct EventAnswers: Sendable {
     let metrics: EdgeMetrics
 
-    /// Exactly one object: success with these members, or the failure.
+    /// Sends exactly one object: success with these members, or the failure.
     func answer(
         _ event: SocketIOEvent, of session: SocketSession, since began: LoopInstant,
         _ outcome: Result<JSONValue?, ServiceError>
@@ -44,7 +45,7 @@ struct EventAnswers: Sendable {
         }
     }
 
-    /// As `request:error`.
+    /// Emits an error as `request:error`.
     static func report(_ error: ServiceError, of event: String, to socket: Socket) {
         socket.emit(
             "request:error",

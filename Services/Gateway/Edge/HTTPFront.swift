@@ -10,7 +10,8 @@ import RoomViews
 import ServiceKit
 import WebPage
 
-/// The HTTP requests of one loop: find the route, check who asks, ask the service, and make a response of its answer.
+/// Serves the HTTP requests of one loop: finds the route, checks the caller, sends the request to the
+/// service, and makes a response of its reply.
 package actor HTTPFront: LoopPart {
     package nonisolated let loop: EventLoop
     package nonisolated let delivery: LoopDelivery
@@ -27,7 +28,8 @@ package actor HTTPFront: LoopPart {
     private let metrics: EdgeMetrics
     private let log: Logger
 
-    /// A shorter answer leaves its slots at once: what a client leaves unread of those is little.
+    /// The length from which a response holds its slots until it is sent. A client that leaves shorter ones
+    /// unread uses little memory.
     private static let longAnswer = 64 * 1024
     private static let nothingHere = ServiceError(.routeNotFound, "There is nothing at this address.")
 
@@ -71,7 +73,7 @@ package actor HTTPFront: LoopPart {
         let id = responder.requestID
         guard let segments = request.pathSegments, !segments.contains(where: \.hasForbiddenControls) else {
             return refuse(
-                .error(ServiceError(.malformedRequest, "The address makes no sense."), requestID: id), to: client,
+                .error(ServiceError(.malformedRequest, "The address is malformed."), requestID: id), to: client,
                 responder)
         }
         // A HEAD is a GET whose body is not sent.
@@ -109,7 +111,7 @@ package actor HTTPFront: LoopPart {
         }
     }
 
-    /// Counts a request to nothing that is there.
+    /// Counts and refuses a request to an unknown route.
     private func refuse(
         _ response: @autoclosure () -> HTTPResponse, to client: IPAddress, _ responder: HTTPResponder
     ) {
@@ -196,7 +198,7 @@ package actor HTTPFront: LoopPart {
             route.subject, call.data, as: call.caller, origin: origin, key: call.roomID,
             isQuestion: route.method == "GET")
         if reply.isDuplicate { limits.giveBackBytes(call.pass) }
-        // Who is told of it by others finds it in what this gateway has sent.
+        // A caller that learns of the change elsewhere must find it in what this gateway has sent.
         await delivery.fannedOut(reply.position, by: origin.deadline)
         log.noteAnswer(reply.position, route.subject, origin)
         if reply.status == .noContent { return .noContent }
@@ -210,7 +212,7 @@ package actor HTTPFront: LoopPart {
         return .data(room.json, page: reply.page, status: reply.status.rawValue, degraded: composed.degraded)
     }
 
-    /// Sends an answer. A long one holds its slots until the client has taken it.
+    /// Sends a response. A long one holds its slots until the client has taken it.
     private func send(_ response: HTTPResponse, with responder: HTTPResponder, holding slots: [RequestSlots.Slot]) {
         guard response.body.count >= Self.longAnswer else { return responder.send(response) }
         responder.send(response) { withExtendedLifetime(slots) {} }

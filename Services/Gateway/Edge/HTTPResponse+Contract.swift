@@ -3,8 +3,8 @@ import HTTP
 import JSON
 
 extension HTTPResponse {
-    /// A response for the caller alone, which may contain tokens: no cache stores it (RFC 6749,
-    /// section 5.1), and no browser guesses another type.
+    /// Returns a response for the caller alone, which may contain tokens: no cache may store it (RFC 6749,
+    /// section 5.1), and no browser may guess another type.
     static func json(_ body: JSONValue, status: Int = 200) -> HTTPResponse {
         var headers = unkept
         headers.add("Content-Type", "application/json")
@@ -15,7 +15,7 @@ extension HTTPResponse {
 
     private static let unkept: HTTPHeaders = ["Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"]
 
-    /// The contract's success.
+    /// Returns a success in the contract's form.
     static func data(
         _ data: JSONValue, page: JSONValue? = nil, status: Int, degraded: [String] = []
     ) -> HTTPResponse {
@@ -27,7 +27,7 @@ extension HTTPResponse {
         return .json(body, status: status)
     }
 
-    /// The contract's failure.
+    /// Returns a failure in the contract's form.
     static func error(_ error: ServiceError, requestID: String) -> HTTPResponse {
         let body = JSONWriter.object { json in
             json.member(
@@ -51,7 +51,7 @@ extension HTTPResponse {
         return response
     }
 
-    /// A request that the protocol modules refused.
+    /// Returns the response to a request that the protocol modules refused.
     static func failure(_ status: Int, _ reason: String, requestID: String) -> HTTPResponse {
         let code: ErrorCode =
             switch status {

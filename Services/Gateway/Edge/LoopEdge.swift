@@ -4,7 +4,7 @@ import JSON
 import Reactor
 import SocketIO
 
-/// Connects a loop's edge to its fronts, on the loop, so that nothing waits or is copied.
+/// Connects a loop's edge to its fronts, on the loop, without queues or copies.
 package final class LoopEdge: EdgeDelegate {
     private let http: HTTPFront
     private let sockets: SocketFront

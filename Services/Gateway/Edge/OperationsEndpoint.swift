@@ -4,14 +4,14 @@ import JSON
 import Operations
 import ServiceKit
 
-/// `/healthz`, and where it is shown on the clients' port, `/readyz` and `/metrics`.
+/// Serves `/healthz` and, if enabled on the clients' port, `/readyz` and `/metrics`.
 package final class OperationsEndpoint: Sendable {
     private let services: RequestForwarder
     private let requiredServices: [String]
     private let isShown: Bool
     private let metrics: Metrics
 
-    /// - Parameter isShown: whether more than `/healthz` is served here.
+    /// - Parameter isShown: true to serve more than `/healthz`.
     package init(services: RequestForwarder, requiredServices: [String], isShown: Bool, metrics: Metrics) {
         self.services = services
         self.requiredServices = requiredServices
@@ -23,7 +23,7 @@ package final class OperationsEndpoint: Sendable {
         path == "/healthz" || (isShown && (path == "/readyz" || path == "/metrics"))
     }
 
-    /// - Returns: nil for what services have to be asked first: `readiness`.
+    /// - Returns: nil if services have to be asked first: `readiness`.
     func response(to request: HTTPRequest, _ requestID: String) -> HTTPResponse? {
         guard request.method == "GET" || request.method == "HEAD" else {
             return .methodNotAllowed(["GET", "HEAD"], requestID: requestID)
@@ -35,7 +35,7 @@ package final class OperationsEndpoint: Sendable {
         }
     }
 
-    /// The required services that do not answer.
+    /// Returns the required services that do not reply.
     package func missingServices() async -> Set<String> { await services.missing(of: requiredServices) }
 
     func readiness() async -> HTTPResponse {

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The sockets of each person on all loops of a gateway, in the order they came, and no more of them than a person may have.
+/// The sockets of each person on all loops of a gateway, in order of arrival, limited to the number that a
+/// person may have.
 package final class PersonSockets: Sendable {
     struct Entry: Sendable {
         let front: SocketFront
@@ -12,9 +13,10 @@ package final class PersonSockets: Sendable {
 
     package init(limit: Int) { self.limit = limit }
 
-    /// - Returns: the oldest one, which has to go, if there are too many now. It is counted no more.
+    /// - Returns: the oldest socket, which has to be closed, if there are too many now. It is no longer
+    ///   counted.
     func add(_ entry: Entry, of userID: String) -> Entry? {
-        // Where nothing is limited there is nothing to count.
+        // Without a limit nothing is counted.
         guard limit < .max else { return nil }
         return entries.withLock { entries in
             entries[userID, default: []].append(entry)

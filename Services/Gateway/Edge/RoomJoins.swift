@@ -7,7 +7,8 @@ import MessageBus
 import RoomViews
 import ServiceKit
 
-/// Joining, leaving and typing: `room:join`, `room:leave` and `message:typing`. The gateway does this itself: presence lives where the socket is.
+/// Handles `room:join`, `room:leave` and `message:typing`. The gateway does this itself, as presence belongs
+/// to the socket.
 struct RoomJoins: Sendable {
     private let composer: RoomComposer
     private let cache: RoomListCache
@@ -42,7 +43,8 @@ struct RoomJoins: Sendable {
         let keepsOthers = try fields.optionalBool("keepOthers") ?? false
         let base = try await composer.base(of: roomID, origin.context(for: session.caller, key: roomID))
         guard session.isConnected else { return nil }
-        // From then on nothing that is sent to the room is missed; then others are told, and the badges are zeroed.
+        // From then on the socket misses no event of the room; then other clients are notified, and the
+        // badges are zeroed.
         await front.delivery.joinAudience(of: roomID, session.subscriber, by: origin.deadline)
         session.subscriber.object.liveness.noteJoin()
         guard session.isConnected else { return nil }
@@ -50,10 +52,11 @@ struct RoomJoins: Sendable {
         for other in left { leaveAudience(of: other, session, on: front) }
         let (id, userID) = (session.id, session.caller.id)
         await presence.join(.init(roomID: roomID, userID: userID), socketID: id)
-        // Badges are zeroed by entries that may come after the ack, and `room:badges` must not show the ones before.
+        // The entries that zero the badges may come after the ack, and `room:badges` must not show the
+        // previous values.
         cache.noteVisit(to: roomID, by: userID)
         for other in left { await presence.leave(.init(roomID: other, userID: userID), socketID: id) }
-        // A socket that closed meanwhile left its rooms before this join was noted.
+        // A socket that closed meanwhile left its rooms before this join was recorded.
         guard session.isConnected else {
             await presence.disconnect(socketID: id)
             return nil
@@ -93,7 +96,7 @@ struct RoomJoins: Sendable {
         if !session.isConnected { await presence.disconnect(socketID: session.id) }
     }
 
-    /// A room that exists but is not the caller's is answered as one that does not.
+    /// Checks that the caller is in the room. The error is that of a room that does not exist.
     private func requireMembership(
         of caller: Caller, in roomID: String, _ origin: RequestOrigin
     ) async throws(ServiceError) {

@@ -3,10 +3,11 @@ import GatewayLimits
 import JSON
 import Reactor
 
-/// A socket's event that its service works on: one reference for each closure that it goes through. It stays on its loop.
+/// A socket's event that its service is handling: one reference for each closure that it passes through. It
+/// stays on its loop.
 ///
-/// It goes on in steps, from call to call, and not in a task: thousands are under way at once, and a task for each would be four kilobytes
-/// that every step finds cold.
+/// It proceeds in steps, from call to call, and not in a task: thousands are in progress at once, and a task
+/// for each would take four kilobytes that every step finds uncached.
 final class ServiceEvent {
     let request: SocketRequest
     let session: SocketSession
@@ -27,7 +28,7 @@ final class ServiceEvent {
         self.pass = pass
     }
 
-    /// The ack's.
+    /// Returns the ack's members.
     func members(of reply: Reply) -> JSONValue {
         JSONWriter.object(reservingCapacity: reply.data.bytes.count + 192) {
             let data = declared.ackCopies.isEmpty ? nil : reply.data.object

@@ -5,10 +5,10 @@ import Reactor
 import ServiceKit
 import Synchronization
 
-/// Follows the log of ended sessions, from as far back as any token could be good.
+/// Follows the log of ended sessions, from as far back as any token could be valid.
 ///
-/// Entries come by the bus as they are committed. An entry that the bus lost, with none after it, shows in the log's end, which is asked for
-/// twice a second; so does all that was missed while the bus was away.
+/// Entries arrive on the bus as they are committed. If the bus loses the last entry, the log's end shows it,
+/// which is requested twice a second. The same applies to everything missed while the bus was disconnected.
 package final class SessionLog: Sendable {
     private struct State {
         var service: String?
@@ -16,13 +16,13 @@ package final class SessionLog: Sendable {
         var timer: LoopTimer?
         var isWatching = false
         var isAsking = false
-        /// Counts the starts: what was begun for an earlier one is given up.
+        /// Counts the starts, so that work for an earlier one is abandoned.
         var start = 0
         var isStopped = false
     }
 
-    /// The interval after which a lost entry is noticed: half of the second within which tokens
-    /// have to be refused.
+    /// The interval after which a lost entry is noticed: half of the second within which tokens must be
+    /// refused.
     package static let interval: Duration = .milliseconds(500)
     private static let settlingInterval: Duration = .milliseconds(2)
     private static let retryInterval: Duration = .milliseconds(250)
@@ -36,7 +36,8 @@ package final class SessionLog: Sendable {
     private let onEnd: @Sendable ([String]) -> Void
     private let state = Mutex(State())
 
-    /// - Parameter onEnd: takes the sessions that ended, after their tokens are refused; on the loop or on any thread.
+    /// - Parameter onEnd: receives the sessions that ended, after their tokens are refused; on the loop or on
+    ///   any thread.
     package init(
         _ ended: EndedSessions, bus: any MessageBus, on loop: EventLoop, clock: any WallClock, log: Logger,
         onEnd: @escaping @Sendable ([String]) -> Void
@@ -50,7 +51,8 @@ package final class SessionLog: Sendable {
         self.onEnd = onEnd
     }
 
-    /// A service has announced itself, or is known from before. The first that keeps such a log is followed.
+    /// Handles the announcement of a service, or one that is known from before. The first that has such a log
+    /// is followed.
     package func learn(_ manifest: Manifest) {
         guard manifest.logsEndedSessions else { return }
         let isNew = state.withLock { state in
@@ -66,11 +68,11 @@ package final class SessionLog: Sendable {
             try follower.start()
         } catch {
             log.error("ended sessions cannot be followed", ["service": manifest.service, "error": "\(error)"])
-            // The next announcement makes another try.
+            // The next announcement tries again.
             return state.withLock { $0.service = nil }
         }
         let isFirst = state.withLock { state -> Bool? in
-            // It was forgotten meanwhile, or all has stopped.
+            // The service was removed meanwhile, or everything has stopped.
             guard state.service == manifest.service, state.follower == nil, !state.isStopped else { return nil }
             state.follower = follower
             defer { state.isWatching = true }
@@ -80,7 +82,8 @@ package final class SessionLog: Sendable {
         if isFirst { watch() }
     }
 
-    /// The service is gone for good: another may take its place. What it ended stays ended.
+    /// Handles the permanent removal of the service: another one may replace it. The sessions that it ended
+    /// stay ended.
     package func forget(_ service: String) {
         let follower = state.withLock { state -> LogFollower? in
             guard state.service == service else { return nil }
@@ -96,7 +99,8 @@ package final class SessionLog: Sendable {
         state.withLock { $0.service == service ? $0.follower : nil }?.announced(head)
     }
 
-    /// Returns once it is known which sessions ended before, if a service is known that ends any; or when the time is over.
+    /// Returns once all earlier ended sessions are known, if a service is known that ends any; or at the time
+    /// limit.
     package func settle(within limit: Duration) async {
         let end = LoopInstant.now() + limit
         while state.withLock({ $0.service != nil }), !ended.isKnown, LoopInstant.now() < end, !Task.isCancelled {
@@ -123,9 +127,10 @@ package final class SessionLog: Sendable {
         }
     }
 
-    // MARK: What was before
+    // MARK: Earlier entries
 
-    /// The log is followed after this place; what stands before it is fetched. Entries are kept for as long as a token can last.
+    /// Handles the start after this position: entries before it are fetched. Entries are kept for as long as
+    /// a token can be valid.
     private func began(after position: LogPosition) {
         let start = state.withLock { state in
             state.start += 1
@@ -139,22 +144,22 @@ package final class SessionLog: Sendable {
         while since < position.seq {
             guard state.withLock({ $0.start == start && !$0.isStopped }) else { return }
             guard let service = state.withLock({ $0.service }),
-                // An owner in trouble is asked again.
+                // After an error the owner is asked again.
                 let page = try? await client.page(of: service, LogQuery(since: since, through: position.seq))
             else {
-                try? await Task.sleep(for: Self.retryInterval)  // nobody cancels it
+                try? await Task.sleep(for: Self.retryInterval)  // never cancelled
                 continue
             }
-            // Of another past: the follower starts anew, and so does this.
+            // The log has another past: the follower starts again, and so does this.
             guard page.head.databaseID == position.databaseID, page.head.seq >= position.seq else { return }
             note(page.entries)
-            // What was pruned between is too old to matter.
+            // Entries that were pruned in between are too old to matter.
             since = max(page.through, page.entries.last?.seq ?? position.seq)
         }
         if state.withLock({ $0.start == start }) { ended.becomeKnown() }
     }
 
-    // MARK: Looking
+    // MARK: Reading the end
 
     private func watch() {
         loop.execute { [weak self] in
@@ -181,7 +186,7 @@ package final class SessionLog: Sendable {
         client.page(of: service, .head) { [weak self] answer in
             guard let self else { return }
             state.withLock { $0.isAsking = false }
-            // It is asked again in a moment.
+            // It is requested again in a moment.
             guard case .success(let page) = answer else { return }
             announced(service, page.head)
         }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// All connected sockets of one loop, also those that are still being caught up, by their ids and by their sessions.
+/// The connected sockets of one loop, including those that are still being caught up, by their ids and by
+/// their sessions.
 struct SessionTable {
     private var sockets: [String: SocketSession] = [:]
     private var sessions: [String: [SocketSession]] = [:]
@@ -22,18 +23,18 @@ struct SessionTable {
     }
 }
 
-/// The fronts of all loops, for what ends sockets wherever they are.
+/// The fronts of all loops, for code that ends sockets on any of them.
 package final class SocketFronts: Sendable {
     private let fronts = Mutex<[SocketFront]>([])
 
     package init() {}
 
-    /// Set once, before any session ends.
+    /// The fronts, set once, before any session ends.
     package var all: [SocketFront] {
         get { fronts.withLock { $0 } }
         set { fronts.withLock { $0 = newValue } }
     }
 
-    /// These sessions' sockets end, on every loop.
+    /// Ends the sockets of these sessions, on every loop.
     package func endSessions(_ ids: [String]) { for front in all { front.enter { $0.endSessions(ids) } } }
 }

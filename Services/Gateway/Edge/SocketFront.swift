@@ -10,7 +10,7 @@ import RoomViews
 import ServiceKit
 import SocketIO
 
-/// The sockets of one loop: who connects, what they ask, and how they are answered.
+/// Serves the sockets of one loop: their connections, their requests, and the answers.
 package actor SocketFront: LoopPart {
     package nonisolated let loop: EventLoop
     package nonisolated let delivery: LoopDelivery
@@ -58,7 +58,7 @@ package actor SocketFront: LoopPart {
     func connect(_ socket: Socket, auth: JSONValue?) {
         delivery.onLoop { $0.noteVisit() }
         let address = socket.handshake.client
-        // Clients come back by themselves, and later each time.
+        // Clients reconnect by themselves, with growing delays.
         guard limits.mayConnect(from: address) else { return socket.closeTransport() }
         guard let claims = claims(of: socket, auth: auth) else {
             return socket.refuse(
@@ -68,7 +68,8 @@ package actor SocketFront: LoopPart {
                     $0.member("data", object: { $0.member("code", ErrorCode.unauthenticated.rawValue) })
                 })
         }
-        // A Room that lacks what a service adds to it would break clients; they come back, and find it there.
+        // A Room that lacks a service's fields would break clients; they reconnect, and then the fields are
+        // there.
         guard directory.catalog.isWhole, !tokens.isTooEarly(for: claims),
             limits.mayConnect(claims.caller.id, from: address)
         else { return socket.closeTransport() }
@@ -94,7 +95,8 @@ package actor SocketFront: LoopPart {
         }
     }
 
-    /// The token of the CONNECT payload; else of the query; else of the Authorization field.
+    /// Returns the claims of the token in the CONNECT payload, otherwise in the query, otherwise in the
+    /// Authorization header.
     private func claims(of socket: Socket, auth: JSONValue?) -> AccessClaims? {
         let handshake = socket.handshake
         if let given = auth?["token"], !given.isNull {
@@ -104,7 +106,7 @@ package actor SocketFront: LoopPart {
         return tokens.verify(authorization: handshake.authorization)
     }
 
-    /// The client left the namespace, or its socket has closed.
+    /// Handles that the client left the namespace, or its socket has closed.
     func disconnect(_ socket: Socket) {
         guard let session = socket.context as? SocketSession else { return }
         socket.context = nil
@@ -127,18 +129,18 @@ package actor SocketFront: LoopPart {
         session.subscriber.object.liveness.noteAnswer(at: loop.now)
     }
 
-    // MARK: Who has to go
+    // MARK: Ending sockets
 
     private func register(_ session: SocketSession) {
         sessions.add(session)
         let entry = PersonSockets.Entry(front: self, socketID: session.id)
         guard let oldest = personSockets.add(entry, of: session.caller.id) else { return }
         log.debug("a person has too many sockets: the oldest ends", ["user": session.caller.id])
-        // Later, also on this loop: this one is not connected yet.
+        // Later, even on this loop, as this socket is not connected yet.
         oldest.front.enqueue { $0.replace(oldest.socketID) }
     }
 
-    /// By DISCONNECT: a client that came back by itself would replace the next.
+    /// Ends a socket with DISCONNECT: a client that reconnected by itself would replace the next one.
     private func replace(_ id: String) {
         guard let session = sessions[id] else { return }
         metrics.replacedSockets.add()
@@ -148,7 +150,8 @@ package actor SocketFront: LoopPart {
         session.socket.disconnect()
     }
 
-    /// These sessions' tokens are refused by now: nobody comes in behind it. What their sockets have sent, and is not begun, is not done.
+    /// Ends the sockets of these sessions, whose tokens are refused by now, so that none reconnects. Their
+    /// waiting events are dropped.
     package func endSessions(_ ids: [String]) {
         for id in ids {
             for session in sessions.ofSession(id) {
@@ -159,10 +162,10 @@ package actor SocketFront: LoopPart {
         }
     }
 
-    // MARK: Events in their order
+    // MARK: Order of events
 
-    /// A large event is refused by its name if it will be over a limit once it is read. Nothing is counted yet: that is done in the order in
-    /// which events start.
+    /// Returns whether to receive a large event. It is refused by its name if it would be over a limit once
+    /// it is read. Nothing is counted yet: that is done in the order in which events start.
     func takes(_ event: SocketIOEvent, ofBytes bytes: Int, on socket: Socket) -> Bool {
         guard let session = socket.context as? SocketSession else { return true }
         let catalog = directory.catalog
@@ -170,7 +173,7 @@ package actor SocketFront: LoopPart {
             guard let declared = catalog.socketEvents[event.name] else { throw try refusal(ofLarge: event, session) }
             try limits.check(
                 Limits.of(declared, catalog), person: session.caller.id, address: session.address, writing: bytes)
-            // Whether there will be room for it. It is counted once it is read.
+            // Check that there will be room for it. It is counted once it is read.
             if let refusal = socket.noteHeld(change: bytes) { throw limits.noRoom(isOwn: refusal == .own) }
             socket.noteHeld(change: -bytes)
             return true
@@ -181,7 +184,8 @@ package actor SocketFront: LoopPart {
         }
     }
 
-    /// The gateway's own events are short, and an event that nobody has declared is refused whatever is in it.
+    /// Returns the refusal of a large event. The gateway's own events are short, and an undeclared event is
+    /// refused whatever it contains.
     private func refusal(ofLarge event: SocketIOEvent, _ session: SocketSession) throws(ServiceError) -> ServiceError {
         let limit = OwnLimits.ofEvent(event.name)
         if limit == OwnLimits.unknown { return try refusal(ofUndeclared: session) }
@@ -203,7 +207,8 @@ package actor SocketFront: LoopPart {
         let origin = services.origin(
             "\(session.id)-\(lastEvent)", trace: event.arguments.first?["traceparent"]?.string)
         let request = SocketRequest(event, ofBytes: bytes, origin: origin)
-        // A person may have many sockets, so that what waits and what is under way of all of them counts together, too.
+        // A person may have many sockets, so the waiting and running events of all of them also count
+        // together.
         if let refusal = socket.noteHeld(change: request.size) {
             return answers.fail(event, limits.noRoom(isOwn: refusal == .own), to: socket)
         }
@@ -215,7 +220,7 @@ package actor SocketFront: LoopPart {
         socket.closeTransport()
     }
 
-    /// It is answered, or is not to be done: nothing keeps it any more.
+    /// Releases the memory of an event that is answered, or dropped.
     private func noteEnd(of request: SocketRequest, _ session: SocketSession) {
         session.socket.noteHeld(change: -request.size)
     }
@@ -225,7 +230,8 @@ package actor SocketFront: LoopPart {
         session.waiting = WaitingEvents()
     }
 
-    /// Goes on with what waited, also for a client that has left: what it sent before that counts.
+    /// Continues with the waiting events, even of a client that has left: the events it sent before still
+    /// count.
     private func resume(_ session: SocketSession) {
         while let request = session.waiting.first, session.mayStart(request.event) {
             _ = session.waiting.popFirst()
@@ -233,12 +239,12 @@ package actor SocketFront: LoopPart {
         }
     }
 
-    /// Events start in the order they came. Those that change what the socket has joined are done before the next starts;
-    /// services keep the order of the others, room by room.
+    /// Starts an event. Events start in order. Those that change the socket's rooms are finished before the
+    /// next one starts; services keep the order of the others, room by room.
     private func start(_ request: SocketRequest, of session: SocketSession) {
         switch request.event.name {
         case "room:join", "room:leave", "message:typing":
-            // Before a task is made of it: a socket may send tens of thousands a second.
+            // Check before a task is created: a socket may send tens of thousands a second.
             do throws(ServiceError) {
                 try limits.pass(
                     [OwnLimits.ofEvent(request.event.name)], person: session.caller.id, address: session.address)
@@ -261,20 +267,20 @@ package actor SocketFront: LoopPart {
         } catch {
             outcome = .failure(error)
         }
-        // The answer may take its room.
+        // The answer may use its memory.
         noteEnd(of: request, session)
         answers.answer(request.event, of: session, since: began, outcome)
         session.isChangingRooms = false
         resume(session)
     }
 
-    /// An event that is not taken, whatever it is called.
+    /// Answers an event that is refused, whatever its name.
     func refuse(_ event: SocketIOEvent, ofBytes bytes: Int, _ error: ServiceError, on socket: Socket) {
         guard let session = socket.context as? SocketSession else { return answers.fail(event, error, to: socket) }
         do throws(ServiceError) {
             let catalog = directory.catalog
             let declared = catalog.socketEvents[event.name].map { Limits.of($0, catalog) }
-            // It was read, so that its bytes count as those of one that is taken.
+            // It was read, so its bytes count like those of an accepted event.
             try limits.pass(
                 (declared ?? []) + [OwnLimits.unknown], person: session.caller.id, address: session.address,
                 writing: bytes)
@@ -284,9 +290,9 @@ package actor SocketFront: LoopPart {
         }
     }
 
-    // MARK: Events that services have declared
+    // MARK: Declared events
 
-    /// Asks the service that declared the event; acks once its echo was written.
+    /// Sends the request to the service that declared the event; acks it once its event was fanned out.
     private func ask(_ request: SocketRequest, of session: SocketSession) {
         let began = LoopInstant.now()
         session.inFlight += 1
@@ -305,7 +311,8 @@ package actor SocketFront: LoopPart {
             services.send(
                 declared.subject, data, as: session.caller, origin: request.origin, key: data["roomId"]?.string
             ) { [self] result in
-                // Not within the call that asks: its end starts the events that wait, and each of them may end at once as well.
+                // Not within the call that sends it: its end starts waiting events, and each of them may end
+                // at once as well.
                 if loop.isCurrent, bound.object.isSent {
                     onLoop { $0.receive(result, for: bound) }
                 } else {
@@ -354,7 +361,8 @@ package actor SocketFront: LoopPart {
 }
 
 extension Logger {
-    /// The last line of a request: it was answered, after its event had been sent to this loop's sockets.
+    /// Logs the last line of a request: it was answered, after its event had been sent to this loop's
+    /// sockets.
     func noteAnswer(_ position: StreamPosition?, _ subject: String, _ origin: RequestOrigin) {
         debug(
             "answered a client",

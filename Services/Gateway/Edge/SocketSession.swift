@@ -6,26 +6,29 @@ import JSON
 import Reactor
 import SocketIO
 
-/// A person's connected socket, as its front knows it: who it is, and which of its events are under way or wait. It stays on its loop.
+/// A person's connected socket in its front: its identity, and its running and waiting events. It stays on
+/// its loop.
 final class SocketSession {
     let socket: Socket
-    /// Names it to the presence of this process; says nothing to anyone else.
+    /// The id for the presence of this process; it has no other meaning.
     let id: String
     let caller: Caller
-    /// The session of its token, and when it ends, it ends; nil for a token that names none.
+    /// The session of its token, with which the socket ends; nil for a token that names none.
     let sessionID: String?
     let address: IPAddress
-    /// The same socket, as the fan-out knows it.
+    /// The same socket in the fan-out.
     let subscriber: Subscriber.Handle
     var expiry: LoopTimer?
 
-    /// Events that wait: to be caught up, for a join or leave to be done, or for a free slot under way. Their time runs.
+    /// The events that wait: for the catch-up, for a join or leave, or for a free slot. Their deadlines
+    /// apply.
     var waiting = WaitingEvents()
-    /// True while a join, leave or typing event is handled: later events wait.
+    /// True while a join, leave or typing event is handled; later events wait.
     var isChangingRooms = false
     var inFlight = 0
 
-    /// Requests of one socket that services work on at a time. One, where several on their way could overtake each other.
+    /// The limit of requests of one socket that are in progress at services: one, if several could overtake
+    /// each other.
     private let maxInFlight: Int
 
     init(
@@ -42,23 +45,24 @@ final class SocketSession {
 
     var isConnected: Bool { subscriber.object.isConnected }
 
-    /// A join waits for what is under way: the echo of what was sent before it would come after its ack otherwise.
+    /// Returns true if an event may start. A join waits for all events in progress, as the events of earlier
+    /// requests would otherwise arrive after its ack.
     func mayStart(_ event: SocketIOEvent) -> Bool {
         !isChangingRooms && inFlight < (event.name == "room:join" ? 1 : maxInFlight)
     }
 }
 
-/// An event that asks for something, from when it came.
+/// An event that requires an answer, with its arrival.
 struct SocketRequest: Sendable {
-    /// With its first argument alone, and nothing else of the message that it came in.
+    /// The event with only its first argument, and nothing else of its message.
     let event: SocketIOEvent
     let origin: RequestOrigin
-    /// The memory that it takes, about.
+    /// The memory, approximately, that it takes.
     let size: Int
     /// The bytes that it counts as written: `size`, or its message's length if that is more.
     let writtenBytes: Int
 
-    /// - Parameter bytes: of its message, if that is known.
+    /// - Parameter bytes: the size of its message, if it is known.
     init(_ event: SocketIOEvent, ofBytes bytes: Int, origin: RequestOrigin) {
         self.event = event.withFirstArgumentCopied()
         self.origin = origin
@@ -79,20 +83,20 @@ struct SocketRequest: Sendable {
     }
 }
 
-/// A socket's events in their order, up to a limit.
+/// A socket's waiting events in order, up to a limit.
 struct WaitingEvents {
     static let maxCount = 4096
     static let maxBytes = 4 << 20
 
     private var arrived: [SocketRequest] = []
-    /// The earlier half, turned round: what is taken is let go of at once.
+    /// The earlier half, reversed, so that taken events are released at once.
     private var leaving: [SocketRequest] = []
-    /// The memory, about, of those that wait.
+    /// The memory, approximately, of the waiting events.
     private(set) var bytes = 0
 
     var isEmpty: Bool { arrived.isEmpty && leaving.isEmpty }
 
-    /// - Returns: false if there is no room: the client sends without regard to answers.
+    /// - Returns: false if there is no room: the client sends without waiting for answers.
     mutating func append(_ request: SocketRequest) -> Bool {
         guard arrived.count + leaving.count < Self.maxCount, bytes + request.size <= Self.maxBytes else { return false }
         bytes += request.size

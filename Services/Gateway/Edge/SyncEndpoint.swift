@@ -9,11 +9,12 @@ import Reactor
 import RoomViews
 import ServiceKit
 
-/// `GET /api/sync`: the list of rooms with a cursor, and what was missed since one.
+/// Serves `GET /api/sync`: the list of rooms with a cursor, and the events missed since one.
 ///
-/// It asks the logs' owners, and not a loop's memory: what was answered to anyone, anywhere, before this was asked is in it.
+/// It asks the logs' owners, and not a loop's memory: everything acknowledged to anyone, anywhere, before
+/// this request is included.
 package final class SyncEndpoint: Sendable {
-    /// A request that may be carried out.
+    /// A request that may be performed.
     struct Call: Sendable {
         let caller: Caller
         let address: IPAddress
@@ -30,7 +31,7 @@ package final class SyncEndpoint: Sendable {
     private let longWork: LongWork
 
     private static let limit = (standard: 500, max: 1000)
-    /// A page of missed events ends after the one that reaches this.
+    /// The size at which a page of missed events ends, after the event that reaches it.
     private static let maxBytes = 4 << 20
 
     package init(
@@ -54,17 +55,17 @@ package final class SyncEndpoint: Sendable {
         return Call(caller: caller, address: client, slot: try limits.enter(caller.id))
     }
 
-    /// - Returns: the response, and what it holds until the client has taken it.
+    /// - Returns: the response, and the slots it holds until the client has taken it.
     func response(
         to request: HTTPRequest, _ call: Call, _ origin: RequestOrigin, on loop: EventLoop
     ) async throws(ServiceError) -> (HTTPResponse, [RequestSlots.Slot]) {
         guard let query = request.queryItems else {
-            throw ServiceError(.malformedRequest, "The query makes no sense.")
+            throw ServiceError(.malformedRequest, "The query is malformed.")
         }
         let fields = try RequestFields(
             JSONWriter.object { for item in query.items { $0.member(item.name, item.value) } })
         let limit = try fields.queryLimit(standard: Self.limit.standard, max: Self.limit.max)
-        // Streams that are not known yet may be the cursor's.
+        // The cursor may contain streams that are not known yet.
         guard directory.catalog.isWhole else { throw .unavailable("A part of this service") }
         let since = try fields.optionalString("since")
         let cursor = since.flatMap { cursors.decode($0, for: call.caller.id) }
@@ -80,11 +81,13 @@ package final class SyncEndpoint: Sendable {
         return (response, [call.slot, heavySlot])
     }
 
-    /// The cursor is taken before the rooms: what is in them already may come once more, and nothing is left out.
+    /// Returns the list with a cursor. The cursor is taken before the rooms: their latest changes may be sent
+    /// once more, and none is left out.
     private func snapshot(for viewer: Viewer) async throws(ServiceError) -> HTTPResponse {
         let heads = try await heads(by: viewer.origin.deadline)
         let composed = try await lists.snapshot(for: viewer)
-        // What was last known of a service may be older than its position: what lies between would never be sent.
+        // Stale values of a service may be older than its position, and the events in between would never be
+        // sent.
         guard !composed.degraded.contains(where: { heads[$0] != nil }) else {
             throw .unavailable("A part of this service")
         }

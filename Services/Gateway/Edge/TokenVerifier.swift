@@ -3,10 +3,11 @@ import Security
 import ServiceKit
 import Synchronization
 
-/// Reads access tokens, without a call to anyone.
+/// Verifies access tokens, without a request.
 ///
-/// Clients send the same token with each request until it expires. What was found of it is cached, by the whole field that it came in: a
-/// signature and two JSON texts need not be read again. Time and session are looked at each time.
+/// Clients send the same token with each request until it expires. Its claims are cached, by the whole
+/// header, so that a signature and two JSON texts need not be processed again. Time and session are checked
+/// each time.
 package struct TokenVerifier: Sendable {
     private let keys: JSONWebKeySet
     private let clock: any WallClock
@@ -19,7 +20,7 @@ package struct TokenVerifier: Sendable {
         self.ended = ended
     }
 
-    /// nil for a token that is not believed, whatever the reason: its session has ended, for one.
+    /// Returns the claims of a token; nil if it is refused for any reason, such as an ended session.
     package func verify(_ token: String) -> AccessClaims? {
         signedClaims(of: token).flatMap { ended.refuses($0) ? nil : $0 }
     }
@@ -32,24 +33,24 @@ package struct TokenVerifier: Sendable {
         }
     }
 
-    /// In seconds since 1970.
+    /// The current time in seconds since 1970.
     private var now: Int { clock.now().milliseconds / 1000 }
 
-    /// True while it is unknown if the session has ended: after the gateway's start, until the
-    /// service that ends sessions announces itself.
+    /// True while it is unknown whether the session has ended: after the gateway's start, until the service
+    /// that ends sessions announces itself.
     package func isTooEarly(for claims: AccessClaims) -> Bool { claims.sessionID != nil && !ended.isKnown }
 
-    /// The person and session of a request.
+    /// Returns the person and session of a request.
     ///
-    /// - Throws: `unauthenticated`; `service_unavailable` while it is unknown if the session has
-    ///   ended.
+    /// - Throws: `unauthenticated`; `service_unavailable` while it is unknown whether the session has ended.
     package func claims(authorization field: String?) throws(ServiceError) -> AccessClaims {
         guard let claims = verify(authorization: field) else { throw ServiceError(.unauthenticated, "Log in first.") }
         guard !isTooEarly(for: claims) else { throw .unavailable("A part of this service") }
         return claims
     }
 
-    /// From an `Authorization` field: `Bearer TOKEN`, the scheme in any case (RFC 9110, section 11.1).
+    /// Returns the claims of an `Authorization` header: `Bearer TOKEN`, with the scheme in any case (RFC
+    /// 9110, section 11.1).
     package func verify(authorization field: String?) -> AccessClaims? {
         guard let field else { return nil }
         if let cached = cache[field] {
@@ -63,10 +64,11 @@ package struct TokenVerifier: Sendable {
     }
 }
 
-/// The claims of tokens whose signature was right. At most some 8 MB: those that were not sent for longest are forgotten.
+/// The claims of tokens with a valid signature. It takes at most some 8 MB: the least recently used are
+/// evicted.
 private final class TokenCache: Sendable {
     private static let generationSize = 4096
-    /// Ours have 300 bytes. Longer ones are read each time.
+    /// The length limit of cached headers. Our tokens have 300 bytes; longer ones are verified each time.
     private static let maxFieldBytes = 1024
 
     private let claims = Mutex(Generations<String, AccessClaims>(maxCount: generationSize))

@@ -3,7 +3,7 @@ import GatewayCatalog
 import Reactor
 import ServiceKit
 
-/// Something that rate limits let pass, until it is known how it ended.
+/// A request or event that rate limits admitted, until its outcome is known.
 package struct LimitPass: Sendable {
     fileprivate let failures: [RateLimit]
     fileprivate let person: String?
@@ -12,19 +12,18 @@ package struct LimitPass: Sendable {
     fileprivate var bytes = 0
 }
 
-/// Everything that a person or an address may do only so often, so much or so many at a time: what services declare of their routes and
-/// events, and the gateway's own limits.
+/// The limits for people and addresses, in number, bytes and concurrency: those that services declare for
+/// their routes and events, and the gateway's own.
 package final class Limits: Sendable {
     private let limiter: RateLimiter
     private let slots: RequestSlots
     private let refused: Counter
     private let clock: @Sendable () -> LoopInstant
 
-    /// The overhead of a write beside its own bytes: a row and a log entry have names, ids and
-    /// times.
+    /// The overhead of a write in addition to its own bytes: a row and a log entry have names, ids and times.
     private static let writeOverhead = 256
 
-    /// - Parameter clock: one that does not go back.
+    /// - Parameter clock: a clock that does not go back.
     package init(
         _ limiter: RateLimiter, _ slots: RequestSlots, metrics: Metrics,
         clock: @escaping @Sendable () -> LoopInstant = { .now() }
@@ -35,12 +34,13 @@ package final class Limits: Sendable {
         refused = metrics.counter("parlor_rate_limited_total", "Requests and events refused by a rate limit.")
     }
 
-    /// In milliseconds.
+    /// The current time in milliseconds.
     private var now: Int { (clock() - LoopInstant(nanoseconds: 0)).milliseconds }
 
-    // MARK: What counts
+    // MARK: Choice of limits
 
-    /// The limits that a call of the route counts against: one that names no limit of calls counts all the same.
+    /// Returns the limits that a call of the route counts against. A route that names no limit of calls
+    /// counts against the gateway's own.
     package static func of(_ route: Route, _ catalog: Catalog) -> [RateLimit] {
         limits(route.limits, catalog, or: route.method == "GET" ? OwnLimits.reads : OwnLimits.writes)
     }
@@ -54,17 +54,17 @@ package final class Limits: Sendable {
         return found.contains { $0.counted == .calls } ? found : found + [standard]
     }
 
-    // MARK: How often
+    // MARK: Rates
 
-    /// Counts one more against these limits, or refuses it. `settle` follows.
+    /// Counts one more against these limits, or refuses it. `settle` must follow.
     ///
-    /// A limit of failures counts beforehand, too, and gets back what was none: guesses at a password that are sent together
-    /// would all pass if each were counted with its answer.
+    /// A limit of failures is counted beforehand, too, and refunded if there was no failure: concurrent
+    /// guesses at a password would all pass if each were counted with its answer.
     ///
     /// - Parameters:
-    ///   - person: nil if nobody is known to ask.
-    ///   - isAddressCounted: whether `passAddress` has counted it for the address.
-    ///   - bytes: what is written; nil for what writes nothing.
+    ///   - person: nil if the caller is unknown.
+    ///   - isAddressCounted: true if `passAddress` has counted it for the address.
+    ///   - bytes: the bytes written; nil if nothing is written.
     /// - Throws: `rate_limited`.
     @discardableResult
     package func pass(
@@ -73,7 +73,7 @@ package final class Limits: Sendable {
     ) throws(ServiceError) -> LimitPass {
         let now = now
         if let wait = limiter.take(limits, person: person, address: isAddressCounted ? nil : address, now: now) {
-            // Who is refused for themselves takes nothing from those behind the same address.
+            // A person's own refusal must not use up the limit of others behind the same address.
             if isAddressCounted { limiter.giveBack(limits, person: nil, address: address, now: now) }
             throw refusal("That was too often.", wait)
         }
@@ -87,7 +87,7 @@ package final class Limits: Sendable {
         return pass
     }
 
-    /// Counts one more for the address alone: it is not known yet who asks.
+    /// Counts one more for the address alone, while the caller is unknown.
     ///
     /// - Throws: `rate_limited`.
     package func passAddress(_ limits: [RateLimit], _ address: IPAddress) throws(ServiceError) {
@@ -96,25 +96,27 @@ package final class Limits: Sendable {
         }
     }
 
-    /// It has ended: with this error, or well.
+    /// Notes the outcome: this error, or success.
     package func settle(_ pass: LimitPass, _ error: ServiceError?) {
         if error?.code == .invalidCredentials || pass.failures.isEmpty { return }
         limiter.giveBack(pass.failures, person: pass.person, address: pass.address, now: now)
     }
 
-    /// Returns what was counted for an address alone: there was no attempt that could have failed.
+    /// Refunds the failures that were counted for an address alone: there was no attempt that could have
+    /// failed.
     package func giveBackFailures(of limits: [RateLimit], _ address: IPAddress) {
         let failures = limits.filter { $0.counted == .failures }
         limiter.giveBack(failures, person: nil, address: address, now: now)
     }
 
-    /// It wrote nothing: it was a retry of what was written before, or was refused before its body was parsed.
+    /// Refunds the bytes of a request that wrote nothing: it repeated an earlier write, or was refused before
+    /// its body was parsed.
     package func giveBackBytes(_ pass: LimitPass) {
         guard pass.bytes > 0 else { return }
         limiter.giveBack([OwnLimits.bytes], person: pass.person, address: pass.address, cost: pass.bytes, now: now)
     }
 
-    /// Checks that so many bytes may be written now. They are counted once they have arrived.
+    /// Checks that this many bytes may be written now. They are counted once they have arrived.
     ///
     /// - Throws: `rate_limited`.
     package func check(
@@ -125,7 +127,7 @@ package final class Limits: Sendable {
         giveBackBytes(pass)
     }
 
-    /// Counts one more request of this address, or says how many seconds it has to wait.
+    /// Counts one more request of this address, or returns the number of seconds it has to wait.
     package func secondsToWait(of address: IPAddress) -> Int? {
         limiter.take([OwnLimits.requests], person: nil, address: address, now: now)
     }
@@ -137,20 +139,20 @@ package final class Limits: Sendable {
 
     // MARK: Lists of rooms
 
-    /// Asks whether another list may be made for a person; `noteList` follows.
+    /// Checks that another list may be composed for a person; `noteList` must follow.
     ///
     /// - Throws: `rate_limited`.
     package func passList(_ person: String, _ address: IPAddress) throws(ServiceError) {
         try pass([OwnLimits.lists], person: person, address: address)
     }
 
-    /// A list of so many rooms was made.
+    /// Counts the rooms of a list that was composed.
     package func noteList(of rooms: Int, for person: String, _ address: IPAddress) {
         guard rooms > 0 else { return }
         limiter.add([OwnLimits.lists], person: person, address: address, cost: rooms, now: now)
     }
 
-    // MARK: Sockets that connect
+    // MARK: Connecting sockets
 
     /// True if the address may open one more connection, whatever its token.
     package func mayConnect(from address: IPAddress) -> Bool {
@@ -163,8 +165,8 @@ package final class Limits: Sendable {
         }
     }
 
-    /// True if a socket that reconnects may have the events that it missed. If not, its client has
-    /// to reload.
+    /// True if a socket that reconnects may get the events that it missed. Otherwise its client has to
+    /// reload.
     package func mayRecover(_ person: String, from address: IPAddress) -> Bool {
         isPassed { () throws(ServiceError) in try pass([OwnLimits.sync], person: person, address: address) }
     }
@@ -178,15 +180,16 @@ package final class Limits: Sendable {
         }
     }
 
-    // MARK: Requests under way
+    // MARK: Requests in progress
 
-    /// - Throws: `rate_limited` if the person has too many under way.
+    /// - Throws: `rate_limited` if the person has too many requests in progress.
     package func enter(_ person: String) throws(ServiceError) -> RequestSlots.Slot {
         guard let slot = slots.enter(person) else { throw tooMany() }
         return slot
     }
 
-    /// Waits for a slot among the person's heavy requests. To be called on this loop by who is in.
+    /// Waits for a slot among the person's heavy requests. To be called on this loop while holding an
+    /// ordinary slot.
     ///
     /// - Throws: `rate_limited` if none becomes free in time.
     package func enterHeavy(
@@ -204,16 +207,17 @@ package final class Limits: Sendable {
     private func tooMany() -> ServiceError {
         refused.add()
         return ServiceError(
-            .rateLimited, "Too many of your requests are under way. Try again in a moment.", retryAfter: 1)
+            .rateLimited, "Too many of your requests are in progress. Try again in a moment.", retryAfter: 1)
     }
 
-    /// For an event for which no room is left.
+    /// Returns the error for an event without room.
     ///
-    /// - Parameter isOwn: true if the person or the address has reached its share; false if the total is reached.
+    /// - Parameter isOwn: true if the person or the address has reached its share; false if the total is
+    ///   reached.
     package func noRoom(isOwn: Bool) -> ServiceError {
         refused.add()
         return isOwn
-            ? ServiceError(.rateLimited, "Too much of yours is under way. Try again in a moment.", retryAfter: 1)
-            : ServiceError(.serviceUnavailable, "Too much is under way. Try again in a moment.")
+            ? ServiceError(.rateLimited, "Too much of yours is in progress. Try again in a moment.", retryAfter: 1)
+            : ServiceError(.serviceUnavailable, "Too much is in progress. Try again in a moment.")
     }
 }

@@ -1,19 +1,23 @@
 import Contracts
 
-/// The rate limits of what the gateway answers itself, and of what names no limit. A service's limit of one of these names is not used.
+/// The rate limits of the gateway's own requests, and of routes and events that name no limit. A service's
+/// limit with one of these names is ignored.
 package enum OwnLimits {
     package static let joins = RateLimit("joins", perPerson: 120, perAddress: 1200, seconds: 10)
     package static let typing = RateLimit("typing", perPerson: 120, perAddress: 1200, seconds: 10)
     package static let sync = RateLimit("sync", perPerson: 60, perAddress: 3000, seconds: 60)
     /// The limit for all HTTP requests of an address, before anything else is checked.
     package static let requests = RateLimit("requests", perPerson: 6000, perAddress: 6000, seconds: 10)
-    /// At a start a client asks for its lists and for some conversations: thirty a second for all of a person's devices.
+    /// The limit of reads. At its start a client requests its lists and some conversations: this allows
+    /// thirty a second for all of a person's devices.
     package static let reads = RateLimit("reads", perPerson: 300, perAddress: 6000, seconds: 10)
     package static let writes = RateLimit("writes", perPerson: 200, perAddress: 2000, seconds: 10)
-    /// For an address, those of a whole office at once, after a deploy or behind a proxy that nobody trusts.
+    /// The limit of connects. For an address, it allows a whole office at once, after a deploy or behind an
+    /// untrusted proxy.
     package static let connects = RateLimit("connects", perPerson: 60, perAddress: 6000, seconds: 10)
     package static let unknown = RateLimit("unknown", perPerson: 60, perAddress: 600, seconds: 10)
-    /// Rooms, and not lists: one of 2,500 takes the loop some 100 ms. A list that was cached has none.
+    /// The limit of rooms in composed lists: a list of 2,500 takes the loop some 100 ms. A cached list counts
+    /// none.
     package static let lists = RateLimit("lists", perPerson: 10_000, perAddress: 100_000, seconds: 10)
     package static let bytes = RateLimit("bytes", perPerson: 64 << 20, perAddress: 640 << 20, seconds: 3600)
 
@@ -21,7 +25,7 @@ package enum OwnLimits {
 
     private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 
-    /// The limit of an event that no service has declared.
+    /// Returns the limit of an event that no service has declared.
     package static func ofEvent(_ name: String) -> RateLimit {
         switch name {
         case "room:join", "room:leave": joins

@@ -3,8 +3,8 @@ import Reactor
 import ServiceKit
 import Synchronization
 
-/// Counts what people and addresses do, and says when it is too much (the generic cell rate algorithm, ITU-T I.371): one
-/// time a key, however high the limit.
+/// Counts the actions of people and addresses, and reports when a limit is exceeded (the generic cell rate
+/// algorithm, ITU-T I.371): one time for each key, however high the limit.
 package final class RateLimiter: Sendable {
     private struct Key: Hashable {
         enum Party: Hashable {
@@ -16,8 +16,8 @@ package final class RateLimiter: Sendable {
         let party: Party
     }
 
-    /// One call's share of one key's limit, in whole nanoseconds: in binary fractions the last allowed call would often not
-    /// fit.
+    /// The share of one call in one key's limit, in whole nanoseconds: with binary fractions the last allowed
+    /// call would often not fit.
     private struct Share {
         let key: Key
         let window: Int
@@ -26,36 +26,37 @@ package final class RateLimiter: Sendable {
         init(_ limit: String, _ party: Key.Party, _ count: Int, _ window: Duration, cost: Int) {
             key = Key(limit: limit, party: party)
             self.window = window.milliseconds * 1_000_000
-            // What costs more than the whole limit is refused for ever: two windows are enough to say so.
+            // A cost above the whole limit is always refused: two windows are enough to represent it.
             let (interval, isOver) = (self.window / count).multipliedReportingOverflow(by: cost)
             self.interval = isOver ? 2 * self.window : min(interval, 2 * self.window)
         }
     }
 
-    /// Bytes of a name that count: those who log in choose it, and it may be a megabyte long.
+    /// The number of bytes of a name that count: clients that log in choose the name, and it may be a
+    /// megabyte long.
     package static let maxNameLength = 256
-    /// People and addresses, each with a limit, that are counted at once; some 20 MB. Beyond, those that did nothing for
-    /// longest are forgotten, and start afresh.
+    /// The limit of counted keys (a person or address, with a limit); some 20 MB. Beyond it, the least
+    /// recently used are forgotten, and start again.
     package static let maxKeys = 100_000
 
     private let isOn: Bool
     private let overrides: [String: Rate]
-    /// When each key would be back at nothing, in nanoseconds.
+    /// The time at which each key's count would be zero again, in nanoseconds.
     private let times: Mutex<RecentTimes<Key>>
 
-    /// - Parameter overrides: by the limit's name.
+    /// - Parameter overrides: the rates by the limit's name.
     package init(isOn: Bool, overrides: [String: Rate], maxKeys: Int = RateLimiter.maxKeys) {
         self.isOn = isOn
         self.overrides = overrides
         times = Mutex(RecentTimes(capacity: maxKeys))
     }
 
-    /// Counts one more against all of the limits, or against none if that is too much for one of them.
+    /// Counts one more against all of the limits, or against none if it exceeds one of them.
     ///
     /// - Parameters:
-    ///   - person: nil if it is not known who asks, or the person is counted apart.
+    ///   - person: nil if the caller is unknown, or counted separately.
     ///   - address: nil if the address was counted before.
-    ///   - cost: of what is counted in something else than calls.
+    ///   - cost: the amount, for limits that do not count calls.
     ///   - now: milliseconds, of any clock that does not go back.
     /// - Returns: the seconds until it is allowed again; nil if it is.
     package func take(_ limits: [RateLimit], person: String?, address: IPAddress?, cost: Int = 1, now: Int) -> Int? {
@@ -74,7 +75,8 @@ package final class RateLimiter: Sendable {
         }
     }
 
-    /// Counts what is known only after it was done, also beyond the limits: `take` refuses what comes next.
+    /// Counts an amount that is known only afterwards, even beyond the limits: `take` then refuses the next
+    /// calls.
     package func add(_ limits: [RateLimit], person: String, address: IPAddress, cost: Int, now: Int) {
         let shares = shares(limits, person: person, address: address, cost: cost)
         let now = now * 1_000_000
@@ -83,8 +85,8 @@ package final class RateLimiter: Sendable {
         }
     }
 
-    /// Uncounts what `take` counted. Exact if it is called before time itself has given that back: within the limit's time
-    /// divided by its count.
+    /// Undoes a `take`. It is exact if it is called before the passage of time has given the amount back:
+    /// within the limit's time divided by its count.
     package func giveBack(_ limits: [RateLimit], person: String?, address: IPAddress?, cost: Int = 1, now: Int) {
         let shares = shares(limits, person: person, address: address, cost: cost)
         times.withLock { times in

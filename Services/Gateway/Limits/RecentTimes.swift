@@ -1,15 +1,15 @@
-/// A time for each key, for those that were used last: of more than `capacity` keys, the half that was not used for longest
-/// is forgotten. Nothing is ever walked through, however many there are.
+/// A time for each of the most recently used keys: of more than `capacity` keys, the less recently used half
+/// is forgotten. Nothing is ever iterated, however many there are.
 struct RecentTimes<Key: Hashable & Sendable>: Sendable {
     private let half: Int
     private var recent: [Key: Int] = [:]
-    /// Those that were used before all of `recent`, and not since.
+    /// The keys that were used before all of `recent`, and not since.
     private var earlier: [Key: Int] = [:]
 
-    /// - Parameter capacity: two at least.
+    /// - Parameter capacity: at least two.
     init(capacity: Int) { half = capacity / 2 }
 
-    /// Both reading and writing is use.
+    /// The time of a key. Both reading and writing count as a use.
     subscript(key: Key) -> Int? {
         mutating get {
             if let time = recent[key] { return time }

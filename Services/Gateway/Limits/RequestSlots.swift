@@ -3,7 +3,7 @@ import Synchronization
 /// A counting semaphore for each key, with a fixed number of slots. If none is free, a caller is
 /// refused or waits; waiting callers get slots in their order.
 package final class Slots<Key: Hashable & Sendable>: Sendable {
-    /// A slot that is taken until this is let go of.
+    /// A slot that is taken until this object is released.
     package final class Slot: Sendable {
         private let leave: @Sendable () -> Void
 
@@ -23,7 +23,7 @@ package final class Slots<Key: Hashable & Sendable>: Sendable {
     }
 
     private struct State {
-        /// Only of keys that have a slot taken.
+        /// The loads of keys that have a slot taken.
         var loads: [Key: Load] = [:]
         var lastID = 0
     }
@@ -33,7 +33,7 @@ package final class Slots<Key: Hashable & Sendable>: Sendable {
 
     package init(perKey: Int) { self.perKey = perKey }
 
-    /// Keys that have a slot taken.
+    /// The number of keys that have a slot taken.
     package var count: Int { state.withLock { $0.loads.count } }
 
     /// - Returns: nil if none is free.
@@ -47,10 +47,10 @@ package final class Slots<Key: Hashable & Sendable>: Sendable {
         return true
     }
 
-    /// A slot, maybe later.
+    /// Waits for a slot.
     ///
-    /// - Parameter waitingAs: called before this suspends, with what `giveUp` takes.
-    /// - Returns: nil if it was given up.
+    /// - Parameter waitingAs: called before this suspends, with the id for `giveUp`.
+    /// - Returns: nil if the wait was given up.
     package func wait(for key: Key, waitingAs: (Int) -> Void = { _ in }) async -> Slot? {
         let isIn = await withCheckedContinuation { continuation in
             let waitingID = state.withLock { state -> Int? in
@@ -78,7 +78,7 @@ package final class Slots<Key: Hashable & Sendable>: Sendable {
     private func leave(_ key: Key) {
         let next = state.withLock { state -> Waiting? in
             guard var load = state.loads[key] else { return nil }
-            // The slot goes to whoever has waited longest.
+            // The slot goes to the caller that has waited longest.
             let next = load.waiting.isEmpty ? nil : load.waiting.removeFirst()
             if next == nil { load.taken -= 1 }
             state.loads[key] = load.taken == 0 ? nil : load
@@ -88,12 +88,13 @@ package final class Slots<Key: Hashable & Sendable>: Sendable {
     }
 }
 
-/// HTTP requests and replays that are under way on this gateway, by person: so many at once, and few heavy ones. A heavy one that finds no
-/// slot waits for one; it counts among all meanwhile, which bounds how many wait.
+/// The HTTP requests and replays in progress on this gateway, by person, with a limit for all and a lower one
+/// for heavy requests. A heavy one without a slot waits for one; it still counts among all, which bounds how
+/// many wait.
 package final class RequestSlots: Sendable {
     package typealias Slot = Slots<String>.Slot
 
-    /// nil: nothing is limited.
+    /// The slots of all requests; nil: no limit.
     private let all: Slots<String>?
     private let heavy: Slots<String>?
 
@@ -102,19 +103,19 @@ package final class RequestSlots: Sendable {
         heavy = isOn ? Slots(perKey: maxHeavyPerPerson) : nil
     }
 
-    /// People who have something under way.
+    /// The number of people who have a request in progress.
     package var count: Int { all?.count ?? 0 }
 
-    /// - Returns: nil if the person has as many requests under way as may be.
+    /// - Returns: nil if the person has the maximum number of requests in progress.
     package func enter(_ person: String) -> Slot? {
         guard let all else { return Slot {} }
         return all.take(for: person)
     }
 
-    /// A heavy slot, maybe later. To be asked for by who is in.
+    /// Waits for a heavy slot. To be called while holding an ordinary slot.
     ///
-    /// - Parameter waitingAs: called before this suspends, with what `giveUp` takes.
-    /// - Returns: nil if it was given up.
+    /// - Parameter waitingAs: called before this suspends, with the id for `giveUp`.
+    /// - Returns: nil if the wait was given up.
     package func enterHeavy(_ person: String, waitingAs: (Int) -> Void) async -> Slot? {
         guard let heavy else { return Slot {} }
         return await heavy.wait(for: person, waitingAs: waitingAs)

@@ -1,15 +1,16 @@
-/// All that a gateway owns, published part by part.
+/// A snapshot of all entries that a gateway owns, published part by part.
 ///
-/// What changes while it is sent is published as it happens; each part has how things are when it leaves.
+/// Changes during the snapshot are published as they happen; each part has the state at the time it is sent.
 struct OutgoingSnapshot: Sendable {
-    /// The maximum size of the ids in a part and of the text around them. Escaped they may be six
-    /// times as long, which is less than half of the bus's longest line.
+    /// The limit of a part: its ids and the text around them. Escaped they may be six times as long, which is
+    /// less than half of the bus's longest line.
     static let maxPartBytes = 64 * 1024
     private static let bytesAround = 32
-    /// Between two parts: 6 MB/s, so that neither this loop nor a bus that takes 8 MiB ahead is filled.
+    /// The pause between two parts. It limits the rate to 6 MB/s, so that neither this loop nor a bus that
+    /// queues 8 MiB is overloaded.
     static let partInterval: Duration = .milliseconds(10)
 
-    /// A gateway asked for a snapshot that has missed the beginning of this one.
+    /// True if a gateway requested a snapshot and has missed the beginning of this one.
     var isWantedAgain = false
     private(set) var nextPart = 0
     private var rest: ArraySlice<Presence.Entry>
@@ -18,7 +19,8 @@ struct OutgoingSnapshot: Sendable {
 
     var isOver: Bool { rest.isEmpty && nextPart > 0 }
 
-    /// The next part: some of what is still owned; at least one part, though there is nothing.
+    /// Takes the next part, without entries that are no longer owned. There is at least one part, even if it
+    /// is empty.
     mutating func takePart(where isOwned: (Presence.Entry) -> Bool) -> [Presence.Entry] {
         var part: [Presence.Entry] = []
         var bytes = 0

@@ -1,6 +1,6 @@
 import JSON
 
-/// The messages between gateways, on `gateways.*`.
+/// A message between gateways, on `gateways.*`.
 struct PeerMessage: Sendable {
     enum Topic: String, CaseIterable, Sendable {
         case presence, typing, alive, hello, snapshot
@@ -9,11 +9,11 @@ struct PeerMessage: Sendable {
     }
 
     enum Body: Equatable, Sendable {
-        /// A person came or went there, began or stopped typing.
+        /// A person opened or closed a room there, or began or stopped typing.
         case change(number: Int, Presence.Entry, isOn: Bool)
-        /// The gateway is alive, and numbered its last publication so.
+        /// The gateway is alive, and its last publication has this number.
         case heartbeat(number: Int?)
-        /// Asks for a snapshot: one gateway, or all.
+        /// A request for a snapshot: of one gateway, or of all.
         case hello(to: String?)
         case snapshot(number: Int, SnapshotPart)
     }
@@ -25,7 +25,7 @@ struct PeerMessage: Sendable {
     }
 
     let gateway: String
-    /// nil if it cannot be read: its gateway is alive.
+    /// The content; nil if it cannot be read, which still shows that its gateway is alive.
     let body: Body?
 
     /// - Returns: nil if it names no gateway.

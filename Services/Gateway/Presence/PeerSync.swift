@@ -3,17 +3,18 @@ import JSON
 import MessageBus
 import ServiceKit
 
-/// Keeps this gateway's table and the others' in step: publishes each change here as it happens and all of it part by part
-/// to those who ask, and takes in what the others publish.
+/// Keeps this gateway's table and the others' in sync. It publishes each change here as it happens, and a
+/// snapshot in parts on request, and applies what the others publish.
 ///
-/// A snapshot goes out between live changes, and neither undoes the other: a part has what is so when it leaves, and what a
-/// gateway published since its snapshot began counts more than what the snapshot leaves out.
+/// A snapshot is sent between live changes, and neither undoes the other: a part has the state at the time it
+/// is sent, and a gateway's changes since the beginning of its snapshot take precedence over entries that the
+/// snapshot lacks.
 struct PeerSync: Sendable {
-    /// The changes that a message makes here.
+    /// The changes that a message causes here.
     struct Outcome {
-        /// Entries that other gateways own from now on, or do no longer.
+        /// The entries that other gateways now own, or no longer own.
         var changed: [Presence.Entry] = []
-        /// This gateway is asked for a snapshot.
+        /// True if this gateway is asked for a snapshot.
         var isSnapshotWanted = false
     }
 
@@ -42,7 +43,7 @@ struct PeerSync: Sendable {
         }
     }
 
-    /// Publishes that this gateway is alive, and asks those for a snapshot that are out of sync.
+    /// Publishes this gateway's heartbeat, and requests snapshots from gateways that are out of sync.
     mutating func sendHeartbeat() {
         publish(.alive) { $0.member("number", lastNumber) }
         for id in tracker.takeOutOfSync() { ask(id) }
@@ -51,13 +52,13 @@ struct PeerSync: Sendable {
     /// Asks all other gateways for snapshots.
     func askAll() { publish(.hello) { _ in } }
 
-    /// Asks a gateway that is new, or of whose publications some were missed, for all that it owns.
+    /// Requests a snapshot from a gateway that is new, or some of whose publications were missed.
     private mutating func ask(_ id: String) {
         tracker.noteAnswering(id)
         publish(.hello) { $0.member("to", id) }
     }
 
-    /// - Returns: whether parts are to be sent from now on; false if they are being sent.
+    /// - Returns: true if the caller has to start sending parts; false if they are being sent.
     mutating func beginSnapshot() -> Bool {
         guard snapshot == nil else {
             snapshot?.isWantedAgain = true
@@ -69,17 +70,18 @@ struct PeerSync: Sendable {
 
     /// Publishes the next part.
     ///
-    /// - Returns: whether another one is to be sent after `OutgoingSnapshot.partInterval`.
+    /// - Returns: true if another one must be sent after `OutgoingSnapshot.partInterval`.
     mutating func sendPart() -> Bool {
         guard var sending = snapshot else { return false }
-        // Listed when its first part leaves: what others know by then, and is not in it, they remove.
+        // Listed when its first part is sent: receivers remove entries that they know by then and that it
+        // lacks.
         if sending.isOver { sending = OutgoingSnapshot(of: Array(published)) }
         let number = sending.nextPart
         let part = sending.takePart { published.contains($0) }
         let isSent = publishNumbered(.snapshot) {
             PeerMessage.writePart(number, isLast: sending.isOver, part, to: &$0)
         }
-        // A gateway that misses a part asks for all of them again.
+        // A gateway that misses a part requests all of them again.
         snapshot = isSent && (!sending.isOver || sending.isWantedAgain) ? sending : nil
         return snapshot != nil
     }
@@ -93,7 +95,7 @@ struct PeerSync: Sendable {
         }
     }
 
-    /// - Returns: whether the bus has taken it.
+    /// - Returns: true if the bus has accepted it.
     @discardableResult
     private func publish(_ topic: PeerMessage.Topic, _ write: (inout JSONWriter) -> Void) -> Bool {
         let data = JSONWriter.object {
@@ -111,7 +113,7 @@ struct PeerSync: Sendable {
 
     // MARK: Receiving
 
-    /// Takes in what another gateway has published.
+    /// Applies a message of another gateway.
     mutating func receive(_ message: PeerMessage, into table: inout PresenceTable) -> Outcome {
         let id = message.gateway
         let isNew = tracker.note(id)
@@ -153,6 +155,6 @@ struct PeerSync: Sendable {
         return part.entries + left
     }
 
-    /// A gateway is dead.
+    /// Forgets a dead gateway.
     mutating func forget(_ gateway: String) { tracker.remove(gateway) }
 }

@@ -7,9 +7,10 @@ struct PeerTracker: Sendable {
         /// The number of its last publication.
         var number: Int?
         var isInSync = false
-        /// It was asked for a snapshot a heartbeat ago at most, or is sending one.
+        /// True if it was asked for a snapshot at most a heartbeat ago, or is sending one.
         var isAnswering = false
-        /// While a snapshot comes in: what it owned by what was known before, and has not been published again.
+        /// The entries it owned before the incoming snapshot, and that were not confirmed since; nil without
+        /// a snapshot.
         var unconfirmed: Set<Presence.Entry>?
     }
 
@@ -17,7 +18,7 @@ struct PeerTracker: Sendable {
 
     /// Notes that a gateway exists.
     ///
-    /// - Returns: whether nothing is known of it, and it is not answering.
+    /// - Returns: true if nothing is known of it, and no snapshot is expected.
     mutating func note(_ id: String) -> Bool {
         let peer = peers[id, default: Peer()]
         peers[id] = peer
@@ -26,13 +27,13 @@ struct PeerTracker: Sendable {
 
     mutating func remove(_ id: String) { peers[id] = nil }
 
-    /// It published something of its entries, with this number.
+    /// Notes a publication of its entries with this number.
     mutating func advance(_ id: String, to number: Int) {
         if peers[id]?.number != number &- 1 { noteGap(id) }
         peers[id]?.number = number
     }
 
-    /// Its last publication had this number.
+    /// Notes that its last publication had this number.
     mutating func confirmLast(_ number: Int, of id: String) {
         if peers[id]?.number != number { noteGap(id) }
         peers[id]?.number = number
@@ -45,10 +46,11 @@ struct PeerTracker: Sendable {
 
     // MARK: Snapshots
 
-    /// It has been asked for a snapshot, or sends one unasked.
+    /// Notes that it has been asked for a snapshot, or sends one unasked.
     mutating func noteAnswering(_ id: String) { peers[id]?.isAnswering = true }
 
-    /// - Returns: those to ask for a snapshot. Called once a heartbeat: it is the time they have to begin one.
+    /// - Returns: the gateways to ask for a snapshot. Called once a heartbeat, which is the time they have to
+    ///   begin one.
     mutating func takeOutOfSync() -> [String] {
         let ids = peers.filter { !$0.value.isInSync && !$0.value.isAnswering }.keys.sorted()
         for id in peers.keys { peers[id]?.isAnswering = false }
@@ -57,10 +59,11 @@ struct PeerTracker: Sendable {
 
     mutating func beginSnapshot(of id: String, known: Set<Presence.Entry>) { peers[id]?.unconfirmed = known }
 
-    /// It has published how this entry is: a snapshot that began before has nothing to add.
+    /// Notes that it has published the state of this entry, which takes precedence over a snapshot that began
+    /// before.
     mutating func confirm(_ entry: Presence.Entry, of id: String) { peers[id]?.unconfirmed?.remove(entry) }
 
-    /// - Returns: what it no longer owns; nothing if a part of the snapshot was missed.
+    /// - Returns: the entries that it no longer owns; none if a part of the snapshot was missed.
     mutating func endSnapshot(of id: String) -> Set<Presence.Entry> {
         guard let left = peers[id]?.unconfirmed else { return [] }
         peers[id]?.unconfirmed = nil

@@ -4,20 +4,20 @@ import Reactor
 import ServiceKit
 import Synchronization
 
-/// The people who have rooms open or are typing, over all gateways. It lives on one loop of each
+/// Presence: the people who have rooms open or are typing, over all gateways. It lives on one loop of each
 /// gateway.
 ///
-/// A socket's join goes to `PresenceTable`, then to the services (`ServiceNotifier`), and only then
-/// to the other gateways (`PeerSync`) and to clients. Typing goes to other gateways and clients at
-/// once. A gateway's entries are removed when it dies (`GatewayMembership`).
+/// A socket's join goes to `PresenceTable`, then to the services (`ServiceNotifier`), and only then to the
+/// other gateways (`PeerSync`) and to clients. Typing goes to other gateways and clients at once. A gateway's
+/// entries are removed when it dies (`GatewayMembership`).
 package actor Presence {
-    /// Counts the changes of `present(in:)`, before anybody is sent them; from any thread.
+    /// Counts the changes of `present(in:)`, before they are sent to anyone; can be read on any thread.
     package nonisolated let changes = Atomic(0)
     private nonisolated let loop: EventLoop
     private let gatewayID: String
     private nonisolated let bus: any MessageBus
     private let log: Logger
-    /// Without a renewal, typing ends after this.
+    /// The time after which typing ends without a renewal.
     private let typingTimeout: Duration
     private let announce: @Sendable (Change) -> Void
     private nonisolated let membership: GatewayMembership
@@ -32,12 +32,12 @@ package actor Presence {
     private var heartbeat: LoopTimer?
     private var lastHeartbeat = LoopInstant.now()
     private var partTimer: LoopTimer?
-    /// While the bus is away.
+    /// The timer that ends others' typing while the bus is disconnected.
     private var deafTimer: LoopTimer?
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// - Parameter announce: called on the loop, in the order of the changes of a member.
+    /// - Parameter announce: called on the loop, with each member's changes in order.
     package init(
         gatewayID: String, bus: any MessageBus, on loop: EventLoop, log: Logger, typingTimeout: Duration = .seconds(3),
         announce: @escaping @Sendable (Change) -> Void
@@ -90,16 +90,17 @@ package actor Presence {
         subscriptions = []
     }
 
-    // MARK: What sockets do
+    // MARK: Sockets
 
-    /// A socket joined a room. Returns when the services know.
+    /// Handles that a socket joined a room. Returns when the services are notified.
     package func join(_ member: RoomMember, socketID: String) async {
         let entry = Entry(kind: .presence, member: member)
         table.add(entry, socketID: socketID)
         await notifyServices(of: entry)?.value
     }
 
-    /// A socket left a room: it stops typing there, too. Returns when the services know.
+    /// Handles that a socket left a room, which also ends its typing there. Returns when the services are
+    /// notified.
     package func leave(_ member: RoomMember, socketID: String) async {
         stopTyping(member, socketID: socketID)
         let entry = Entry(kind: .presence, member: member)
@@ -107,7 +108,7 @@ package actor Presence {
         await notifyServices(of: entry)?.value
     }
 
-    /// A socket is gone.
+    /// Handles that a socket has closed.
     package func disconnect(socketID: String) {
         let entries = table.entries(ofSocket: socketID)
         for entry in entries where entry.kind == .typing { stopTyping(entry.member, socketID: socketID) }
@@ -137,32 +138,33 @@ package actor Presence {
         if table.remove(entry, socketID: socketID) { publish(entry, isOn: false) }
     }
 
-    /// Ends a person's typing, because the message was sent. Every gateway sees that in the log,
-    /// and ends the typing of its own sockets.
+    /// Ends a person's typing, because the message was sent. Every gateway finds that in the log, and ends
+    /// the typing of its own sockets.
     package func endTyping(_ member: RoomMember) {
         for socketID in table.sockets(owning: Entry(kind: .typing, member: member)) {
             stopTyping(member, socketID: socketID)
         }
     }
 
-    /// The people who have these rooms open now.
+    /// Returns the people who have these rooms open now.
     package func present(in roomIDs: [String]) -> [String: Set<String>] { table.present(in: roomIDs) }
 
     // MARK: Services
 
-    /// A service has announced itself: if it has a presence subject, it is notified of all that is open here.
+    /// Handles a service's announcement: if it has a presence subject, it is notified of all rooms that are
+    /// open here.
     package nonisolated func learn(_ manifest: Manifest) {
         loop.execute { self.assumeIsolated { $0.services.assumeIsolated { $0.learn(manifest) } } }
     }
 
-    /// A service is gone for good: nothing is sent to it any more.
+    /// Handles the permanent removal of a service: nothing is sent to it any more.
     package nonisolated func forget(service: String) {
         loop.execute { self.assumeIsolated { $0.services.assumeIsolated { $0.forget(service: service) } } }
     }
 
     // MARK: Other gateways and clients
 
-    /// Publishes to the other gateways what changed here, and to clients if that makes a difference.
+    /// Publishes a local change to the other gateways, and to clients if it makes a difference.
     private func publish(_ entry: Entry, isOn: Bool) {
         peers.publish(entry, isOn: isOn)
         announceChange(of: entry)
@@ -192,7 +194,8 @@ package actor Presence {
         switch state {
         case .connected: sendHello()
         case .disconnected:
-            // Nobody can be heard to stop, and nobody types for ever. Their gateways may be alive: presence stands.
+            // Others' typing cannot be seen to end, so it ends now. Their gateways may be alive, so presence
+            // stays.
             deafTimer = loop.schedule(after: typingTimeout) { [weak self] in
                 self?.assumeIsolated { presence in
                     for entry in presence.table.evictOthers(.typing) { presence.announceChange(of: entry) }
@@ -201,7 +204,7 @@ package actor Presence {
         }
     }
 
-    /// Asks the others who is there, and publishes the same.
+    /// Requests the other gateways' snapshots, and publishes this one's.
     private func sendHello() {
         peers.askAll()
         sendSnapshot()
@@ -209,7 +212,8 @@ package actor Presence {
 
     private func sendHeartbeat() {
         if loop.now - lastHeartbeat > GatewayMembership.shortestLease {
-            // This process was held up for so long that services may have given it up. Gateways that have ask by themselves.
+            // This process was held up for so long that services may have treated it as dead. Gateways that
+            // have request a snapshot by themselves.
             services.assumeIsolated { $0.forgetNotified() }
         }
         lastHeartbeat = loop.now

@@ -1,15 +1,15 @@
-/// The people who have rooms open and who type in them, over all gateways.
+/// The people who have rooms open or type in them, over all gateways.
 ///
-/// Sockets own entries on this gateway, and gateways own them for their sockets. A change between
-/// this gateway and an entry goes to the other gateways; a change between all gateways and an entry
-/// goes to clients.
+/// Sockets own entries on this gateway, and gateways own them on behalf of their sockets. When this gateway's
+/// ownership of an entry changes, other gateways are informed; when ownership over all gateways changes,
+/// clients are.
 struct PresenceTable: Sendable {
     private let gatewayID: String
     private var sockets = OwnerTable()
     private var gateways = OwnerTable()
     /// The entries that clients know.
     private var published: Set<Presence.Entry> = []
-    /// By room: who has it open on any gateway.
+    /// The people who have each room open on any gateway, by room.
     private var present: [String: Set<String>] = [:]
     /// Rises with each change of `present(in:)`.
     private(set) var revision = 0
@@ -22,7 +22,7 @@ struct PresenceTable: Sendable {
     func sockets(owning entry: Presence.Entry) -> Set<String> { sockets.owners(of: entry) }
     func entries(ofSocket id: String) -> Set<Presence.Entry> { sockets.entries(of: id) }
 
-    /// - Returns: whether this gateway owns the entry from now on, and did not before.
+    /// - Returns: true if this gateway owns the entry now, and did not before.
     @discardableResult
     mutating func add(_ entry: Presence.Entry, socketID: String) -> Bool {
         guard sockets.add(entry, to: socketID) else { return false }
@@ -30,7 +30,7 @@ struct PresenceTable: Sendable {
         return true
     }
 
-    /// - Returns: whether this gateway owned the entry, and does no longer.
+    /// - Returns: true if this gateway owned the entry, and no longer does.
     @discardableResult
     mutating func remove(_ entry: Presence.Entry, socketID: String) -> Bool {
         guard sockets.remove(entry, from: socketID) else { return false }
@@ -47,18 +47,18 @@ struct PresenceTable: Sendable {
         if hasChanged { notePresent(entry, isOn: isOn) }
     }
 
-    /// Removes what a gateway owns.
+    /// Removes all entries that a gateway owns.
     ///
-    /// - Returns: the entries that it owned.
+    /// - Returns: those entries.
     mutating func evict(_ gateway: String) -> Set<Presence.Entry> {
         let entries = gateways.entries(of: gateway)
         for entry in entries { set(false, entry, byGateway: gateway) }
         return entries
     }
 
-    /// Removes what other gateways own of a kind.
+    /// Removes the entries of a kind that other gateways own.
     ///
-    /// - Returns: the entries that they owned.
+    /// - Returns: those entries.
     mutating func evictOthers(_ kind: Presence.Kind) -> Set<Presence.Entry> {
         var evicted: Set<Presence.Entry> = []
         for gateway in gateways.all where gateway != gatewayID {
@@ -70,7 +70,8 @@ struct PresenceTable: Sendable {
         return evicted
     }
 
-    /// The state of an entry that clients have to be sent: whether it is on; nil if they have it.
+    /// Returns the state of an entry that must be sent to clients, and counts it as sent; nil if they have
+    /// it.
     mutating func takeChange(of entry: Presence.Entry) -> Bool? {
         let isOn = gateways.hasOwner(entry)
         guard isOn != published.contains(entry) else { return nil }
@@ -78,7 +79,7 @@ struct PresenceTable: Sendable {
         return isOn
     }
 
-    /// The people who have these rooms open. A room that nobody has open is missing.
+    /// Returns the people who have these rooms open, without rooms that no one has open.
     func present(in roomIDs: [String]) -> [String: Set<String>] {
         var found: [String: Set<String>] = [:]
         for id in roomIDs { found[id] = present[id] }
@@ -98,7 +99,7 @@ struct PresenceTable: Sendable {
     }
 }
 
-/// Which owners each entry has. An entry exists as long as it has one.
+/// The owners of each entry. An entry exists as long as it has one.
 struct OwnerTable: Sendable {
     private var owners: [Presence.Entry: Set<String>] = [:]
     private var entries: [String: Set<Presence.Entry>] = [:]
@@ -108,7 +109,7 @@ struct OwnerTable: Sendable {
     func owners(of entry: Presence.Entry) -> Set<String> { owners[entry] ?? [] }
     func entries(of owner: String) -> Set<Presence.Entry> { entries[owner] ?? [] }
 
-    /// - Returns: whether this is the entry's first owner.
+    /// - Returns: true if this is the entry's first owner.
     @discardableResult
     mutating func add(_ entry: Presence.Entry, to owner: String) -> Bool {
         let isFirst = owners[entry] == nil
@@ -117,7 +118,7 @@ struct OwnerTable: Sendable {
         return isFirst
     }
 
-    /// - Returns: whether this was the entry's last owner.
+    /// - Returns: true if this was the entry's last owner.
     @discardableResult
     mutating func remove(_ entry: Presence.Entry, from owner: String) -> Bool {
         guard owners[entry]?.remove(owner) != nil else { return false }

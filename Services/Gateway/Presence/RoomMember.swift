@@ -1,4 +1,4 @@
-/// A person in a room: what presence and typing are noted for.
+/// A person in a room, to which presence and typing refer.
 package struct RoomMember: Hashable, Sendable {
     package let roomID: String
     package let userID: String
@@ -12,13 +12,13 @@ package struct RoomMember: Hashable, Sendable {
 extension Presence {
     package enum Kind: String, Sendable, CaseIterable { case presence, typing }
 
-    /// A person has a room open, or types in it.
+    /// The state that a person has a room open, or types in it.
     package struct Entry: Hashable, Sendable {
         package let kind: Kind
         package let member: RoomMember
     }
 
-    /// A change for clients: a person opened or closed the room, began or stopped typing.
+    /// A change for clients: a person opened or closed the room, or began or stopped typing.
     package struct Change: Sendable {
         package let entry: Entry
         package let isOn: Bool

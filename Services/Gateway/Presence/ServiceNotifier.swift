@@ -4,18 +4,17 @@ import MessageBus
 import Reactor
 import ServiceKit
 
-/// Notifies the services that have a presence subject of who has a room open on this gateway.
+/// Notifies the services that have a presence subject of the people who have rooms open on this gateway.
 ///
-/// They are notified before other gateways and clients, so that they count right from then on. A service that was slow or
-/// away is notified later, of what is so then.
+/// They are notified before other gateways and clients, so that their counts are right from then on. A
+/// service that was slow or unavailable is notified later, of the state at that time.
 actor ServiceNotifier {
-    /// The deadline of a service's reply.
+    /// The time limit for a service's reply.
     private static let timeout: Duration = .seconds(1)
-    /// Members in one request: far below the bus' longest line.
+    /// The limit of members in one request, far below the bus's longest line.
     private static let maxBatch = 2000
-    /// The maximum of members whose state a service may still have to receive. Beyond it, a service
-    /// that is unavailable does not learn that somebody left; the end of this gateway's lease
-    /// corrects that.
+    /// The limit of members whose state a service has yet to receive. Beyond it, an unavailable service is
+    /// not informed that people left; the end of this gateway's lease corrects that.
     private static let maxPending = 100_000
 
     private nonisolated let loop: EventLoop
@@ -23,20 +22,21 @@ actor ServiceNotifier {
     private let bus: any MessageBus
     private let log: Logger
     private let onNotified: @Sendable (RoomMember, Bool) -> Void
-    /// By service: its presence subject.
+    /// The presence subjects by service.
     private var subjects: [String: String] = [:]
     private var open: Set<RoomMember> = []
-    /// Those that were open when services were last notified of them.
+    /// The members that were open when services were last notified of them.
     private var notified: Set<RoomMember> = []
     private var reconciling: [RoomMember: Task<Void, Never>] = [:]
-    /// By subject: the members whose current state the service may not know.
+    /// The members whose current state the service may not know, by subject.
     private var pending: [String: Set<RoomMember>] = [:]
     private var resyncing: Set<String> = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// - Parameter onNotified: called on the loop when services have been notified of what a member has become, those aside
-    ///   that are notified later. In the order of a member's changes; what changed back meanwhile is left out.
+    /// - Parameter onNotified: called on the loop when services have been notified of a member's state,
+    ///   except those that are notified later. In the order of a member's changes; a change that was reverted
+    ///   meanwhile is left out.
     init(
         gatewayID: String, bus: any MessageBus, on loop: EventLoop, log: Logger,
         onNotified: @escaping @Sendable (RoomMember, Bool) -> Void
@@ -48,9 +48,9 @@ actor ServiceNotifier {
         self.onNotified = onNotified
     }
 
-    /// Notes whether a member has the room open here, and notifies the services if they know otherwise.
+    /// Records whether a member has the room open here, and notifies the services if they have another state.
     ///
-    /// - Returns: the task that ends when they have been notified; nil if they are already.
+    /// - Returns: the task that ends when they have been notified; nil if they have this state.
     func setOpen(_ isOpen: Bool, _ member: RoomMember) -> Task<Void, Never>? {
         if isOpen { open.insert(member) } else { open.remove(member) }
         if let task = reconciling[member] { return task }
@@ -60,8 +60,8 @@ actor ServiceNotifier {
         return task
     }
 
-    /// Sends the member's state until it is current: a change during a request is sent next, so the
-    /// last state that a service receives is the current one.
+    /// Sends the member's state until it is current: a change during a request is sent next, so the last
+    /// state that a service receives is the current one.
     private func reconcile(_ member: RoomMember) async {
         while case let isOpen = open.contains(member), isOpen != notified.contains(member) {
             for subject in subjects.values { await notify(subject, member, isOpen: isOpen) }
@@ -72,12 +72,13 @@ actor ServiceNotifier {
     }
 
     private func notify(_ subject: String, _ member: RoomMember, isOpen: Bool) async {
-        // A pending member stays so: of two instances, the one that was asked first may be the last to do it.
+        // A pending member stays pending: of two instances, the one that got the earlier request may finish
+        // last.
         if await ask(subject, [member], isOpen: isOpen) { return }
         if pending[subject, default: []].isEmpty {
             log.warning("a service was not notified of presence, will retry", ["subject": subject])
         }
-        // So there are no more than the limit and what is open.
+        // This bounds the number by the limit plus the open rooms.
         if isOpen || pending[subject, default: []].count < Self.maxPending {
             pending[subject, default: []].insert(member)
         } else {
@@ -87,36 +88,38 @@ actor ServiceNotifier {
 
     // MARK: Services
 
-    /// A service has announced itself: it is notified of all that is open here, as it may have forgotten.
+    /// Handles a service's announcement: it is notified of all rooms that are open here, as it may have lost
+    /// them.
     func learn(_ manifest: Manifest) {
         subjects[manifest.service] = manifest.presenceSubject
         guard let subject = manifest.presenceSubject else { return }
-        // Also of what services are being notified of now: that began without this one.
+        // Include members that are being reported now: that began without this service.
         pending[subject, default: []].formUnion(notified.union(open))
         resync(subject)
     }
 
-    /// A service is gone for good.
+    /// Handles the permanent removal of a service.
     func forget(service: String) {
         if let subject = subjects.removeValue(forKey: service) { pending[subject] = nil }
     }
 
-    /// Makes the next `retry` send all that is open here again: the services have taken this
-    /// gateway for dead.
+    /// Makes the next `retry` send all rooms that are open here again, as the services have treated this
+    /// gateway as dead.
     func forgetNotified() {
         for subject in subjects.values { pending[subject, default: []].formUnion(notified) }
     }
 
-    /// Notifies each service of what it may not know.
+    /// Notifies each service of the states that it may not have.
     func retry() { for subject in subjects.values { resync(subject) } }
 
-    /// Notifies a service of what is pending, until nothing is or it does not answer.
+    /// Notifies a service of pending states, until none is left or it does not reply.
     private func resync(_ subject: String) {
         guard pending[subject]?.isEmpty == false, resyncing.insert(subject).inserted else { return }
         Task {
             while let batch = nextBatch(subject) {
                 guard await ask(subject, batch.members, isOpen: batch.isOpen) else { break }
-                // What has changed meanwhile was perhaps notified before this, by another instance: it stays pending.
+                // A state that has changed meanwhile may have been sent before this one, to another instance:
+                // it stays pending.
                 pending[subject]?.subtract(batch.members.filter { open.contains($0) == batch.isOpen })
             }
             resyncing.remove(subject)
@@ -129,7 +132,7 @@ actor ServiceNotifier {
         return (Array(members.lazy.filter { self.open.contains($0) == isOpen }.prefix(Self.maxBatch)), isOpen)
     }
 
-    /// - Returns: whether the service has taken it in.
+    /// - Returns: true if the service has recorded it.
     private func ask(_ subject: String, _ members: [RoomMember], isOpen: Bool) async -> Bool {
         let data = JSONWriter.object {
             $0.member("gateway", gatewayID)

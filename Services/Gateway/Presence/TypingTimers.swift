@@ -4,7 +4,7 @@ import Reactor
 struct TypingTimers {
     private var timers: [RoomMember: [String: LoopTimer]] = [:]
 
-    /// Calls `end` once the socket has not started again for so long.
+    /// Calls `end` when the socket has not renewed its typing for this time.
     mutating func start(
         _ member: RoomMember, socketID: String, after timeout: Duration, on loop: EventLoop, _ end: @escaping () -> Void
     ) {

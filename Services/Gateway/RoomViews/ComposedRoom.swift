@@ -1,22 +1,23 @@
 import Contracts
 import JSON
 
-/// A Room as one person sees it, and what lists of rooms are sorted by.
+/// A Room as one person sees it, with the values by which lists of rooms are sorted.
 package struct ComposedRoom: Sendable {
     package let id: String
     let updatedAt: Int
-    /// When each kind of activity was last, in the order of `RoomFields.activities`.
+    /// The last time of each kind of activity, in the order of `RoomFields.activities`.
     let activityTimes: [Int?]
     let participants: [String]
-    /// As it is sent. Written when the room is made: those of a long list are made one after the other.
+    /// The JSON to send. It is written when the room is composed: those of a long list are composed one after
+    /// the other.
     package let json: JSONValue
 
-    /// A room from what the rooms service says of it, what other services add, and who has it open.
+    /// Composes a room from the rooms service's data, other services' fields, and presence.
     ///
     /// - Parameters:
-    ///   - values: what services add, in the order of `fields`.
-    ///   - unnamed: how the name of an unnamed room is written.
-    /// - Returns: nil if `base` is no room.
+    ///   - values: the services' values, in the order of `fields`.
+    ///   - unnamed: the name of a room without one.
+    /// - Returns: nil if `base` is not a room.
     init?(base: JSONValue, _ fields: RoomFields, values: [JSONValue], present: Set<String>, unnamed: JSONValue) {
         guard let room = base.object, let id = room["id"]?.string, let createdAt = room["createdAt"]?.int,
             let updatedAt = room["updatedAt"]?.int, let people = room["participants"]?.array
@@ -52,18 +53,19 @@ package struct ComposedRoom: Sendable {
         return SortKey(time: time, id: id)
     }
 
-    /// Writes rooms, the last active first.
+    /// Writes rooms, the most recently active first.
     package static func write(_ rooms: [ComposedRoom], to json: inout JSONWriter) {
         json.array(of: sorted(rooms, by: .activity)) { $0.value($1.json) }
     }
 
-    /// People with the rooms that the viewer shares with them, most recent activity first; rooms by `updatedAt`.
+    /// Returns people with the rooms that the viewer shares with them, most recent activity first; rooms by
+    /// `updatedAt`.
     static func groupedByPerson(_ rooms: [ComposedRoom], people: [JSONValue], viewer: String) -> JSONValue {
         var roomsOf: [String: [ComposedRoom]] = [:]
         for room in rooms {
             for person in room.participants where person != viewer { roomsOf[person, default: []].append(room) }
         }
-        // A person stands in each page of the list that has a room with them.
+        // A person occurs in each page of the list that has a room with them.
         var seen: Set<String> = []
         let groups = people.compactMap { person -> (json: JSONValue, rooms: [ComposedRoom], key: SortKey)? in
             guard let id = person["id"]?.string, let rooms = roomsOf[id], seen.insert(id).inserted else { return nil }
@@ -82,7 +84,7 @@ package struct ComposedRoom: Sendable {
 
     // MARK: Badges
 
-    /// `badges` and `hasUnread`.
+    /// Writes `badges` and `hasUnread`.
     static func write(_ badges: some Sequence<(name: String, count: JSONValue)>, to json: inout JSONWriter) {
         var hasUnread = false
         json.member(

@@ -1,7 +1,7 @@
 import Synchronization
 import Workers
 
-/// Long work of event loops, on threads of its own: on a loop it would hold up everyone whose socket is there.
+/// Threads for event loops' long work, which on a loop would delay everyone whose socket is there.
 package final class LongWork: Sendable {
     private let threads = [
         TaskThread(named: "lists", priority: .normal), TaskThread(named: "lists", priority: .normal),
@@ -10,10 +10,11 @@ package final class LongWork: Sendable {
 
     package init() {}
 
-    /// For other work that blocks or is long.
+    /// The executor for other work that blocks or is long.
     package var executor: any TaskExecutor { threads[0] }
 
-    /// Short work is done where the caller is, as the way there and back costs more.
+    /// Runs work on these threads if it is long. Short work runs where the caller is, as switching costs
+    /// more.
     package func run<Result: Sendable>(if isLong: Bool, _ work: @Sendable () async -> Result) async -> Result {
         guard isLong else { return await work() }
         let number = last.wrappingAdd(1, ordering: .relaxed).newValue

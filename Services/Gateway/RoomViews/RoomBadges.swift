@@ -3,11 +3,12 @@ import GatewayCatalog
 import JSON
 import Reactor
 
-/// Fills in `room:badges`: the service that emits it gives its own badge, and the event has all of them.
+/// Completes `room:badges`: the service that emits it provides its own badge, and the event has all of them.
 ///
-/// The others are what the person's cached list shows, if no entry of their owners has concerned the room since: that is what they would answer
-/// as far as their logs are followed, and so what fits the events around this one. Otherwise their owners are asked, and they alone: an
-/// entry says that a badge may have changed, and not to what.
+/// The others come from the person's cached list, if no entry of their owners has concerned the room since:
+/// these are the values that their owners would reply with at the followed positions, and so match the events
+/// around this one. Otherwise only their owners are asked: an entry shows that a badge may have changed, and
+/// not its value.
 package final class RoomBadges: Sendable {
     private let composer: RoomComposer
     private let cache: RoomListCache
@@ -21,9 +22,9 @@ package final class RoomBadges: Sendable {
         self.directory = directory
     }
 
-    /// The event's data.
+    /// Returns the event's data.
     ///
-    /// - Parameter given: what the service emitted: `{badges: {NAME: COUNT}}`.
+    /// - Parameter given: the service's emission: `{badges: {NAME: COUNT}}`.
     package func data(_ given: JSONValue, roomID: String, for userID: String) async -> JSONValue {
         let catalog = directory.catalog
         let owners = Self.owners(of: given, catalog)
@@ -36,7 +37,7 @@ package final class RoomBadges: Sendable {
         return Self.data(given, roomID, others, catalog)
     }
 
-    /// The same of several events at once, in their order. All owners are asked.
+    /// Returns the data of several events at once, in order. All owners are asked.
     package func data(
         _ given: [(roomID: String, data: JSONValue)], for userID: String
     ) async -> [JSONValue] {
@@ -48,7 +49,7 @@ package final class RoomBadges: Sendable {
         return given.map { Self.data($0.data, $0.roomID, byRoom[$0.roomID] ?? [:], catalog) }
     }
 
-    /// The services that own a badge that is not given.
+    /// Returns the services that own a badge that is not given.
     private static func owners(of given: JSONValue, _ catalog: Catalog) -> [Contributor] {
         let names = given["badges"]?.object?.names ?? []
         return catalog.contributors.filter { service, contribution in
@@ -58,7 +59,7 @@ package final class RoomBadges: Sendable {
         }
     }
 
-    /// Each room's, as these services say.
+    /// Returns each room's badges, from these services.
     private func badges(
         of roomIDs: [String], for userID: String, _ services: [Contributor],
         remembering remembered: RoomComposer.Remembered

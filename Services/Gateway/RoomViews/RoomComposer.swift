@@ -7,11 +7,11 @@ import MessageBus
 import Reactor
 import ServiceKit
 
-/// Composes Rooms as one person sees them: asks every contributor at once, for all rooms in one
+/// Composes Rooms as one person sees them: sends requests to every contributor at once, for all rooms in one
 /// request, and merges the replies.
 ///
-/// A contributor that does not reply in time is named in `degraded`; its last known values stand
-/// in, or its zeros.
+/// A contributor that does not reply in time is named in `degraded`; its last known values stand in, or its
+/// zeros.
 ///
 /// A class, because each call of a struct's `async` function begins with a copy of the struct.
 package final class RoomComposer: Sendable {
@@ -22,24 +22,24 @@ package final class RoomComposer: Sendable {
         let fields: RoomFields
         /// The people who have the rooms open.
         let present: [String: Set<String>]
-        /// `Presence.changes` before that was looked up.
+        /// The value of `Presence.changes` before presence was read.
         let presenceChanges: Int
-        /// The revision of the catalog by which services were asked.
+        /// The revision of the catalog that determined the contributors.
         let catalogRevision: Int
 
-        /// True if writing them takes long.
+        /// True if writing the rooms takes long.
         package var isLong: Bool { rooms.count > maxWrittenOnLoop }
     }
 
-    /// The way in which services' replies are cached for the time of an outage: as all of a
-    /// person's rooms, as some of them, or not at all.
+    /// The way in which services' replies are cached for an outage: as all of a person's rooms, as some of
+    /// them, or not at all.
     package enum Remembered: Sendable { case all, some, nothing }
 
-    /// One service's fields of some rooms.
+    /// A service's fields of some rooms.
     struct Share: Sendable {
         let service: String
         let contribution: Contribution
-        /// The values of each room; nil where nothing is known.
+        /// The values of each room; nil if nothing is known.
         let rooms: [JSONValue?]
         let isFresh: Bool
     }
@@ -49,9 +49,8 @@ package final class RoomComposer: Sendable {
     private let presence: Presence
     private let cache: RoomListCache
     private let longWork: LongWork
-    /// Bounds the long lists that are composed at once: each takes some megabytes meanwhile. More
-    /// would not be faster, because composing is work for a core. `RequestSlots` bounds how many of
-    /// the waiting ones are one person's.
+    /// The slots for long lists, which take some megabytes while they are composed. More at once would not be
+    /// faster, as composing is CPU work. `RequestSlots` bounds how many of one person wait.
     private let longLists = Slots<String>(perKey: 4)
 
     package init(
@@ -64,14 +63,15 @@ package final class RoomComposer: Sendable {
         self.longWork = longWork
     }
 
-    /// A longer list waits for a slot.
+    /// The length from which a list waits for a slot.
     private static let longList = 256
-    /// More rooms than these are composed beside the loop: each takes some 50 µs.
+    /// The number of rooms above which a list is composed off the loop: each takes some 50 µs.
     private static let maxComposedOnLoop = 64
-    /// More composed rooms than these are sorted and written beside it: each takes some 5 µs.
+    /// The number of composed rooms above which they are sorted and written off the loop: each takes some 5
+    /// µs.
     static let maxWrittenOnLoop = 512
 
-    /// Rooms are of no use late: a contributor has this long.
+    /// The time limit for contributors: late rooms are useless.
     static let maxWait: Duration = .seconds(1)
 
     /// - Throws: `service_unavailable` until each required service has announced itself: its fields
@@ -96,7 +96,7 @@ package final class RoomComposer: Sendable {
     ) async -> Composed {
         let ids = bases.map { $0["id"]?.string ?? "" }
         let all = await shares(of: ids, for: userID, catalog.contributors, origin, remembering: remembered)
-        // Last: who left while services were asked has been told of already.
+        // Last: changes while services were asked have been sent to clients already.
         let presenceChanges = presence.changes.load(ordering: .acquiring)
         let present = await presence.present(in: ids)
         let fields = RoomFields(all.flatMap(\.contribution.fields))
@@ -113,15 +113,15 @@ package final class RoomComposer: Sendable {
             presenceChanges: presenceChanges, catalogRevision: catalog.revision)
     }
 
-    /// A room as the rooms service knows it and the context's caller may see it.
+    /// Returns a room as the rooms service knows it, if the context's caller may see it.
     package func base(of roomID: String, _ context: BusContext) async throws(ServiceError) -> JSONValue {
         let question = JSONWriter.object { $0.member("roomId", roomID) }
         return try await bus.ask(Subject.room, question, context, of: "Rooms").data
     }
 
-    /// The same of several at once.
+    /// Returns several rooms as the rooms service knows them.
     ///
-    /// - Throws: what the first of them fails with.
+    /// - Throws: the error of the first that fails.
     package func bases(of roomIDs: [String], _ context: BusContext) async throws(ServiceError) -> [JSONValue] {
         let answers = await withTaskGroup(of: Result<JSONValue, ServiceError>.self) { group in
             for id in roomIDs { group.addTask { await self.result(of: id, context) } }
@@ -140,13 +140,14 @@ package final class RoomComposer: Sendable {
         }
     }
 
-    /// A room that was made just now, and is the same for everyone in it: nobody has added anything, nor opened it.
+    /// Returns a room that was just created, and is the same for everyone in it: no service has values for
+    /// it, and no one has opened it.
     package func newRoom(_ base: JSONValue) -> JSONValue? {
         let fields = RoomFields(directory.catalog.contributors.flatMap(\.contribution.fields))
         return ComposedRoom(base: base, fields, values: fields.zeros, present: [], unnamed: .null)?.json
     }
 
-    /// The values of all services' fields in a room, in the order of the fields.
+    /// Returns the values of all services' fields in a room, in the order of the fields.
     static func values(of shares: [Share], at index: Int) -> [JSONValue] {
         var all: [JSONValue] = []
         all.reserveCapacity(8)
@@ -159,7 +160,7 @@ package final class RoomComposer: Sendable {
         return all
     }
 
-    /// Asks these contributors, all at once.
+    /// Requests the fields from these contributors, all at once.
     func shares(
         of roomIDs: [String], for userID: String, _ services: [(service: String, contribution: Contribution)],
         _ origin: RequestOrigin,
@@ -194,7 +195,8 @@ package final class RoomComposer: Sendable {
         }
     }
 
-    /// The values of each room; nil if there is no good answer. One that is too long for the bus is asked for in halves.
+    /// Returns the values of each room; nil without a valid reply. If a reply is too long for the bus, it is
+    /// requested in halves.
     private func ask(
         _ subject: String, _ userID: String, _ roomIDs: ArraySlice<String>, _ context: BusContext,
         by deadline: LoopInstant

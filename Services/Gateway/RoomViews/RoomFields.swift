@@ -1,11 +1,11 @@
 import Contracts
 import JSON
 
-/// Services' fields of a room, by their role. Computed once for many rooms.
+/// The services' fields of a room, by their role. Computed once for many rooms.
 struct RoomFields: Sendable {
     struct Field: Sendable {
         let name: String
-        /// Among a room's values.
+        /// The index among a room's values.
         let index: Int
     }
 
@@ -17,13 +17,13 @@ struct RoomFields: Sendable {
         let index: Int
     }
 
-    /// The values of unknown fields, in the order of a room's values.
+    /// The default values of all fields, in the order of a room's values.
     let zeros: [JSONValue]
     private(set) var values: [Field] = []
     private(set) var times: [Field] = []
     private(set) var badges: [Field] = []
     private(set) var activities: [Activity] = []
-    /// Times that may be later than the room's own.
+    /// The indices of times that may be later than the room's own.
     private(set) var updates: [Int] = []
 
     init(_ fields: [Contribution.Field]) {

@@ -2,10 +2,9 @@ import HTTP
 import JSON
 import Security
 
-/// A list of rooms as one person sees them, in the form that is sent, with the parts of it that are
-/// in no event log.
+/// A list of rooms as one person sees them, encoded, with the parts of it that are in no event log.
 package struct RoomList: Sendable {
-    /// A room as it stands in the body.
+    /// A room in the body.
     private struct Part: Sendable {
         let key: SortKey
         let json: JSONValue
@@ -20,15 +19,15 @@ package struct RoomList: Sendable {
     }
 
     package let body: [UInt8]
-    /// A digest of the body: the same from each gateway, and after a restart. People in a room
-    /// write what others see of it, so nobody must be able to find two bodies with the same tag.
+    /// A digest of the body, which is the same from each gateway, and after a restart. People in a room write
+    /// text that others receive, so it must be impossible to construct two bodies with the same tag.
     let tag: EntityTag
     private let parts: [Part]
     let present: [String: Set<String>]
-    /// True if each service's part is fresh.
+    /// True if every service's part is fresh.
     let isWhole: Bool
     let catalogRevision: Int
-    /// `Presence.changes`, at a time when `present` was so.
+    /// A value of `Presence.changes` at which `present` was right.
     var presenceChanges: Int
 
     init(_ composed: RoomComposer.Composed, by sort: RoomSort) {
@@ -36,9 +35,9 @@ package struct RoomList: Sendable {
         self.init(composed.rooms.map { Part($0, by: order) }, composed, composed.present, composed.presenceChanges)
     }
 
-    /// The list with some of its rooms as they are now.
+    /// Returns the list with some of its rooms replaced by their current state.
     ///
-    /// - Returns: nil if not all of them are in the list, or if they were composed from other fields.
+    /// - Returns: nil if not all of them are in the list, or if they were composed with other fields.
     func replacing(with composed: RoomComposer.Composed, by sort: RoomSort) -> RoomList? {
         let ids = Set(composed.rooms.map(\.id))
         let others = parts.filter { !ids.contains($0.id) }
@@ -67,7 +66,7 @@ package struct RoomList: Sendable {
             }
         }
         tag = EntityTag(Base64URL.encode(SHA256.hash(body)))
-        // Nothing but the body is kept of what they were made of.
+        // Keep only the body, and not what it was composed from.
         self.parts = zip(sorted, ranges).map { [body] in Part($0, at: $1, in: body) }
         self.present = present
         isWhole = composed.degraded.isEmpty
@@ -83,14 +82,14 @@ package struct RoomList: Sendable {
         roomIDs.isEmpty || Set(roomIDs).isSubset(of: self.roomIDs)
     }
 
-    /// A room as it stands in the list.
+    /// Returns a room of the list.
     func room(_ id: String) -> JSONValue? { parts.first { $0.id == id }?.json }
 
-    /// Its approximate size in the cache.
+    /// The approximate size in the cache.
     var size: Int { body.count + parts.count * 160 + present.count * 256 + 512 }
 
-    /// The answer, or that the client has it already (RFC 9110, section 13.1.2). Caches have to ask each time: nothing says for how long
-    /// a list stays what it is.
+    /// Returns the list, or 304 if the client has it already (RFC 9110, section 13.1.2). Caches must
+    /// revalidate each time, as a list may change at any time.
     package func response(to headers: HTTPHeaders) -> HTTPResponse {
         var response = HTTPResponse(status: headers.ifNoneMatch(names: tag) ? 304 : 200)
         response.headers.add("ETag", tag.text)

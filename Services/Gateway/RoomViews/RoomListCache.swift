@@ -4,15 +4,16 @@ import JSON
 import ServiceKit
 import Synchronization
 
-/// Caches people's lists of rooms, with the rooms that have changed since, and the values that
-/// stand in for unavailable services (`StaleRoomCache`).
+/// Caches people's lists of rooms, with the rooms that have changed since, and the last values of services
+/// for outages (`StaleRoomCache`).
 ///
-/// An entry of a log concerns its room, as all of its participants see it. The cache notes up to
-/// which position each log was followed. With the logs' ends, a caller can tell if a list is still
-/// what its services would reply. The least recently requested person's lists are evicted first.
+/// An entry of a log concerns its room, as seen by all of its participants. The cache notes the position up
+/// to which each log was followed. With the logs' ends, a caller can tell whether a list is still what its
+/// services would reply. The least recently requested person's lists are evicted first.
 package final class RoomListCache: Sendable {
-    /// Bytes of lists in a generation; two generations are kept. Seventy lists of 200 rooms, or seven hundred of 20, or one of 13,000, which leaves
-    /// little room to others; a longer one is not cached.
+    /// The bytes of lists in a generation; there are two generations. It suffices for seventy lists of 200
+    /// rooms, or seven hundred of 20, or one of 13,000, which leaves little room for others; a longer one is
+    /// not cached.
     package static let generationBytes = 16 << 20
 
     struct Key: Hashable, Sendable {
@@ -20,7 +21,7 @@ package final class RoomListCache: Sendable {
         let sort: RoomSort
     }
 
-    /// A set of logs. A log beyond the 63rd shares a bit with others: they count as one.
+    /// A set of logs. Logs beyond the 63rd share a bit: they count as one.
     struct LogSet: OptionSet, Sendable {
         let rawValue: UInt64
 
@@ -31,30 +32,31 @@ package final class RoomListCache: Sendable {
 
     struct Cached: Sendable {
         var list: RoomList
-        /// The rooms that have changed since, in the list or new to it, and by which logs' entries.
+        /// The rooms that have changed since, in the list or new to it, and the logs whose entries changed
+        /// them.
         var changes: [String: LogSet] = [:]
 
         /// True if composing the whole list is cheaper than a patch.
         var isUseless: Bool { changes.count > maxChanges || changes[""] != nil }
 
-        /// True if composing only the changed rooms gives the current list. It does not if a room
-        /// is new.
+        /// True if recomposing only the changed rooms gives the current list. It does not if a room is new.
         var isPatchable: Bool { !isUseless && list.contains(changes.keys) }
 
-        /// A room that is asked for by itself takes about twice what it takes among all of them. Of a short list all may be: that is over in a
-        /// millisecond, and the next change finds a list to patch. Of a long one no more than a few requests' worth of questions, as those of
-        /// other people wait in the same line.
+        /// The limit of changed rooms for a patch. A room that is requested alone takes about twice as long
+        /// as one among all. In a short list all rooms may change: recomposing them takes a millisecond, and
+        /// the next change finds a list to patch. In a long one the limit is what a few requests ask for, as
+        /// other people's requests wait in the same queue.
         private var maxChanges: Int {
             min(max(list.count / 2, Self.changesRange.lowerBound), Self.changesRange.upperBound)
         }
         private static let changesRange = 16...256
 
-        /// In bytes.
+        /// The size in bytes.
         var size: Int { list.size + changes.count * Self.sizeOfChange }
         private static let sizeOfChange = 64
     }
 
-    /// A list that is being composed.
+    /// A token for a list that is being composed.
     struct Ticket: Sendable {
         fileprivate let userID: String
         fileprivate let epoch: Int
@@ -63,26 +65,27 @@ package final class RoomListCache: Sendable {
 
     private struct Composing {
         var count = 0
-        /// The entries that concerned the person since the first of those began.
+        /// The number of entries that concerned the person since the first of those began.
         var changes = 0
     }
 
     private struct State {
         /// The position of each log up to which all changed rooms are marked.
         var positions: [String: LogPosition] = [:]
-        /// Each log's index in a `LogSet`.
+        /// The index of each log in a `LogSet`.
         var logs: [String: Int] = [:]
-        /// By person, as entries concern all of one's lists.
+        /// The lists by person, as an entry concerns all lists of a person.
         var people: Generations<String, [RoomSort: Cached]>
         var composing: [String: Composing] = [:]
-        /// Counts what concerns everyone.
+        /// Counts the changes that concern everyone.
         var epoch = 0
 
-        /// Lists that have changed too much to be of use are dropped.
+        /// Marks a room as changed in a person's lists. Lists that have changed too much to be useful are
+        /// dropped.
         mutating func note(_ roomID: String, of userID: String, by log: LogSet) {
             if !composing.isEmpty { composing[userID]?.changes += 1 }
             people.change(userID) { lists in
-                // Taken out, so that it is changed in its place.
+                // Moved out, so that it is changed in place.
                 guard var changed = lists else { return }
                 lists = nil
                 var index = changed.startIndex
@@ -123,9 +126,10 @@ package final class RoomListCache: Sendable {
     /// The size of all cached lists, in bytes.
     package var size: Int { state.withLock { $0.people.bytes } }
 
-    // MARK: What logs say
+    // MARK: Log entries
 
-    /// A log is followed after this position. What stands before it was not seen, or was of another past.
+    /// Handles that a log is followed after this position. Earlier entries were not seen, or belonged to
+    /// another past.
     package func start(_ stream: String, after position: LogPosition) {
         state.withLock { state in
             state.dropAll()
@@ -133,14 +137,15 @@ package final class RoomListCache: Sendable {
         }
     }
 
-    /// In each log's order, and before any client is sent what the entries emit.
+    /// Marks the rooms of entries as changed. Called in each log's order, and before any client is sent the
+    /// entries' events.
     package func note(_ entries: [LogEntry], of stream: String) {
         state.withLock { state in
             guard let position = state.positions[stream], let last = entries.last else { return }
             let log = LogSet(index: state.index(of: stream))
             var seq = position.seq
             for entry in entries {
-                // Its owner had no longer what is missing between: it may have concerned anybody.
+                // The missing entries were pruned at the owner, and may have concerned anyone.
                 if entry.seq != seq + 1 { state.dropAll() }
                 seq = entry.seq
                 for userID in entry.participants { state.note(entry.roomID, of: userID, by: log) }
@@ -149,8 +154,8 @@ package final class RoomListCache: Sendable {
         }
     }
 
-    /// A person has opened a room: services may say otherwise of it than the person's cached lists, in entries that are not
-    /// here yet.
+    /// Notes that a person has opened a room: services may know changes that are not in the person's cached
+    /// lists, from entries that have not arrived here.
     package func noteVisit(to roomID: String, by userID: String) {
         state.withLock { $0.note(roomID, of: userID, by: .all) }
     }
@@ -162,12 +167,12 @@ package final class RoomListCache: Sendable {
 
     func has(_ key: Key) -> Bool { state.withLock { $0.people[key.userID]?[key.sort] != nil } }
 
-    /// The list and its changes since, if those are known up to the logs' ends.
+    /// Returns the list and its changes since, if those are known up to the logs' ends.
     ///
     /// - Parameters:
-    ///   - ends: from the owners of all relevant logs.
-    ///   - known: `positions` from before the owners were asked. An end before it, or a different
-    ///     entry at it, belongs to another past, which this gateway does not know yet.
+    ///   - ends: the ends from the owners of all relevant logs.
+    ///   - known: `positions` from before the owners were asked. An end before it, or a different entry at
+    /// it, belongs to another past, which this gateway does not know yet.
     func list(_ key: Key, at ends: [String: LogPosition], after known: [String: LogPosition]) -> Cached? {
         state.withLock { state in
             for (stream, end) in ends {
@@ -180,8 +185,8 @@ package final class RoomListCache: Sendable {
         }
     }
 
-    /// The list is answered as it is cached: services would say the same. After `list.presenceChanges` changes of who has which room open,
-    /// those are as the list says.
+    /// Notes that the cached list was returned unchanged, as services would reply the same. At
+    /// `list.presenceChanges` changes of presence, the open rooms are those of the list.
     func noteAnswered(_ list: RoomList, _ key: Key) {
         standIns.renew(key.userID)
         state.withLock { state in
@@ -195,7 +200,7 @@ package final class RoomListCache: Sendable {
         }
     }
 
-    /// To be called before services are asked; `end` follows.
+    /// Begins to compose a list. To be called before services are asked; `end` must follow.
     func begin(_ userID: String) -> Ticket {
         state.withLock { state in
             state.composing[userID, default: Composing()].count += 1
@@ -211,14 +216,14 @@ package final class RoomListCache: Sendable {
         }
     }
 
-    /// Caches a list, unless something came meanwhile that it may lack.
+    /// Caches a list, unless an entry arrived meanwhile that it may lack.
     func put(_ list: RoomList, _ key: Key, _ ticket: Ticket) {
         guard list.size <= generationBytes else { return }
         state.withLock { state in
             guard state.epoch == ticket.epoch, state.composing[key.userID]?.changes == ticket.changes else { return }
             var lists = state.people.remove(key.userID) ?? [:]
             lists[key.sort] = Cached(list: list)
-            // All of a person's go together: no more of them than a generation has room for.
+            // All lists of a person are evicted together, so they must fit into a generation.
             if Self.size(of: lists) > generationBytes { lists = [key.sort: Cached(list: list)] }
             state.people.put(lists, for: key.userID)
         }
@@ -226,13 +231,13 @@ package final class RoomListCache: Sendable {
 
     // MARK: Badges
 
-    /// A longer list is not searched for a room.
+    /// The length above which a list is not searched for a room.
     private static let maxSearched = 1000
 
-    /// A person's badges of a room that these logs' services own, if a list shows them as those services would answer now: no entry of
-    /// theirs has concerned the room since it was composed.
+    /// Returns a person's badges in a room that these logs' services own, if a list has their current values:
+    /// no entry of theirs has concerned the room since it was composed.
     ///
-    /// - Parameter revision: of the catalog that says who owns which badge.
+    /// - Parameter revision: the revision of the catalog that names the badges' owners.
     func badges(in roomID: String, of userID: String, from logs: [String], catalogRevision revision: Int) -> [String:
         JSONValue]?
     {

@@ -8,7 +8,7 @@ import MessageBus
 import Reactor
 import ServiceKit
 
-/// The person who requests rooms, and the address.
+/// The person who requests rooms, with the address.
 package struct Viewer: Sendable {
     package let caller: Caller
     package let address: IPAddress
@@ -24,20 +24,21 @@ package struct Viewer: Sendable {
     }
 }
 
-/// Answers requests for lists of rooms: with the cached list if nothing has changed since, with a
-/// patched one, or with a new one.
+/// Answers requests for lists of rooms: with the cached list if nothing has changed since, with a patched
+/// one, or with a new one.
 ///
-/// A list is cached only if a log has an entry for each change of its parts (`Catalog.listLogs`).
-/// It is served again only if all of this holds:
+/// A list is cached only if a log has an entry for each change of its parts (`Catalog.listLogs`). It is
+/// returned again only if all of this holds:
+///
 /// - each of those logs' owners has reported, since the request, where the log ends,
-/// - this gateway has followed the log up to there, in the same past, and recomposed the rooms of
-///   entries with the person among their participants,
-/// - services contribute the same fields, and the same people have the rooms open: no log has that,
-///   so it is compared.
+/// - this gateway has followed the log up to there, in the same past, and recomposed the rooms of entries
+///   with the person among their participants,
+/// - services contribute the same fields, and the same people have the rooms open: presence is in no log, so
+///   it is compared.
 ///
-/// So the answer is what composing would give, also right after a write through another gateway. If
-/// a condition fails, or a service does not reply, the list is composed. A list without a service's
-/// fresh part is never cached.
+/// So the answer is what composing would give, even right after a write through another gateway. If a
+/// condition fails, or a service does not reply, the list is composed. A list without a service's fresh part
+/// is never cached.
 package final class RoomLists: Sendable {
     private let cache: RoomListCache
     private let ends: ReadIndex
@@ -48,7 +49,7 @@ package final class RoomLists: Sendable {
     private let limits: Limits
     private let longWork: LongWork
 
-    /// From so many bytes on a list is taken apart beside the loop.
+    /// The size in bytes from which a list is parsed off the loop.
     private static let longReply = 64 * 1024
 
     package init(
@@ -67,11 +68,12 @@ package final class RoomLists: Sendable {
 
     // MARK: The caller's rooms
 
-    /// A list of the viewer's rooms.
+    /// Returns a list of the viewer's rooms.
     ///
     /// - Parameters:
-    ///   - subject: who is asked for them.
-    ///   - data: the request's. Only `sort` is understood here: of another list only its service knows what it is, and it is not cached.
+    ///   - subject: the request for the rooms.
+    ///   - data: the request's data. Only `sort` is known here: the meaning of other members is known only to
+    /// the service, so such a list is not cached.
     package func list(
         _ subject: String, _ data: JSONValue, by sort: RoomSort, for viewer: Viewer
     ) async throws(ServiceError) -> RoomList {
@@ -99,7 +101,7 @@ package final class RoomLists: Sendable {
         return list
     }
 
-    /// The cached list, if its changes since are known; rooms that people opened or closed count as
+    /// Returns the cached list, if its changes since are known. Rooms that people opened or closed count as
     /// changed.
     private func current(
         _ key: RoomListCache.Key, at ends: [String: LogPosition], after known: [String: LogPosition]
@@ -108,7 +110,7 @@ package final class RoomLists: Sendable {
             old.list.catalogRevision == directory.catalog.revision
         else { return nil }
         let changes = presence.changes.load(ordering: .acquiring)
-        // One that is composed whole in any case finds out itself who is there.
+        // A list that is composed in any case reads presence itself.
         guard old.list.presenceChanges != changes, old.isPatchable else { return old }
         let ids = old.list.roomIDs
         let present = await presence.present(in: ids)
@@ -117,7 +119,7 @@ package final class RoomLists: Sendable {
         return old
     }
 
-    /// nil if all rooms are to be asked for: a service says something else of one than its log.
+    /// Patches a list; nil if all rooms have to be requested, because a service's reply contradicts its log.
     private func patched(_ old: RoomListCache.Cached, by sort: RoomSort, for viewer: Viewer) async -> RoomList? {
         do throws(ServiceError) {
             let bases = try await composer.bases(
@@ -135,11 +137,11 @@ package final class RoomLists: Sendable {
         await longWork.run(if: composed.isLong) { RoomList(composed, by: sort) }
     }
 
-    // MARK: Composed whole
+    // MARK: Composing all rooms
 
-    /// Asks for all of them, and counts it: what is answered from the cache is light, this is not.
+    /// Requests all rooms, and counts them: an answer from the cache is cheap, this is not.
     ///
-    /// - Parameter isAll: whether these are all of the viewer's rooms, to be remembered as such.
+    /// - Parameter isAll: true if these are all of the viewer's rooms, and so are cached as such.
     private func all(
         _ subject: String, _ data: JSONValue, for viewer: Viewer, remembering isAll: Bool
     ) async throws(ServiceError) -> RoomComposer.Composed {
@@ -153,7 +155,8 @@ package final class RoomLists: Sendable {
         return try await compose(bases, for: viewer, remembering: isAll ? .all : .some)
     }
 
-    /// All of the viewer's rooms. The caller has counted the request and holds a slot: `/api/sync`.
+    /// Returns all of the viewer's rooms, for `/api/sync`. The caller has counted the request and holds a
+    /// slot.
     package func snapshot(for viewer: Viewer) async throws(ServiceError) -> RoomComposer.Composed {
         let context = viewer.origin.context(for: viewer.caller, key: viewer.caller.id)
         let bases = try await services.bus.askForAll(Subject.rooms, context, of: "Rooms") { _ in }
@@ -170,7 +173,8 @@ package final class RoomLists: Sendable {
 
     // MARK: By person
 
-    /// People with the rooms that the viewer shares with each of them. It comes in pages that fit the bus.
+    /// Returns people with the rooms that the viewer shares with each of them. They are requested in pages
+    /// that fit the bus.
     package func byPerson(
         _ subject: String, _ data: JSONValue, key: String?, for viewer: Viewer
     ) async throws(ServiceError) -> (data: JSONValue, degraded: [String]) {

@@ -1,17 +1,17 @@
 import Contracts
 import GatewayCatalog
 
-/// The orders of lists of rooms, the latest first.
+/// The orders of lists of rooms, always with the latest first.
 package enum RoomSort: Hashable, Sendable {
-    /// The last activity of any kind.
+    /// Sorts by the last activity of any kind.
     case activity
-    /// The room's own `updatedAt`.
+    /// Sorts by the room's own `updatedAt`.
     case content
-    /// A service's activity, by the name that its manifest gives the sort.
+    /// Sorts by a service's activity, with the name of the sort in its manifest.
     case of(String)
 
-    /// - Throws: `invalid_field` for a name that neither the gateway nor a service knows; `service_unavailable` while a required
-    ///   service, which may know it, has not announced itself.
+    /// - Throws: `invalid_field` for a name that neither the gateway nor a service knows;
+    ///   `service_unavailable` while a required service, which may know it, has not announced itself.
     package init(_ name: String, in catalog: Catalog) throws(ServiceError) {
         switch name {
         case "activity": self = .activity
@@ -31,14 +31,14 @@ extension Contribution.Field {
     fileprivate var sort: String? { if case .activity(_, let sort) = role { sort } else { nil } }
 }
 
-/// A `RoomSort` where it is known which services contribute.
+/// A `RoomSort` resolved to the contributed fields.
 enum RoomOrder: Sendable {
     case activity, content
-    /// By the time of the activity at this index; nil: of none that is known.
+    /// Sorts by the time of the activity at this index; nil if it is unknown.
     case time(Int?)
 }
 
-/// The sort key of a room or a person: the latest first; of two equally late ones the newer first.
+/// The sort key of a room or a person: the latest first; of two with the same time the newer first.
 struct SortKey: Comparable, Sendable {
     /// The time of the key, in milliseconds since 1970.
     let time: Int

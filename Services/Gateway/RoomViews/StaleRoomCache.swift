@@ -2,20 +2,20 @@ import JSON
 import ServiceKit
 import Synchronization
 
-/// The last contributions of services to people's rooms, for use while one is unavailable. The
-/// least recently active person's are evicted first.
+/// The last contributions of services to people's rooms, for outages. The least recently active person's are
+/// evicted first.
 final class StaleRoomCache: Sendable {
-    /// People in a generation, and bytes of what is known for them; two generations are kept.
+    /// The limits of a generation: people, and bytes of their values. There are two generations.
     static let generationSize = 10_000
     static let generationBytes = 16 << 20
 
-    /// One service's last values of a person's rooms.
+    /// A service's last values of a person's rooms.
     private struct Answers: Sendable {
         private var roomIDs: [String] = []
         private var values: [JSONValue] = []
-        /// True if the values are parts of one reply, which they keep in memory.
+        /// True if the values are slices of one reply, which they keep in memory.
         private var areParts = false
-        /// Values of single rooms since the reply for all: few, because each takes more memory than
+        /// The values of single rooms since the reply for all. They are few, as each takes more memory than
         /// one in the list.
         private var own: [String: JSONValue] = [:]
         private var listSize = 0
@@ -32,7 +32,8 @@ final class StaleRoomCache: Sendable {
             if own.count > Self.maxOwn { joinOwn() }
         }
 
-        /// Makes what is known of rooms by themselves part of the list. What is left of its answer no longer keeps all of it alive.
+        /// Merges the values of single rooms into the list. The remaining values are copied, so that they no
+        /// longer keep the whole reply alive.
         private mutating func joinOwn() {
             var ids = roomIDs
             var values = zip(ids, values).map { id, value in
@@ -61,7 +62,8 @@ final class StaleRoomCache: Sendable {
 
         private static let maxOwn = 256
         private static let sizeOfAnswer = 200
-        /// An id takes some forty bytes, sixteen more in its list, and a value as many around its own.
+        /// Returns the size of a value in the list: an id takes some forty bytes, sixteen more in its list,
+        /// and a value as many around its own.
         private static func size(of value: JSONValue) -> Int { value.bytes.count + 96 }
         private static func size(ofOwn value: JSONValue?) -> Int { value.map { sizeOfAnswer + size(of: $0) } ?? 0 }
 
@@ -71,19 +73,19 @@ final class StaleRoomCache: Sendable {
         }
     }
 
-    /// By person and service, so a reply of one service does not evict the values of another that
-    /// may be unavailable.
+    /// The values by person and service, so that a reply of one service does not evict the values of another
+    /// that may be unavailable.
     private let state = Mutex(
         Generations<String, [String: Answers]>(maxCount: generationSize, maxBytes: generationBytes) { services in
             services.values.reduce(0) { $0 + $1.size }
         })
 
-    /// - Parameter roomIDs: all of the person's.
+    /// - Parameter roomIDs: all of the person's rooms.
     func noteAll(_ service: String, _ userID: String, _ roomIDs: [String], _ values: [JSONValue]) {
         change(service, userID) { $0.noteAll(roomIDs, values) }
     }
 
-    /// - Parameter roomIDs: some of the person's; what is known of others stays.
+    /// - Parameter roomIDs: some of the person's rooms; the values of others stay.
     func note(_ service: String, _ userID: String, _ roomIDs: [String], _ values: [JSONValue]) {
         let values = values.map(\.detached)
         change(service, userID) { $0.note(roomIDs, values) }
@@ -97,10 +99,10 @@ final class StaleRoomCache: Sendable {
         }
     }
 
-    /// The person was answered without services being asked: what is known is what they would say.
+    /// Notes that the person got a cached list, which shows that the values are still current.
     func renew(_ userID: String) { state.withLock { _ = $0.use(userID) } }
 
-    /// The values of each room, in the order asked for; nil for a room that nothing is known of.
+    /// Returns the values of each room, in the given order; nil for an unknown room.
     func values(_ service: String, _ userID: String, _ roomIDs: [String]) -> [JSONValue?] {
         let answers = state.withLock { $0.use(userID)?[service] }
         return (answers ?? Answers()).values(of: roomIDs)

@@ -1,8 +1,8 @@
 import CZlib
 
-/// Compresses a file once that is sent often (RFC 1952).
+/// Compresses files (RFC 1952), once, as they are sent often.
 enum Gzip {
-    /// - Returns: nil if there is no memory for it.
+    /// - Returns: nil without enough memory.
     static func compress(_ bytes: [UInt8]) -> [UInt8]? {
         var stream = z_stream()
         guard gzip_begin(&stream, Z_BEST_COMPRESSION) == Z_OK else { return nil }

@@ -1,19 +1,19 @@
-/// Joins a page's modules into one script: a first visit asks for one file in place of sixty.
+/// Joins a page's modules into one script, so that a first visit loads one file instead of sixty.
 ///
-/// Each module becomes a function that returns its exports, and stands behind the modules that it imports. Only the forms are known that
-/// `Clients/Web` is written in: an import or export stands on a line of its own, names what it takes, and binds a constant. Where
-/// anything else is met, there is no bundle, and browsers load the modules one by one.
+/// Each module becomes a function that returns its exports, after the modules that it imports. It supports
+/// only the forms that `Clients/Web` uses: an import or export is on a line of its own, names what it takes,
+/// and binds a constant. With any other form there is no bundle, and browsers load the modules one by one.
 struct WebBundle {
-    /// A module that stands in the text.
+    /// A module that has been added to the text.
     private struct Module {
-        /// Holds its exports.
+        /// The variable with its exports.
         let variable: String
         let exports: Set<String>
     }
 
     private let sources: [String: [UInt8]]
     private var text = ""
-    /// By path; nil while what a module imports is being added.
+    /// The modules by path; nil while a module's imports are being added.
     private var modules: [String: Module?] = [:]
     private var count = 0
 
@@ -21,7 +21,7 @@ struct WebBundle {
 
     /// - Parameters:
     ///   - entry: the module that the page starts with.
-    ///   - sources: files by their paths.
+    ///   - sources: the files by their paths.
     static func join(from entry: String, _ sources: [String: [UInt8]]) -> [UInt8]? {
         var bundle = WebBundle(sources: sources)
         guard (try? bundle.add(entry)) != nil else { return nil }
@@ -32,7 +32,7 @@ struct WebBundle {
 
     private mutating func add(_ path: String) throws(Failure) -> Module {
         if let known = modules[path] {
-            // Two modules that import each other cannot stand one behind the other.
+            // Modules that import each other cannot be ordered.
             guard let known else { throw .unknownForm }
             return known
         }
@@ -76,7 +76,8 @@ struct WebBundle {
 
     /// Adds the module that `CLAUSE from "MODULE";` names.
     ///
-    /// - Returns: what a constant is to be bound to. All of it is there: what one declaration exports beside its first name is not seen here.
+    /// - Returns: the pattern for the constant, all of whose names the module exports. Only the first name of
+    ///   each exported declaration is known here.
     private mutating func take(
         _ text: Substring, into path: String
     ) throws(Failure) -> (pattern: String, module: Module) {
@@ -91,7 +92,7 @@ struct WebBundle {
         return ("{ default: \(clause) }", module)
     }
 
-    /// `CLAUSE from "MODULE";`
+    /// Splits `CLAUSE from "MODULE";`.
     private static func parts(of text: Substring) throws(Failure) -> (clause: Substring, module: Substring) {
         guard let from = text.firstRange(of: " from \""), text.hasSuffix("\";") else { throw .unknownForm }
         return (text[..<from.lowerBound], text[from.upperBound...].dropLast(2))
@@ -109,7 +110,8 @@ struct WebBundle {
         return String(start.reversed().drop { $0 == " " }.reversed())
     }
 
-    /// A `let` is none of these: whoever imports it has to see it change.
+    /// Returns the name of an exported declaration. A `let` is not supported, as importers would have to see
+    /// it change.
     private static func name(declaredBy text: Substring) throws(Failure) -> String {
         for keyword in ["function ", "async function ", "class ", "const "] where text.hasPrefix(keyword) {
             let name = text.dropFirst(keyword.count).prefix { isNameCharacter($0) }
@@ -124,7 +126,7 @@ struct WebBundle {
         character.isASCII && (character.isLetter || character.isNumber || character == "_" || character == "$")
     }
 
-    /// `./x.js` and `../folder/x.js`, as a path from the page's folder.
+    /// Returns `./x.js` or `../folder/x.js` as a path from the page's folder.
     private static func resolve(_ module: Substring, from path: String) -> String {
         var folders = path.split(separator: "/").dropLast()
         for part in module.split(separator: "/") where part != "." {

@@ -1,13 +1,13 @@
 import HTTP
 import Security
 
-/// A file of the page as it is sent, plain and compressed.
+/// A file of the page in the forms that are sent, plain and compressed.
 struct WebFile: Sendable {
     private let type: String
     private let plain: Representation
-    /// nil where it is no shorter.
+    /// The compressed form; nil if it is no shorter.
     private let compressed: Representation?
-    /// For how long a browser may use it unasked.
+    /// The caching that browsers may do.
     private let caching: Caching
 
     private struct Representation: Sendable {
@@ -16,20 +16,20 @@ struct WebFile: Sendable {
     }
 
     enum Caching: String, Sendable {
-        /// It is asked for each time, and answered with 304.
+        /// The browser revalidates it each time, and gets a 304.
         case ask = "no-cache"
-        /// Its address names its version.
+        /// The browser may keep it, as its address contains its version.
         case forever = "public, max-age=31536000, immutable"
     }
 
-    /// Nothing but files of the page runs or is loaded, no text becomes code, and no other page may frame it. Images may come from anywhere:
-    /// people put their addresses on boards.
+    /// The content security policy. Only files of the page run or are loaded, no text becomes code, and no
+    /// other page may frame it. Images may come from anywhere, as people put their addresses on boards.
     private static let policy = """
         default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: data: blob:; \
         connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'
         """
 
-    /// - Parameter type: `WebFile.type(of:)`.
+    /// - Parameter type: the result of `WebFile.type(of:)`.
     init(_ bytes: [UInt8], type: String, _ caching: Caching) {
         self.type = type
         self.caching = caching
@@ -40,7 +40,7 @@ struct WebFile: Sendable {
         }
     }
 
-    /// By the name's end; nil for what is no file of a page.
+    /// Returns the type by the extension; nil if it is not that of a page's file.
     static func type(of name: String) -> String? {
         guard let dot = name.lastIndex(of: ".") else { return nil }
         return switch name[name.index(after: dot)...] {
@@ -52,7 +52,7 @@ struct WebFile: Sendable {
         }
     }
 
-    /// - Parameter other: in place of its own caching.
+    /// - Parameter other: the caching that replaces the file's own.
     func response(to headers: HTTPHeaders, caching other: Caching? = nil) -> HTTPResponse {
         let chosen = headers.acceptsGzip ? compressed ?? plain : plain
         var response = HTTPResponse(status: headers.ifNoneMatch(names: chosen.tag) ? 304 : 200)
@@ -71,7 +71,7 @@ struct WebFile: Sendable {
 }
 
 extension HTTPHeaders {
-    /// Whether `Accept-Encoding` names gzip, and not to refuse it (RFC 9110, section 12.5.3).
+    /// True if `Accept-Encoding` accepts gzip (RFC 9110, section 12.5.3).
     fileprivate var acceptsGzip: Bool {
         all("Accept-Encoding").flatMap { $0.split(separator: ",") }.contains { coding in
             let parts = coding.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }

@@ -1,10 +1,11 @@
 import Glibc
 
-/// The folder that the page's files are in.
+/// The folder with the page's files.
 struct WebFolder: Sendable {
     let path: String
 
-    /// Installed with the executable, in `../share/parlor/web`; or in the checkout whose `.build` the executable is in.
+    /// Finds the page: installed with the executable, in `../share/parlor/web`, or in the checkout whose
+    /// `.build` contains the executable.
     ///
     /// - Returns: nil if there is no page in either.
     static func find(besides executable: String) -> WebFolder? {
@@ -15,26 +16,26 @@ struct WebFolder: Sendable {
         return candidates.first { access($0 + "/index.html", R_OK) == 0 }.map(WebFolder.init)
     }
 
-    /// The running executable; nil where /proc is not mounted.
+    /// The path of the running executable; nil if /proc is not mounted.
     static var executable: String? {
         var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &bytes, bytes.count)
         return count > 0 ? String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
     }
 
-    /// Without the slash; empty for what is in the root.
+    /// Returns the parent's path without the slash; empty for a path in the root.
     private static func parent(of path: String) -> String {
         path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
     }
 
-    /// A file is no longer than this: a page's are a hundred times shorter.
+    /// The size limit of a file. Those of a page are a hundred times smaller.
     private static let maxFileBytes = 4 << 20
-    /// Made-up data for development.
+    /// The folder of fictitious data for development.
     private static let development = "dev"
 
-    /// The files that a browser may ask for, by their path in the folder.
+    /// Returns the files that a browser may request, by their path in the folder.
     ///
-    /// - Returns: nil if one of them cannot be read: a page without a file is none.
+    /// - Returns: nil if one of them cannot be read, as a page needs all its files.
     func files() -> [String: [UInt8]]? { files(in: "") }
 
     private func files(in folder: String) -> [String: [UInt8]]? {

@@ -2,16 +2,17 @@ import HTTP
 import Security
 import Synchronization
 
-/// The web client: `GET /`, and the files that it is made of.
+/// The web client: `GET /`, and its files.
 ///
-/// Their addresses, `/web/VERSION/FILE`, name a digest of all of them, so browsers keep them for good, and the page at `/`, which they ask for
-/// each time, leads to a new release's at once. While one is rolled out, a page of one release may ask the gateway of the other for its files:
-/// it gets those that are there, for this once. The files are read and compressed when somebody asks for the first of them.
+/// Their addresses, `/web/VERSION/FILE`, contain a digest of all of them, so browsers keep them permanently.
+/// The page at `/`, which is revalidated each time, links to a new release's files at once. During a rollout,
+/// a page of one release may request its files from the gateway of the other: it gets the existing ones,
+/// without permanent caching. The files are read and compressed at the first request.
 package final class WebPage: Sendable {
     private struct Files {
         var version = ""
         var page: WebFile?
-        /// The others, by their path in the folder.
+        /// The other files, by their path in the folder.
         var named: [String: WebFile] = [:]
     }
 
@@ -24,7 +25,7 @@ package final class WebPage: Sendable {
     private static let folder = "/web/"
     private static let versionLength = 16
     private static let entry = "page/main.js"
-    /// Beside the entry, so that what is named relative to that is found.
+    /// The path of the bundle, in the entry's folder, so that relative names resolve.
     private static let bundle = "page/bundle.js"
 
     private let source: WebFolder
@@ -35,18 +36,19 @@ package final class WebPage: Sendable {
         (self.source, self.executor) = (source, executor)
     }
 
-    /// - Parameter executor: reads the files, which blocks: no loop.
-    /// - Returns: nil if the page is neither installed with the executable nor in the checkout that it was built in.
+    /// - Parameter executor: reads the files, which blocks, so it must not be a loop.
+    /// - Returns: nil if the page is neither installed with the executable nor in the checkout that it was
+    ///   built in.
     package static func find(readingOn executor: any TaskExecutor) -> WebPage? {
         WebFolder.executable.flatMap(WebFolder.find).map { WebPage($0, on: executor) }
     }
 
-    /// The page in a folder.
+    /// Creates the page in a folder.
     convenience init(in path: String, readingOn executor: any TaskExecutor) {
         self.init(WebFolder(path: path), on: executor)
     }
 
-    /// Whether the address is the page's, be there a file or not.
+    /// True if the address belongs to the page, whether the file exists or not.
     package func serves(_ path: String) -> Bool { path == "/" || path.hasPrefix(Self.folder) }
 
     /// - Returns: nil if there is no such file.
@@ -85,7 +87,7 @@ package final class WebPage: Sendable {
     private func finish(_ files: Files) {
         let waiting = state.withLock { state in
             guard case .reading(let waiting) = state else { preconditionFailure("only a reading finishes") }
-            // What cannot be read may be readable at the next request.
+            // A file that cannot be read now may be readable at the next request.
             state = files.page == nil ? .unread : .read(files)
             return waiting
         }
@@ -116,7 +118,7 @@ package final class WebPage: Sendable {
         return files
     }
 
-    /// The page's own links name files beside it.
+    /// Replaces the page's relative links by addresses in `folder`.
     private static func lead(_ html: [UInt8], to folder: String, _ entry: String) -> [UInt8] {
         var text = String(decoding: html, as: UTF8.self).replacing("\"\(Self.entry)\"", with: "\"\(entry)\"")
         for attribute in ["href", "src"] {

@@ -4,22 +4,23 @@ import MessageBus
 import ServiceKit
 import Synchronization
 
-/// `parlor --demo`: people, rooms and boards to look at, in a folder that goes when the program stops.
+/// `parlor --demo`: people, rooms and boards to look at, in a folder that is removed when the program stops.
 public enum Demo {
     private static let setting = Setting(
         "DEMO", .toggle, default: "off",
         "People and rooms to try the web client with, and links that sign in as each; in a folder of its own")
 
-    /// What says where data is, or what time it is: with one of them given, the data may be somebody's.
+    /// The flags and variables that set the data's location or the time: with one of them, the data may be
+    /// real.
     private static let refused = [
         ("--data", "DATA_DIR"), ("--database-url", "DATABASE_URL"), ("--jwt-secret-file", "JWT_SECRET_FILE"),
         ("--clock-offset-file", "CLOCK_OFFSET_FILE"),
     ]
 
-    /// If a demo is asked for, sets the environment for it, before anything reads that.
+    /// Sets the environment for a demo if one is requested, before anything reads the environment.
     ///
-    /// - Returns: nil if none is.
-    /// - Throws: `Refusal` beside data that may be real.
+    /// - Returns: nil if none is requested.
+    /// - Throws: `Refusal` if the data may be real.
     public static func prepare(arguments: [String]) throws(Refusal) -> DemoFolder? {
         guard isAskedFor(arguments) else { return nil }
         for (flag, name) in refused {
@@ -29,12 +30,12 @@ public enum Demo {
         guard let folder = DemoFolder() else { throw Refusal(reason: "no folder can be made for it") }
         setenv("DATA_DIR", folder.path, 1)
         setenv("CLOCK_OFFSET_FILE", folder.clock.file, 1)
-        // The links are to be found.
+        // The links must be easy to find.
         setenv("LOG_LEVEL", "warning", 0)
         return folder
     }
 
-    /// The same for a program, which ends with 2, as for settings that make no sense.
+    /// Prepares a demo for a program, which exits with 2 on a refusal, as for invalid settings.
     public static func prepareOrExit() -> DemoFolder? {
         do throws(Refusal) {
             return try prepare(arguments: Array(CommandLine.arguments.dropFirst()))
@@ -45,7 +46,7 @@ public enum Demo {
     }
 
     private static func isAskedFor(_ arguments: [String]) -> Bool {
-        // Commands, `parlor backup` and so on, are about real data.
+        // Commands such as `parlor backup` work on real data.
         guard arguments.first?.hasPrefix("-") ?? true else { return false }
         // As `Configuration` reads it: help comes first, then the last flag, then the environment.
         if arguments.contains("--help") || arguments.contains("-h") { return false }
@@ -60,7 +61,7 @@ public enum Demo {
         public var description: String { "--demo has data of its own: \(reason)" }
     }
 
-    /// Fills the demo, once all services serve, and prints its links.
+    /// Fills the demo, once all services have started, and prints its links.
     public static func factory(_ folder: DemoFolder?) -> ComponentFactory {
         ComponentFactory(settings: [setting]) { node, running in
             guard let folder else { return nil }
@@ -71,7 +72,7 @@ public enum Demo {
             let guest = DemoGuest(person, in: node)
             try await guest.start()
             let port = running.compactMap(\.address).last?.split(separator: ":").last ?? ""
-            // Two names of one machine are two origins: a browser keeps a session for each.
+            // Two names of one machine are two origins, so a browser keeps a session for each.
             for (person, host) in [("ada", "127.0.0.1"), ("ben", "localhost")] {
                 Program.write("\(person): http://\(host):\(port)/#/demo/\(person)/\(password)", to: STDOUT_FILENO)
             }
@@ -80,9 +81,9 @@ public enum Demo {
     }
 }
 
-/// The folder of a demo. It goes when the process exits, however its start ends.
+/// The folder of a demo, which is removed when the process exits, even if its start fails.
 public struct DemoFolder: Sendable {
-    /// `atexit` calls a function without a context, so the path is kept here. A process has one demo at most.
+    /// `atexit` calls a function without a context, so the path is kept here. A process has at most one demo.
     private static let toRemove = Mutex<String?>(nil)
 
     let path: String
@@ -110,12 +111,12 @@ public struct DemoFolder: Sendable {
             }
             closedir(directory)
         }
-        // A file or an empty folder; a link is not followed, as nothing here makes one.
+        // A file or an empty folder. Links are not followed, as nothing here creates one.
         _ = Glibc.remove(path)
     }
 }
 
-/// The time of a demo, while its past is written.
+/// The clock of a demo, which is changed while its past is written.
 struct DemoClock: Sendable {
     let file: String
 

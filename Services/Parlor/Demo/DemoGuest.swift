@@ -7,9 +7,9 @@ import Reactor
 import ServiceClient
 import ServiceKit
 
-/// The third person of a demo: opens the room that somebody writes in, reads, types, and answers.
+/// The third person of a demo, who opens the room in which someone writes, reads, types, and answers.
 ///
-/// It has no socket. The gateway sees a person on another gateway, so no code of it is special to demos.
+/// It has no socket. For the gateway it is a person on another gateway, so no code there is special to demos.
 actor DemoGuest: Component {
     private static let reading: Duration = .milliseconds(900)
     private static let typing: Duration = .milliseconds(1800)
@@ -20,7 +20,7 @@ actor DemoGuest: Component {
     private nonisolated let bus: any MessageBus
     private nonisolated let presence: Presence
     private var answered = 0
-    /// By room: a message that comes while it answers is answered with the next.
+    /// The visits by room. A message that arrives during an answer is answered with the next.
     private var visits: [String: Task<Void, Never>] = [:]
     private var subscription: BusSubscription?
 
@@ -47,7 +47,7 @@ actor DemoGuest: Component {
         let isAnswering = visits[roomID] != nil
         if !isAnswering { visits[roomID] = Task { await answer(in: roomID) } }
         await presence.join(RoomMember(roomID: roomID, userID: person.id), socketID: roomID)
-        _ = try? await ask("messaging.read", roomID) {  // an unread message of a demo is no loss
+        _ = try? await ask("messaging.read", roomID) {  // a demo may keep an unread message
             $0.member("messageIds", array: { $0.string(messageID) })
         }
     }
@@ -62,7 +62,7 @@ actor DemoGuest: Component {
             answered += 1
             _ = try await ask("messaging.send", roomID) { $0.member("text", text) }
         } catch {
-            // The demo ends, or the room is gone.
+            // The demo is ending, or the room does not exist any more.
         }
         await presence.setTyping(false, member, socketID: roomID)
         visits[roomID] = nil

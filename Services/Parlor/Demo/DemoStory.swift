@@ -1,6 +1,6 @@
 import JSON
 
-/// What Ada and Ben did these last days, before somebody looks at their rooms.
+/// The actions of Ada and Ben in the last days, before someone looks at their rooms.
 enum DemoStory {
     static let guest = "cleo"
 
@@ -98,12 +98,12 @@ enum DemoStory {
             ])
         + room("chess", "ben", "cleo", "Chess by letter", 5 * 60, ["ben: e4", "cleo: c5. Your move"])
         + [
-            // The newest: what the links open on.
+            // The newest, which the links open.
             Step(minutesAgo: 6, action: .say("kitchen", "ben", "The carpenter just called: Monday at eight")),
             Step(minutesAgo: 5, action: .say("kitchen", "ben", "I said yes for both of us, hope that is fine")),
         ]
 
-    /// A room that all have read, but for `unreadBy` its last two messages.
+    /// Returns the steps of a room that everyone has read, except its last two messages by `unreadBy`.
     private static func room(
         _ key: String, _ owner: String, _ other: String, _ name: String?, _ minutesAgo: Int, _ lines: [String],
         unreadBy slow: String? = nil, board: [DemoElement] = []
@@ -150,7 +150,7 @@ enum DemoStory {
             ])
 }
 
-/// An element as the web client draws it (`Clients/Web/README.md`).
+/// An element in the form of the web client (`Clients/Web/README.md`).
 struct DemoElement {
     let type: String
     let x: Int
@@ -179,7 +179,8 @@ struct DemoElement {
             })
     }
 
-    /// A line through corners as a hand draws it: the page rounds what lies far apart, and a hand is never quite straight.
+    /// Returns a line through corners as if drawn by hand: the page smooths distant points, and a hand-drawn
+    /// line is never quite straight.
     static func sketch(_ corners: [(x: Int, y: Int)], x: Int, y: Int, pen: Int) -> DemoElement {
         var points: [Int] = []
         for (from, to) in zip(corners, corners.dropFirst()) {

@@ -4,18 +4,18 @@ import MessageBus
 import Security
 import ServiceClient
 
-/// Has services do what people in a demo did, each at its time.
+/// Sends the requests of a demo's steps to services, each at its time.
 struct DemoWriter {
     private struct Room {
         let id: String
-        /// Messages that the other person has not read, with their senders.
+        /// The messages that the other person has not read, with their senders.
         var unread: [(id: String, sender: String)] = []
     }
 
     let bus: any MessageBus
     let clock: DemoClock
 
-    /// - Returns: the people by their usernames, and the password that all of them have.
+    /// - Returns: the people by their usernames, and the password of all of them.
     func write(_ steps: [DemoStory.Step]) async throws -> (people: [String: Caller], password: String) {
         let password = Base64URL.encode(SystemRandomness().bytes(9)).replacing("_", with: "-")
         var people: [String: Caller] = [:]

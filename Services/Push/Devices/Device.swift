@@ -1,28 +1,27 @@
 import Contracts
 
-/// An installation of the app that can be woken.
+/// An installation of the app that can be notified.
 struct Device: Sendable, Equatable {
-    /// Which of a provider's two environments its token belongs to.
+    /// The environment of a provider that a token belongs to.
     enum Environment: String, Sendable, CaseIterable {
         case production, sandbox
     }
 
-    /// The only one that the contract knows.
+    /// The only platform in the contract.
     static let platform = "ios"
-    /// The maximum of a person's devices; a new one replaces the least recently registered.
+    /// The limit of a person's devices; a new one replaces the least recently registered.
     static let maxPerPerson = 25
 
     let token: DeviceToken
     let userID: String
     let environment: Environment
-    /// When it was last registered.
+    /// The time of the last registration.
     let registeredAt: Timestamp
 }
 
-/// The provider's name of a device. Apple's are hexadecimal; another provider's may be any
-/// printable ASCII.
+/// The provider's name of a device. Apple's are hexadecimal; other providers' may be any printable ASCII.
 struct DeviceToken: Sendable, Hashable {
-    /// Apple's have 64 characters today, and may have more.
+    /// The length limit. Apple's tokens have 64 characters today, and may become longer.
     private static let maxLength = 256
 
     let text: String
@@ -33,6 +32,6 @@ struct DeviceToken: Sendable, Hashable {
         self.text = text
     }
 
-    /// As it was checked before it was stored.
+    /// Creates a token from stored text, which was checked before it was stored.
     init(stored text: String) { self.text = text }
 }

@@ -7,11 +7,11 @@ import Storage
 struct EntryBatch: Sendable {
     let start: LogPosition
     let end: LogPosition
-    /// Each with the position of its entry.
+    /// The events, each with the position of its entry.
     let events: [(seq: Int, event: PushEvent)]
 }
 
-/// The SQL of the positions in logs that this service has come to, in the transaction of a connection.
+/// The SQL of this service's positions in logs, in the transaction of a connection.
 struct CursorsStore {
     let connection: any Connection
 
@@ -23,10 +23,10 @@ struct CursorsStore {
         }
     }
 
-    /// Starts at a place, unless another instance has gone on from the one that was known meanwhile.
+    /// Starts at a position, unless another instance has moved on from the known one meanwhile.
     ///
-    /// - Parameter known: nil before the first start.
-    /// - Returns: where the cursor is.
+    /// - Parameter known: the known position; nil before the first start.
+    /// - Returns: the position of the cursor.
     func restart(_ stream: String, at position: LogPosition, after known: LogPosition?) throws -> LogPosition {
         let stored = try cursor(of: stream)
         if let stored, stored.databaseID != known?.databaseID || stored.seq > known?.seq ?? 0 { return stored }
@@ -34,9 +34,10 @@ struct CursorsStore {
         return position
     }
 
-    /// Makes the jobs of a stretch and moves the cursor to its end, as far as no other instance has done so.
+    /// Creates the jobs of a batch and moves the cursor to its end, except for the part that another instance
+    /// has done.
     ///
-    /// - Returns: where the cursor is now.
+    /// - Returns: the new position of the cursor.
     func follow(_ stream: String, _ batch: EntryBatch, _ plan: JobPlan) throws -> LogPosition {
         guard let stored = try cursor(of: stream), stored.databaseID == batch.end.databaseID else {
             return try cursor(of: stream) ?? batch.start

@@ -5,26 +5,26 @@ import ServiceKit
 import Storage
 import Synchronization
 
-/// Follows messaging's log by a cursor in this service's database, and creates jobs from its
-/// entries.
+/// Follows messaging's log with a cursor in this service's database, and creates jobs from its entries.
 ///
-/// It reads batches of the log when it has time; the bus only signals that the log has grown. So a
-/// sender waits for nothing here, and at most one page is in memory. Several instances on one
-/// database follow side by side: entries whose jobs one has created are skipped by the others.
+/// It reads batches of the log at its own pace; the bus only signals that the log has grown. So senders do
+/// not wait for it, and at most one page is in memory. Several instances on one database follow concurrently:
+/// entries whose jobs one has created are skipped by the others.
 struct LogReader: Sendable {
     static let stream = "messaging"
-    /// Entries that are asked for at once: few, as messaging makes the page of them between people's requests. Who is behind for many
-    /// pages asks for more, up to sixteen times as many.
+    /// The number of entries in a request: few, as messaging reads them between people's requests. A reader
+    /// that is many pages behind requests more, up to sixteen times as many.
     private static let pageSize = 32
     private static let pagesOfOneSize = 16
     private static let maxDoublings = 4
     /// The shortest interval between reads while it is not behind: notifications are delayed for
     /// longer anyway.
     private static let pace: Duration = .milliseconds(200)
-    /// The interval of reads without a signal: another instance may have received it, and ended.
+    /// The interval of reads without a signal: the instance that received the signal may have ended.
     private static let idleInterval: Duration = .seconds(1)
     private static let retryInterval: Duration = .seconds(1)
-    /// A cursor that has moved past nothing of interest is written so often: after a crash what came since is read again.
+    /// The interval at which a cursor without new jobs is stored: after a crash the entries since then are
+    /// read again.
     private static let keepInterval: Duration = .seconds(60)
 
     let database: any Database
@@ -37,8 +37,8 @@ struct LogReader: Sendable {
     let wakeSignal = AsyncSignal()
     private let logStart = LogStart()
 
-    /// Subscribes to the log as a signal that it has grown: one instance gets each entry, and all
-    /// get an announcement.
+    /// Subscribes to the log as a signal that it has grown: one instance receives each entry, and all receive
+    /// announcements.
     func listen() throws(BusError) -> [BusSubscription] {
         [
             try bus.subscribe(Subject.log(of: Self.stream), queue: PushService.name) { _ in wakeSignal.signal() },
@@ -46,7 +46,7 @@ struct LogReader: Sendable {
         ]
     }
 
-    /// Until the task is cancelled.
+    /// Reads until the task is cancelled.
     func run() async {
         var cursor: LogPosition?
         var keptAt = ContinuousClock.now
@@ -69,15 +69,15 @@ struct LogReader: Sendable {
             pagesBehind = isBehind ? pagesBehind + 1 : 0
             if isBehind { continue }
             await wakeSignal.wait(atMost: failure.isThere ? Self.retryInterval : Self.idleInterval)
-            // What comes together is read together.
+            // Entries that arrive together are read together.
             try? await Task.sleep(for: Self.pace)  // cancelled at the end
         }
     }
 
-    /// Reads on from a place, nil for the stored one.
+    /// Reads on from a position, or from the stored one if it is nil.
     ///
-    /// - Parameter pagesBehind: how many pages were read that were not the last.
-    /// - Returns: where it has come to, and whether there is more.
+    /// - Parameter pagesBehind: the number of pages read in a row that were not the last.
+    /// - Returns: the new position, and true if there is more.
     func step(from known: LogPosition?, after pagesBehind: Int = 0) async throws -> (LogPosition, isBehind: Bool) {
         guard let position = try await position(known) else { return (try await startAtHead(), false) }
         if pagesBehind == 0, let head = try await headIfNobodyHasDevices(), head.databaseID == position.databaseID,
@@ -87,7 +87,8 @@ struct LogReader: Sendable {
         }
         let doublings = min(pagesBehind / Self.pagesOfOneSize, Self.maxDoublings)
         let page = try await client.page(of: Self.stream, LogQuery(after: position, limit: Self.pageSize << doublings))
-        // What was pruned is gone, and the log still the same: what it has left is all that is worth being told.
+        // Pruned entries are gone, but the log is still the same, and its remaining entries are all that is
+        // worth a notification.
         guard page.head.databaseID == position.databaseID, page.isKnown || position.seq < page.oldest else {
             metrics.logRestarts.add()
             log.warning(
@@ -102,29 +103,32 @@ struct LogReader: Sendable {
         return (try await take(batch), page.through < page.head.seq)
     }
 
-    /// Starts at the end of the log, if push has never run on this database. Once a cursor is known to exist this asks nobody.
+    /// Starts at the end of the log, if push has never run on this database. Once a cursor is known to exist,
+    /// this does nothing.
     ///
-    /// A device is registered after this. `run` may come to its first step long after that, on a machine that is busy, and must
-    /// not pass over what was sent meanwhile.
+    /// Called before a device is registered. On a busy machine, `run` may reach its first step long after
+    /// that, and must not skip messages that were sent meanwhile.
     ///
-    /// - Parameter context: of the request that this is done for.
+    /// - Parameter context: the context of the request that this is done for.
     func startIfNew(_ context: BusContext) async throws {
         guard !logStart.isKnown else { return }
         if try await position(nil) == nil { _ = try await startAtHead(context) }
         logStart.note()
     }
 
-    /// - Parameter context: of the request that this is done for; nil for the reader's own question.
+    /// - Parameter context: the context of the request that this is done for; nil for the reader's own
+    ///   request.
     private func startAtHead(_ context: BusContext? = nil) async throws -> LogPosition {
         try await start(at: head(context), after: nil)
     }
 
-    /// The end of the log, if all up to it was written before anybody registered a device: then nothing in it is to be sent, and it
-    /// is not read.
+    /// Returns the end of the log, if everything up to it was written before any device was registered: then
+    /// none of it has to be sent or read.
     private func headIfNobodyHasDevices() async throws -> LogPosition? {
         guard try await !hasDevices() else { return nil }
         let head = try await head()
-        // A device that came before the end was known may be one for what came before that end.
+        // A device that was registered before the end was read may be due a notification of an entry before
+        // that end.
         return try await hasDevices() ? nil : head
     }
 
@@ -144,7 +148,7 @@ struct LogReader: Sendable {
     private func take(_ batch: EntryBatch) async throws -> LogPosition {
         let people = Set(batch.events.flatMap(\.event.people))
         let plan = plan()
-        // Where nobody has a device that can be woken, nothing is written.
+        // If none of the people has a device that can be notified, nothing is written.
         guard !people.isEmpty,
             try await database.read({ try DevicesStore($0).isAnyReachable(of: Array(people), at: plan.now) })
         else { return batch.end }
@@ -153,7 +157,7 @@ struct LogReader: Sendable {
         return position
     }
 
-    /// Writes down that it has come so far.
+    /// Stores the position.
     func keep(_ position: LogPosition) async throws {
         _ = try await write(EntryBatch(start: position, end: position, events: []), plan())
     }
@@ -162,7 +166,7 @@ struct LogReader: Sendable {
         try await database.write(.relaxed) { try CursorsStore($0).follow(Self.stream, batch, plan) }
     }
 
-    /// The end of the log.
+    /// Returns the end of the log.
     private func head(_ context: BusContext? = nil) async throws -> LogPosition {
         guard let context else { return try await client.page(of: Self.stream, .head).head }
         return try await client.page(of: Self.stream, .head, context).head

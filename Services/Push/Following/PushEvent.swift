@@ -3,12 +3,12 @@ import EventLog
 
 /// An entry of messaging's log that push acts on.
 enum PushEvent: Sendable, Equatable {
-    /// Somebody wrote a message.
+    /// A message was sent.
     case message(MessageNotice)
-    /// Somebody read messages, on one of their devices.
+    /// A person read messages on one of their devices.
     case reading(userID: String)
 
-    /// nil for an entry that nobody is notified of.
+    /// Creates an event; nil for an entry without notifications.
     init?(_ entry: LogEntry) {
         switch entry.fact {
         case .messageSent(let id, let senderID, let senderName):
@@ -22,14 +22,15 @@ enum PushEvent: Sendable, Equatable {
     }
 }
 
-/// A message that others may be notified of. Its text is not kept here: messaging is asked for it when it is sent.
+/// A message of which others may be notified. It does not contain the text, which messaging is asked for when
+/// the notification is sent.
 struct MessageNotice: Sendable, Equatable {
     let id: String
     let roomID: String
-    /// Its entry's position in messaging's log.
+    /// The position of its entry in messaging's log.
     let logSeq: Int
     let senderName: String
     let sentAt: Timestamp
-    /// Everyone in the room but the sender.
+    /// The participants of the room except the sender.
     let recipients: [String]
 }

@@ -1,21 +1,22 @@
 import Contracts
 
-/// A job that was taken, and the device as it was then.
+/// A claimed job, and the device's state at that time.
 struct Claim: Sendable {
     let job: Job
     let device: Device
     let attempts: Int
-    /// Rises when there is something new to send meanwhile.
+    /// The revision, which rises when there is something new to send meanwhile.
     let revision: Int
-    /// By which it was taken. It is another one each time: what comes of an earlier attempt settles no later one.
+    /// The lease of the claim. It is different each time, so the result of an earlier attempt cannot settle a
+    /// later one.
     let lease: String
 }
 
-/// The end of a job that was taken.
+/// The end of work on a claimed job.
 enum JobEnd: Sendable {
-    /// It was sent, or is not worth it.
+    /// The job was sent, or is not worth sending.
     case done
-    /// It is looked at again then.
+    /// The job is checked again at this time.
     case later(Timestamp, countsAsAttempt: Bool, isWatching: Bool)
 }
 
@@ -23,7 +24,7 @@ enum JobEnd: Sendable {
 struct JobResult: Sendable {
     let claim: Claim
     var end: JobEnd
-    /// Until when the device's other jobs wait, too.
+    /// The time until which the device's other jobs wait, too.
     var deviceRestsUntil: Timestamp?
     var deviceGoneSince: Timestamp?
     var quarantine: (until: Timestamp, by: String)?
@@ -36,12 +37,12 @@ struct JobCounts: Sendable, Equatable {
     var watching = 0
     var retrying = 0
     var sending = 0
-    /// When the oldest message that waits was sent.
+    /// The time at which the oldest message of a waiting job was sent.
     var oldest: Timestamp?
 }
 
-/// For how long what was taken is whose who took it, unless it is renewed.
+/// The time for which claimed jobs belong to a worker, unless it is renewed.
 enum Lease {
-    /// Long enough for a write that waits for a slow disk.
+    /// The length, enough for a write that waits for a slow disk.
     static let length: Duration = .seconds(10)
 }

@@ -1,13 +1,14 @@
 import Contracts
 import Security
 
-/// Something to be sent to one device: a row, from the transaction that moves the cursor until it is sent or not worth it.
+/// A notification to send to one device: a row, from the transaction that moves the cursor until it is sent
+/// or not worth sending.
 struct Job: Sendable, Equatable {
-    /// A UUID, and the `apns-id` of every attempt.
+    /// The id, a UUID that is the `apns-id` of every attempt.
     let id: String
     let token: String
     let userID: String
-    /// Empty for a silent update of the badge.
+    /// The message's id; empty for a silent update of the badge.
     let messageID: String
     let roomID: String
     /// The message's position in messaging's log.
@@ -19,14 +20,14 @@ struct Job: Sendable, Equatable {
     var isBadge: Bool { messageID.isEmpty }
 }
 
-/// The time at which a notification is due, and until which it is worth sending.
+/// The times at which notifications are due, and until which they are worth sending.
 struct JobPlan: Sendable {
-    /// Between two silent updates of one device.
+    /// The interval between two silent updates of one device.
     static let badgeInterval: Duration = .seconds(20)
-    /// A message of yesterday is found in the app: nobody is woken for it.
+    /// The time for which a notification is worth sending. Later, the person finds the message in the app.
     static let lifetime: Duration = .seconds(86_400)
 
-    /// Messages from before this time are too old.
+    /// Returns the time before which messages are too old.
     static func horizon(at now: Timestamp) -> Timestamp { now.adding(.zero - lifetime) }
 
     let hold: Duration
@@ -34,7 +35,7 @@ struct JobPlan: Sendable {
     let ids: UUIDv7Generator
 
     func alert(_ message: MessageNotice, to token: String, of userID: String) -> Job {
-        // Of a clock that is ahead of this one no more than the hold is waited for.
+        // If the sender's clock is ahead of this one, wait for no more than the hold.
         let dueAt = min(message.sentAt, now).adding(hold)
         return Job(
             id: ids.next(at: now.milliseconds), token: token, userID: userID, messageID: message.id,
@@ -42,9 +43,10 @@ struct JobPlan: Sendable {
             dueAt: dueAt)
     }
 
-    /// It waits as an alert does: who reads one message reads the next.
+    /// Returns a silent update. It waits like an alert, as a person who reads one message also reads the
+    /// next.
     func badge(to token: String, of userID: String, lastSentAt: Timestamp) -> Job {
-        // Of a clock that was ahead no more than the interval is waited for.
+        // If the clock was ahead, wait for no more than the interval.
         let lastSentAt = min(lastSentAt, now)
         return Job(
             id: ids.next(at: now.milliseconds), token: token, userID: userID, messageID: "", roomID: "", logSeq: 0,

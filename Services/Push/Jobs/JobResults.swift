@@ -3,8 +3,9 @@ import ServiceKit
 import Storage
 import Synchronization
 
-/// Knows what this process has taken, by lease, and writes down what became of it: many in one transaction, as nobody waits for
-/// it. What a crash keeps from being written is sent again under the same id.
+/// Records the jobs that this process has claimed, by lease, and stores their results: many in one
+/// transaction, as no one waits for them. Results that a crash prevents from being stored are sent again
+/// under the same id.
 final class JobResults: Sendable {
     /// The time that the first result waits for others: a commit of many costs little more than one
     /// of a few.
@@ -32,28 +33,28 @@ final class JobResults: Sendable {
     /// The number of taken jobs without a stored result.
     var inHand: Int { state.withLock { $0.open.values.reduce(0, +) } }
 
-    /// Those by which jobs are in hand. One whose commit was not answered is none of them: what it may have taken is given back
-    /// when it is over.
+    /// The leases with claimed jobs. One whose commit got no answer is not among them: jobs that it may have
+    /// claimed are released when it expires.
     var leases: [String] { state.withLock { Array($0.open.keys) } }
 
-    /// These were taken by one lease.
+    /// Records jobs that were claimed with one lease.
     func expect(_ claims: [Claim]) {
         guard let lease = claims.first?.lease else { return }
         state.withLock { $0.open[lease] = claims.count }
     }
 
-    /// Each job that was expected once.
+    /// Adds a result, once for each expected job.
     func add(_ result: JobResult) {
         state.withLock { $0.waiting.append(result) }
         wakeSignal.signal()
     }
 
-    /// Until the task is cancelled; what waits then is left to `write`.
+    /// Stores results until the task is cancelled; remaining ones are left to `write`.
     func run() async {
         var failure = RepeatedFailure()
         while !Task.isCancelled {
             if !failure.isThere { await wakeSignal.wait(atMost: .seconds(3600)) }
-            // Ended by the task's end alone.
+            // Interrupted only when the task ends.
             try? await Task.sleep(for: failure.isThere ? Self.retryInterval : Self.interval)
             do {
                 try await write()
@@ -66,9 +67,9 @@ final class JobResults: Sendable {
         }
     }
 
-    /// Writes all that waits.
+    /// Stores all waiting results.
     ///
-    /// - Throws: if that failed; it waits on.
+    /// - Throws: if that failed; the results continue to wait.
     func write() async throws {
         let results = state.withLock { state in
             defer { state.waiting = [] }

@@ -2,15 +2,16 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// The SQL of jobs and of the leases by which they are taken, in the transaction of a connection.
+/// The SQL of jobs and of the leases with which they are claimed, in the transaction of a connection.
 struct JobsStore {
     let connection: any Connection
 
     init(_ connection: any Connection) { self.connection = connection }
 
-    /// When there is something to do next: a job is due in an environment, or a lease ends. nil: nothing waits.
+    /// Returns the next time at which there is work: a job is due in an environment, or a lease ends. nil if
+    /// nothing waits.
     ///
-    /// - Parameter own: leases that are known to be alive.
+    /// - Parameter own: the leases that are known to be alive.
     func nextDue(in environment: Device.Environment, besides own: [String] = []) throws -> Timestamp? {
         let due =
             try connection.first(
@@ -29,11 +30,11 @@ struct JobsStore {
 
     // MARK: Leases
 
-    /// Gives back what was taken by leases that are over.
+    /// Releases the jobs of expired leases.
     ///
-    /// - Parameter own: leases that are known to be alive, however late they are renewed.
+    /// - Parameter own: the leases that are known to be alive, however late they are renewed.
     func releaseExpired(at now: Timestamp, besides own: [String] = []) throws {
-        // By a clock that was ahead: it would hold for as long as that was.
+        // Written by a clock that was ahead: it would hold for as long as the difference.
         try connection.execute(
             "UPDATE leases SET alive_until = $1 WHERE alive_until > $1", now.adding(Lease.length).milliseconds)
         let expired = try connection.all(
@@ -43,7 +44,7 @@ struct JobsStore {
         if !expired.isEmpty { try release(expired) }
     }
 
-    /// Gives back what was taken by these leases.
+    /// Releases the jobs of these leases.
     func release(_ leases: [String]) throws {
         try connection.execute(
             "UPDATE jobs SET lease = NULL WHERE lease IN (SELECT value FROM json_each($1))", SQLValue.list(leases))
@@ -51,22 +52,22 @@ struct JobsStore {
             "DELETE FROM leases WHERE id IN (SELECT value FROM json_each($1))", SQLValue.list(leases))
     }
 
-    /// Extends these leases. Those that others have ended meanwhile stay ended.
+    /// Renews these leases. Those that others have ended meanwhile stay ended.
     func renew(_ leases: [String], at now: Timestamp) throws {
         try connection.execute(
             "UPDATE leases SET alive_until = $2 WHERE id IN (SELECT value FROM json_each($1))",
             SQLValue.list(leases), now.adding(Lease.length).milliseconds)
     }
 
-    // MARK: Taking
+    // MARK: Claiming
 
-    /// Takes jobs that are due in an environment by a new lease, those first that are so for longest. Those whose device is no more, or
-    /// another's, are removed.
+    /// Claims jobs that are due in an environment with a new lease, those that have been due longest first.
+    /// Jobs whose device no longer exists, or belongs to another person, are removed.
     func claim(
         _ limit: Int, in environment: Device.Environment, by lease: String, at now: Timestamp
     ) throws -> [Claim] {
         let end = now.adding(Lease.length)
-        // A silent update of which nothing more is heard may have been sent until the lease's end.
+        // A silent update without a result may have been sent at any time up to the lease's end.
         let taken = try connection.all(
             """
             UPDATE jobs SET lease = $1, due_at = CASE WHEN message_id = '' THEN $2 ELSE due_at END
@@ -87,7 +88,8 @@ struct JobsStore {
         return claims
     }
 
-    /// Those of these jobs that are held by a lease and whose device is still their owner's and can be woken.
+    /// Returns those of these jobs that are held by a lease and whose device still belongs to the person and
+    /// can be notified.
     func claims(_ ids: [String], by lease: String, at now: Timestamp) throws -> [Claim] {
         try connection.all(
             """
@@ -105,14 +107,15 @@ struct JobsStore {
             logSeq: row.int(5), senderName: row.text(6), sentAt: row.time(7), dueAt: row.time(8))
         let device = Device(
             token: DeviceToken(stored: job.token), userID: job.userID,
-            // Written from one.
+            // Stored from an `Environment`.
             environment: Device.Environment(rawValue: row.text(12)) ?? .production, registeredAt: row.time(13))
         return Claim(job: job, device: device, attempts: row.int(9), revision: row.int(10), lease: row.text(11))
     }
 
     // MARK: The end
 
-    /// Writes down what became of a job, if it is still held by the claim's lease; and what was found out of its device in any case.
+    /// Stores the result of a job, if it is still held by the claim's lease, and in any case what was learned
+    /// about its device.
     func record(_ result: JobResult, at now: Timestamp) throws {
         let (job, lease) = (result.claim.job, result.claim.lease)
         switch result.end {
@@ -121,7 +124,7 @@ struct JobsStore {
                 "DELETE FROM jobs WHERE id = $1 AND lease = $2 AND (revision = $3 OR message_id <> '')", job.id, lease,
                 result.claim.revision)
             if removed == 0 {
-                // There is something newer to tell than what was sent.
+                // There is newer data to send than was sent.
                 try putBack(
                     job.id, lease, at: (result.badgeSentAt ?? now).adding(JobPlan.badgeInterval))
             }
@@ -149,7 +152,7 @@ struct JobsStore {
 
     /// Removes some of the jobs that are not worth sending any more, whatever delays them.
     ///
-    /// - Returns: the number; less than the limit if there are no more.
+    /// - Returns: the number of removed jobs; less than the limit if there are no more.
     func removeExpired(_ limit: Int, at now: Timestamp) throws -> Int {
         try connection.execute(
             """
@@ -160,8 +163,8 @@ struct JobsStore {
 
     // MARK: The jobs of one device
 
-    /// A device is notified of a message once. A silent update that waits already is the newer one's, too; one that is being sent
-    /// is followed by another.
+    /// Inserts a job. A device is notified of a message once. A waiting silent update also covers a newer
+    /// one; one that is being sent is followed by another.
     func insert(_ job: Job, for device: DevicesStore.Reachable) throws {
         try connection.execute(
             """
@@ -178,13 +181,13 @@ struct JobsStore {
         try connection.execute("DELETE FROM jobs WHERE token = $1", token)
     }
 
-    /// The device belongs to this environment from now on.
+    /// Moves the device's jobs to an environment.
     func move(for token: String, to environment: Device.Environment) throws {
         try connection.execute(
             "UPDATE jobs SET environment = $2 WHERE token = $1 AND environment <> $2", token, environment.rawValue)
     }
 
-    /// No waiting job of the device is due before this time.
+    /// Makes all waiting jobs of the device due no earlier than this time.
     func postpone(for token: String, until time: Timestamp) throws {
         try connection.execute(
             "UPDATE jobs SET due_at = $2 WHERE token = $1 AND lease IS NULL AND due_at < $2", token,

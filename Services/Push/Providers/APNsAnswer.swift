@@ -2,22 +2,22 @@ import Contracts
 import JSON
 import WebClient
 
-/// Apple's reasons ("Handling notification responses from APNs"), by what is to be done.
+/// Apple's reasons ("Handling notification responses from APNs"), by the required action.
 enum APNsReasons {
     static let expiredToken = "ExpiredProviderToken"
 
-    /// Nothing can be sent until somebody has changed a setting.
+    /// The reasons after which nothing can be sent until an operator has changed a setting.
     static let ofSettings: Set<String> = [
         expiredToken, "InvalidProviderToken", "MissingProviderToken", "BadTopic", "MissingTopic", "TopicDisallowed",
         "BadCertificate", "BadCertificateEnvironment", "Forbidden", "BadEnvironmentKeyInToken",
         "BadEnvironmentKeyIdInToken", "UnrelatedKeyIdInToken", "BadPath", "MethodNotAllowed",
     ]
-    /// There is no such device here.
+    /// The reasons for a token that is unknown in this environment.
     static let ofToken: Set<String> = ["BadDeviceToken", "DeviceTokenNotForTopic", "MissingDeviceToken"]
     static let ofDevice: Set<String> = ["Unregistered", "ExpiredToken"]
-    /// There are too many for this device.
+    /// The reasons for too many notifications to one device.
     static let ofBusyDevice: Set<String> = ["TooManyRequests"]
-    /// Nothing is taken for a while.
+    /// The reasons of a server that accepts nothing for a while.
     static let ofBusyServer: Set<String> = ["TooManyProviderTokenUpdates", "ServiceUnavailable", "Shutdown"]
     static let passing: Set<String> = ["IdleTimeout", "InternalServerError"]
     static let ofNotification: Set<String> = [
@@ -29,28 +29,28 @@ enum APNsReasons {
         .reduce(into: Set()) { $0.formUnion($1) }
 }
 
-/// Apple's answer.
+/// Apple's response.
 struct APNsAnswer {
     let status: Int
-    /// Empty if none was given.
+    /// The reason; empty if none was given.
     let reason: String
-    /// For a 410: the time at which Apple found that the token is invalid.
+    /// The time at which Apple found that the token is invalid, for a 410.
     let goneSince: Timestamp?
     let retryAfter: Duration?
 
     init(_ response: WebResponse) {
         status = response.status
-        // A server that is none of Apple's may answer anything.
+        // A server that is not Apple's may answer anything.
         let body = (try? JSONValue(parsing: response.body))?.object
         reason = body?["reason"]?.string ?? ""
         goneSince = body?["timestamp"]?.int.map { Timestamp(milliseconds: $0) }
         retryAfter = response.retryAfter
     }
 
-    /// - Parameter registeredAt: of the device at the attempt. If Apple gives no time, the device
+    /// - Parameter registeredAt: the device's registration at the attempt. If Apple gives no time, the device
     ///   is removed unless it was registered again since.
     func outcome(for registeredAt: Timestamp) -> PushOutcome {
-        // What Apple may add one day is no new series of a metric.
+        // A reason that Apple adds one day must not become a new series of a metric.
         let reported = APNsReasons.all.contains(reason) ? reason : "other"
         switch status {
         case 200: return .delivered

@@ -60,7 +60,8 @@ struct APNsProvider: PushProvider {
     }
 
     func send(_ notification: Notification) async -> PushOutcome {
-        // Apple's are hexadecimal. Anything else may be a path of its own, and the answer one that tells of wrong settings.
+        // Apple's tokens are hexadecimal. Anything else may form another path, whose answer would suggest
+        // wrong settings.
         guard notification.device.token.isHexadecimal else { return .refused(reason: "NotHexadecimal") }
         var token = tokens.token()
         while true {
@@ -88,7 +89,7 @@ struct APNsProvider: PushProvider {
                 ("apns-topic", topic),
                 ("apns-id", notification.id),
                 ("apns-push-type", "alert"),
-                // At once; or when it suits the device's battery.
+                // 10 means at once, 5 when it suits the device's battery.
                 ("apns-priority", notification.kind == .alert ? "10" : "5"),
                 ("apns-expiration", "\(notification.expiresAt.milliseconds / 1000)"),
                 ("apns-collapse-id", notification.collapseID),
@@ -96,7 +97,7 @@ struct APNsProvider: PushProvider {
             ], body: Array(notification.payload.bytes), timeout: PushProviders.maxWait)
     }
 
-    /// A key has a few hundred bytes.
+    /// Reads a key, which has a few hundred bytes.
     private static func read(_ path: String) throws -> [UInt8] {
         guard let file = fopen(path, "r") else { throw FileError(reason: String(cString: strerror(errno))) }
         defer { fclose(file) }

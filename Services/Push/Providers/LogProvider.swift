@@ -5,8 +5,8 @@ import ServiceKit
 import Synchronization
 import Workers
 
-/// Writes each notification as a line of JSON, to a file or to standard output: to see what would be sent, with no account
-/// anywhere.
+/// Writes each notification as a line of JSON, to a file or to standard output, to see what would be sent
+/// without an account anywhere.
 struct LogProvider: PushProvider {
     static let name = "log"
 
@@ -14,13 +14,13 @@ struct LogProvider: PushProvider {
         "PUSH_LOG_FILE", .path, "File for the lines of the log provider; default: standard output")
     static let settings: [any AnySetting] = [file]
 
-    /// Lines that may wait for the disk, or for who reads the pipe.
+    /// The limit of lines that wait for the disk, or for the reader of the pipe.
     static let concurrency = 64
 
     let identity = name
     private let clock: any WallClock
     private let file: LineFile
-    /// A thread of its own: a pipe that nobody reads would hold up others' calls.
+    /// A thread of its own: a pipe that no one reads would delay others' calls.
     private let writer = WorkerPool(
         named: "push-log", threads: 1, maxWaiting: concurrency * Device.Environment.allCases.count)
 
@@ -30,7 +30,7 @@ struct LogProvider: PushProvider {
             file = LineFile(STDOUT_FILENO)
             return
         }
-        // What people write stands in it: for its owner alone.
+        // It contains people's messages, so only its owner may read it.
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             let reason = String(cString: strerror(errno))
@@ -66,8 +66,8 @@ final class LineFile: Sendable {
     private let descriptor: Int32
     /// The rest of a line that was partly written.
     private let begun = Mutex<ArraySlice<UInt8>>([])
-    /// The size that a pipe accepts at once, and a file always, so that no line of another process
-    /// comes between.
+    /// The number of bytes that a pipe accepts at once, and a file always, so that lines of other processes
+    /// do not come in between.
     private let maxPiece: Int
     private let maxWait: Duration
 
@@ -79,9 +79,10 @@ final class LineFile: Sendable {
         maxPiece = isFile ? .max : Int(PIPE_BUF)
     }
 
-    /// Blocks. A pipe that nobody reads is given up after a while; the line that was begun is ended before the next one.
+    /// Writes a line. Blocks. It gives up on a pipe that no one reads after a while; the partial line is
+    /// completed before the next one.
     ///
-    /// - Returns: what went wrong; nil if all was written.
+    /// - Returns: the error; nil if everything was written.
     func write(_ line: [UInt8]) -> String? {
         begun.withLock { begun in
             if let failure = write(&begun) { return failure }
@@ -94,7 +95,7 @@ final class LineFile: Sendable {
     private func write(_ rest: inout ArraySlice<UInt8>) -> String? {
         while !rest.isEmpty {
             var descriptorEvents = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-            guard poll(&descriptorEvents, 1, Int32(maxWait.milliseconds)) > 0 else { return "nobody reads it" }
+            guard poll(&descriptorEvents, 1, Int32(maxWait.milliseconds)) > 0 else { return "it is not being read" }
             let count = rest.prefix(maxPiece).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR || errno == EAGAIN { continue }
             guard count >= 0 else { return String(cString: strerror(errno)) }
@@ -105,7 +106,7 @@ final class LineFile: Sendable {
 }
 
 extension Notification {
-    /// As providers that are no push service of a phone's maker show it.
+    /// Writes the notification in the form for providers other than a phone maker's push service.
     func writeMembers(to json: inout JSONWriter) {
         json.member("id", id)
         json.member("kind", kind.rawValue)

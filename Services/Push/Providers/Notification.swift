@@ -1,32 +1,31 @@
 import Contracts
 import JSON
 
-/// A notification for a device, in the terms of Apple's push service; other providers carry the
-/// same.
+/// A notification for a device, in the terms of Apple's push service, which other providers use as well.
 struct Notification: Sendable {
-    /// A UUID; the same for every attempt.
+    /// The id, a UUID that is the same for every attempt.
     let id: String
     let device: Device
     let kind: Kind
-    /// One that is shown takes the place of another with the same.
+    /// The key by which a shown notification replaces an earlier one.
     let collapseID: String
     let payload: JSONValue
-    /// After which it is not worth being shown.
+    /// The time after which it is not worth showing.
     let expiresAt: Timestamp
 
     enum Kind: String, Sendable {
-        /// Wakes and shows.
+        /// A notification that is shown and alerts the person.
         case alert
-        /// Sets the number on the app's icon, and says nothing.
+        /// A silent update of the number on the app's icon.
         case badge
     }
 
-    /// Apple's limit (`PayloadTooLarge` beyond).
+    /// Apple's limit, beyond which it answers `PayloadTooLarge`.
     static let maxPayload = 4096
 
-    /// A message.
+    /// Creates the notification of a message.
     ///
-    /// - Parameter text: nil if texts are to be kept out of payloads.
+    /// - Parameter text: the text; nil if texts are to be kept out of payloads.
     init(_ job: Job, to device: Device, roomName: String?, text: String?, badge: Int) {
         id = job.id
         self.device = device
@@ -36,8 +35,8 @@ struct Notification: Sendable {
         expiresAt = job.sentAt.adding(JobPlan.lifetime)
     }
 
-    /// A silent update. By Apple's rules it is no background notification, which may not have a badge; its low priority lets the
-    /// device choose the moment.
+    /// Creates a silent update. By Apple's rules a background notification may not have a badge, so this is
+    /// none; its low priority lets the device choose the moment.
     init(badge: Int, _ job: Job, to device: Device) {
         id = job.id
         self.device = device
@@ -83,11 +82,12 @@ struct Notification: Sendable {
 }
 
 extension String {
-    /// As many whole characters from its start as a person sees them, with an ellipsis, as are no longer than that in JSON.
+    /// Returns the longest prefix of whole visible characters, with an ellipsis, whose JSON is within the
+    /// limit.
     fileprivate func cut(toJSON limit: Int) -> String {
         let ellipsis = "…"
         var end = startIndex
-        // Without the quotes.
+        // Without the quotation marks.
         var bytes = ellipsis.utf8.count
         for index in indices {
             bytes += JSONValue(String(self[index])).bytes.count - 2

@@ -4,15 +4,16 @@ import Security
 import ServiceKit
 import Synchronization
 
-/// The token that a team shows to Apple's push service: made when it is first needed, and again only when it is old. Apple refuses
-/// who makes them more often than every 20 minutes, and those that are older than an hour.
+/// The token with which a team authenticates to Apple's push service. It is created when it is first needed,
+/// and again only when it is old: Apple refuses tokens that are created more often than every 20 minutes, or
+/// are older than an hour.
 final class ProviderTokens: Sendable {
     static let lifetime: Duration = .seconds(50 * 60)
 
     struct Token: Sendable, Equatable {
         let text: String
         let madeAt: Timestamp
-        /// Made because Apple took the one before for expired.
+        /// True if it was created because Apple reported the previous one as expired.
         let isReplacement: Bool
     }
 
@@ -39,11 +40,10 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    /// A new token for one that Apple reported as expired. If several callers have the same one,
-    /// the first creates it.
+    /// A new token for one that Apple reported as expired. If several callers report the same one, the first
+    /// creates the replacement.
     ///
-    /// - Returns: nil if that one was already created for this reason: then the token is not the
-    ///   cause.
+    /// - Returns: nil if that one was already created for this reason: then the token is not the cause.
     func replacement(for used: Token) -> Token? {
         let now = clock.now()
         return current.withLock { current in

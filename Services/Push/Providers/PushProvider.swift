@@ -2,32 +2,34 @@ import Contracts
 import ServiceKit
 import WebClient
 
-/// Somebody who brings notifications to devices. A provider is one file, and a line in `PushProviders.all`.
+/// A service that delivers notifications to devices. A provider is one file, and a line in
+/// `PushProviders.all`.
 protocol PushProvider: Sendable {
-    /// Its name in `PUSH_PROVIDER`, and in metrics.
+    /// The name in `PUSH_PROVIDER`, and in metrics.
     static var name: String { get }
     static var settings: [any AnySetting] { get }
-    /// The maximum of concurrent notifications in each of its environments. No more are handed
-    /// over: one that waited here would be out of date.
+    /// The limit of concurrent notifications in each of its environments. No more are passed to it, as they
+    /// would become outdated while they wait.
     static var concurrency: Int { get }
 
-    /// By what settings a token is good or bad: not a secret, and another one when they change.
+    /// An identifier of the settings that decide whether a token is valid: it is not secret, and changes with
+    /// them.
     var identity: String { get }
 
-    /// - Throws: `ConfigurationError` if its settings do not do.
+    /// - Throws: `ConfigurationError` if its settings are insufficient.
     init(_ context: ServiceContext) throws
 
-    /// Sends once, within `PushProviders.maxWait`.
+    /// Sends a notification once, within `PushProviders.maxWait`.
     func send(_ notification: Notification) async -> PushOutcome
 
-    /// Ends what is under way; nothing is sent any more.
+    /// Ends the attempts in progress; nothing is sent any more.
     func stop() async
 }
 
 enum PushProviders {
     static let all: [any PushProvider.Type] = [LogProvider.self, APNsProvider.self, WebhookProvider.self]
 
-    /// The deadline of one attempt.
+    /// The time limit of one attempt.
     static let maxWait: Duration = .seconds(10)
 
     static func make(_ context: ServiceContext) throws -> any PushProvider {
@@ -40,32 +42,32 @@ enum PushProviders {
     }
 }
 
-/// The outcome of a notification. A reason is one of a few words, for logs and metrics; a detail is
-/// for logs alone.
+/// The outcome of a notification. A reason is one of a few words, for logs and metrics; a detail is for logs
+/// only.
 enum PushOutcome: Sendable, Equatable {
     case delivered
-    /// The app is no more on the device since then.
+    /// The app has not been on the device since then.
     case gone(since: Timestamp, reason: String)
-    /// There is no such device, or not here: it may be a mistake of the settings.
+    /// The device does not exist, or not in this environment, which may be a mistake in the settings.
     case badToken(reason: String)
-    /// This notification will never be taken.
+    /// The notification will never be accepted.
     case refused(reason: String)
-    /// It may be taken later, after that time if the server asks for it.
+    /// The notification may be accepted later, after this time if the server gives one.
     case later(reason: String, after: Duration? = nil, of: Extent)
-    /// There is no answer; it may have been taken.
+    /// The provider did not answer; the notification may have been accepted.
     case unanswered(reason: String, detail: String)
-    /// Nothing will be taken until somebody changes a setting.
+    /// The provider accepts nothing until an operator changes a setting.
     case misconfigured(reason: String, detail: String = "")
 
     /// The scope of a server's temporary refusal.
     enum Extent: Sendable {
         case notification
-        /// Anything for this device.
+        /// The notifications for this device.
         case device
         case everything
     }
 
-    /// For metrics.
+    /// The label for metrics.
     var label: String {
         switch self {
         case .delivered: "delivered"

@@ -5,7 +5,7 @@ import Security
 import ServiceKit
 import WebClient
 
-/// POSTs each notification to a URL of the operator's, signed: for push services that Parlor does not know.
+/// POSTs each notification, signed, to a URL of the operator, for push services that Parlor does not support.
 struct WebhookProvider: PushProvider {
     static let name = "webhook"
 
@@ -16,7 +16,8 @@ struct WebhookProvider: PushProvider {
     )
     static let settings: [any AnySetting] = [url, secretFile]
 
-    /// Both environments are one server. With HTTP/1.1 each request takes a connection.
+    /// The limit of connections for both environments, which are one server. With HTTP/1.1 each request takes
+    /// a connection.
     private static let connections = 32
     static let concurrency = connections / Device.Environment.allCases.count
 
@@ -39,7 +40,7 @@ struct WebhookProvider: PushProvider {
             )
         }
         self.url = url
-        // There may be a secret in it.
+        // The URL may contain a secret.
         identity = "\(Self.name) \(SHA256.hash(Array(url.utf8)).hexadecimal)"
         secret = try SecretFile.loadOrCreate(
             context.configuration[Self.secretFile] ?? "\(context.dataDirectory)/webhook.secret",
@@ -50,8 +51,7 @@ struct WebhookProvider: PushProvider {
         client = try WebClient(configuration)
     }
 
-    /// True if others can read the requests: plain HTTP to an address that is not known to be this
-    /// machine.
+    /// True if others can read the requests: plain HTTP to an address that is not known to be this machine.
     static func isInTheClear(_ url: String) -> Bool {
         let scheme = "http://"
         guard url.lowercased().hasPrefix(scheme) else { return false }
@@ -80,14 +80,15 @@ struct WebhookProvider: PushProvider {
 
     func stop() async { await client.close() }
 
-    /// `t=SECONDS,v1=HMAC`: the time is signed too, so that an old request is worth nothing to who overheard it.
+    /// Returns `t=SECONDS,v1=HMAC`. The time is signed too, so that an intercepted request becomes useless.
     static func signature(of body: [UInt8], at time: Timestamp, with secret: [UInt8]) -> String {
         let seconds = time.milliseconds / 1000
         let code = HMACSHA256.authenticate(Array("\(seconds).".utf8) + body, key: secret)
         return "t=\(seconds),v1=\(code.hexadecimal)"
     }
 
-    /// - Parameter registeredAt: of the device as it was tried: it is gone if it was not registered again since.
+    /// - Parameter registeredAt: the device's registration at the attempt: the device is gone if it was not
+    ///   registered again since.
     static func outcome(_ response: WebResponse, for registeredAt: Timestamp) -> PushOutcome {
         let asked = response.retryAfter
         switch response.status {
@@ -95,7 +96,7 @@ struct WebhookProvider: PushProvider {
         case 410: return .gone(since: registeredAt, reason: "status_410")
         case 429: return .later(reason: "status_429", after: asked, of: .everything)
         case 500...:
-            // One that it fails at is no reason to keep others back, unless it says so.
+            // A failure of one notification is no reason to hold others back, unless the server says so.
             let isBusy = response.status == 503 || asked != nil
             return .later(reason: "status_5xx", after: asked, of: isBusy ? .everything : .notification)
         case 401, 403, 404, 405: return .misconfigured(reason: "status_4xx")
@@ -106,7 +107,7 @@ struct WebhookProvider: PushProvider {
 }
 
 extension PushOutcome {
-    /// No answer.
+    /// Converts a missing response.
     init(_ failure: WebFailure) {
         switch failure {
         case .timeout: self = .unanswered(reason: "timeout", detail: "no answer in time")

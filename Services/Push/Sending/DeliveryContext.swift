@@ -4,13 +4,13 @@ import MessageBus
 import ServiceKit
 import Synchronization
 
-/// The knowledge of other services that decides whether a job is sent, and its content.
+/// The information from other services that decides whether a job is sent, and its content.
 struct DeliveryContext: Sendable {
-    /// People and messages of one question to messaging.
+    /// The limit of people and messages in one request to messaging.
     static let maxJobs = 64
 
     private static let maxWait: Duration = .seconds(2)
-    /// A room's name is an ornament.
+    /// The time limit for rooms' names, which are optional.
     private static let nameTimeout: Duration = .seconds(1)
 
     let bus: any MessageBus
@@ -19,11 +19,11 @@ struct DeliveryContext: Sendable {
 
     struct Unread: Sendable {
         let total: Int
-        /// The texts of those of the messages asked for that are unread, by id.
+        /// The texts of the requested messages that are unread, by id.
         let texts: [String: String]
     }
 
-    /// Unread messages by person.
+    /// Returns unread messages by person.
     ///
     /// - Parameter jobs: at most `maxJobs`.
     /// - Throws: `ServiceError` if messaging does not reply.
@@ -57,7 +57,7 @@ struct DeliveryContext: Sendable {
         return found
     }
 
-    /// By room; none while rooms cannot be asked.
+    /// Returns names by room; none while the rooms service is unavailable.
     func names(of roomIDs: Set<String>) async -> [String: String] {
         guard !roomIDs.isEmpty, !unresponsive.contains(Subject.roomNames) else { return [:] }
         let ids = roomIDs.sorted()
@@ -77,8 +77,7 @@ struct DeliveryContext: Sendable {
 }
 
 extension DeliveryContext {
-    /// The sockets that have the message's room open, with their evidence. Only for jobs of
-    /// messages.
+    /// Returns the sockets that have the message's room open, with their evidence. Only for jobs of messages.
     func sockets(for jobs: [Job]) async -> [OpenRoomQuestion.Member: [SocketEvidence]] {
         await gateways.sockets(at: Array(Set(jobs.map(\.member))))
     }
@@ -88,7 +87,8 @@ extension Job {
     var member: OpenRoomQuestion.Member { OpenRoomQuestion.Member(roomID: roomID, userID: userID) }
 }
 
-/// Those who have not answered are not asked for a while: waiting for them would hold up what others have answered for.
+/// The parts that have not replied, which are not asked for a while: waiting for them would delay what others
+/// have replied for.
 final class Unavailable: Sendable {
     private let pause: Duration
     private let until = Mutex<[String: ContinuousClock.Instant]>([:])

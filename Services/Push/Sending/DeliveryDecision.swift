@@ -3,26 +3,26 @@ import Contracts
 /// The decision about a message whose notification is due.
 enum DeliveryDecision: Sendable, Equatable {
     case send
-    /// They have the room open and will surely get it, but that is not known yet.
+    /// The person has the room open and will probably get the message, but that is not confirmed yet.
     case watch
     case drop(Reason)
 
     enum Reason: String, Sendable, CaseIterable {
-        /// Read or deleted meanwhile.
+        /// The message was read or deleted meanwhile.
         case unneeded
-        /// They have the room open, and the message.
+        /// The person has the room open, and the message.
         case open
         case expired
     }
 
     /// The maximum age of a socket's last activity, in milliseconds.
     static let freshness = 30_000
-    /// After which it is looked at again whether a socket still lives, and has it.
+    /// The interval after which it is checked again whether a socket is alive, and has the message.
     static let watchInterval: Duration = .seconds(5)
 
     /// - Parameters:
-    ///   - isUnread: whether messaging still has it as unread.
-    ///   - sockets: the person's that have joined the room, as far as is known.
+    ///   - isUnread: true if the message is still unread in messaging.
+    ///   - sockets: the person's known sockets that have joined the room.
     static func of(_ job: Job, isUnread: Bool, sockets: [SocketEvidence], at now: Timestamp) -> DeliveryDecision {
         if !isUnread { return .drop(.unneeded) }
         if isExpired(job, at: now) { return .drop(.expired) }

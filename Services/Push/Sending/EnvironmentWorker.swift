@@ -4,16 +4,19 @@ import Storage
 import Synchronization
 import Workers
 
-/// Sends what is due in one of the provider's two environments. Each has its own worker: one that is away delays nothing of the other.
+/// Sends due jobs in one of the provider's two environments. Each has its own worker, so an unavailable one
+/// does not delay the other.
 ///
-/// Many jobs are taken at once, and looked at in portions, when there is room for them: what is sent is as things are then.
+/// Many jobs are claimed at once, and processed in portions as attempts become free, so that what is sent is
+/// current.
 final class EnvironmentWorker: Sendable {
-    /// Jobs taken at once: each time is a commit. Of a provider that has not taken anything yet fewer.
+    /// The limits of jobs claimed at once, as each claim is a commit. The second one applies to a provider
+    /// that has not accepted anything yet.
     private static let maxClaimed = 512
     private static let maxTried = 64
-    /// The maximum of taken jobs, including those without a stored result.
+    /// The limit of claimed jobs, including those without a stored result.
     private static let maxInHand = 2048
-    /// Without a sign of new jobs: another instance makes some, too.
+    /// The interval without a signal of new jobs: other instances create some, too.
     private static let idleInterval: Duration = .seconds(1)
     private static let retryInterval: Duration = .seconds(1)
 
@@ -29,7 +32,7 @@ final class EnvironmentWorker: Sendable {
     private let log: Logger
     private let metrics: PushMetrics
     private let newLease: @Sendable () -> String
-    /// Taken by one lease, and not looked at yet.
+    /// The jobs claimed with one lease and not processed yet.
     private let held = Mutex<ArraySlice<Claim>>([])
 
     init(
@@ -56,7 +59,7 @@ final class EnvironmentWorker: Sendable {
         metrics.watchHealth(health)
     }
 
-    /// Until the task is cancelled. What was taken then stays so until its lease is given back.
+    /// Works until the task is cancelled. Jobs claimed then stay claimed until their lease is released.
     func run() async {
         var failure = RepeatedFailure()
         while !Task.isCancelled {
@@ -75,12 +78,12 @@ final class EnvironmentWorker: Sendable {
         }
     }
 
-    /// Attempts that have not ended.
+    /// The number of attempts that have not ended.
     var inFlight: Int { sender.inFlight }
 
-    /// Works on what is due.
+    /// Processes due jobs.
     ///
-    /// - Returns: for how long there is nothing to do.
+    /// - Returns: the time until there is more to do.
     func takeTurn() async throws -> Duration {
         let (allowed, pause) = health.allowance(of: concurrency)
         guard allowed > 0 else {
@@ -88,7 +91,7 @@ final class EnvironmentWorker: Sendable {
             return pause
         }
         let room = allowed - sender.inFlight
-        // Few at a time would cost as much as many; it is woken when there is room for more.
+        // Processing few at a time would cost as much as many; it is signalled when more can be sent.
         guard room >= max(1, allowed / 2) else { return Self.idleInterval }
         if held.withLock({ $0.isEmpty }), let pause = try await claim(isProven: allowed > 1) { return pause }
         try await work(on: take(min(room, DeliveryContext.maxJobs)))
@@ -102,7 +105,7 @@ final class EnvironmentWorker: Sendable {
         }
     }
 
-    /// - Returns: for how long there is nothing to be taken; nil if something was.
+    /// - Returns: the time until jobs can be claimed; nil if some were.
     private func claim(isProven: Bool) async throws -> Duration? {
         guard results.inHand < Self.maxInHand else { return Self.idleInterval }
         let (now, own, environment) = (clock.now(), results.leases, environment)
@@ -120,15 +123,14 @@ final class EnvironmentWorker: Sendable {
         return nil
     }
 
-    /// Asks for the messages' state and for people who have their rooms open; then sends the
-    /// notifications that are worth it.
+    /// Requests the messages' state and the people who have their rooms open, then sends the notifications
+    /// that are worth it.
     ///
-    /// - Throws: if messaging does not reply, or the database of devices fails; then nothing was
-    ///   done.
+    /// - Throws: if messaging does not reply, or the database of devices fails; nothing was done then.
     private func work(on claims: [Claim]) async throws {
         guard let lease = claims.first?.lease else { return }
         let alerts = claims.lazy.map(\.job).filter { !$0.isBadge }
-        // Names first: they may take a while, and do not get old.
+        // Names first: they may take a while, and do not become outdated.
         let names = await deliveryContext.names(of: Set(alerts.map(\.roomID)))
         let unread: [String: DeliveryContext.Unread]
         let sockets: [OpenRoomQuestion.Member: [SocketEvidence]]
@@ -138,7 +140,7 @@ final class EnvironmentWorker: Sendable {
             async let asked = deliveryContext.sockets(for: Array(alerts))
             unread = try await deliveryContext.unread(of: claims.map(\.job))
             sockets = await asked
-            // Last: a device may have changed hands meanwhile.
+            // Last, as a device may have changed owner meanwhile.
             current = Dictionary(
                 uniqueKeysWithValues: try await database.read { connection in
                     try JobsStore(connection).claims(claims.map(\.job.id), by: lease, at: now)
@@ -147,7 +149,7 @@ final class EnvironmentWorker: Sendable {
             held.withLock { $0 = claims + $0 }
             throw error
         }
-        // At the end all that is held is given back.
+        // At the end all held jobs are released.
         guard !Task.isCancelled else { return }
         for claim in claims {
             guard let unread = unread[claim.job.userID] else { preconditionFailure("everyone was asked for") }
@@ -175,7 +177,7 @@ final class EnvironmentWorker: Sendable {
         return .of(job, isUnread: unread.texts[job.messageID] != nil, sockets: sockets[job.member] ?? [], at: now)
     }
 
-    /// Another instance may be better off.
+    /// Releases jobs, as another instance may be able to send them.
     private func giveBack(_ claims: [Claim]) {
         let now = clock.now()
         for claim in claims {
@@ -185,8 +187,8 @@ final class EnvironmentWorker: Sendable {
 }
 
 extension Claim {
-    /// Replaces the device by its present state. The job stays as it was: later changes have their
-    /// own jobs.
+    /// Returns the claim with the device's current state. The job is unchanged: later changes have their own
+    /// jobs.
     fileprivate func to(_ device: Device) -> Claim {
         Claim(job: job, device: device, attempts: attempts, revision: revision, lease: lease)
     }

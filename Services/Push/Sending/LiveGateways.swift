@@ -3,10 +3,10 @@ import JSON
 import MessageBus
 import ServiceKit
 
-/// Asks the gateways that are alive who has which room open there.
+/// Asks the gateways that are alive for the people who have rooms open there.
 final class LiveGateways: Sendable {
-    /// The deadline of a reply: a notification need not be on time to the millisecond, but a
-    /// gateway that does not reply must not delay others' notifications.
+    /// The time limit of a reply. A notification need not be punctual to the millisecond, but a gateway that
+    /// does not reply must not delay others' notifications.
     private static let maxWait: Duration = .seconds(1)
 
     private let bus: any MessageBus
@@ -19,12 +19,12 @@ final class LiveGateways: Sendable {
         self.unresponsive = unresponsive
     }
 
-    /// For each place, the sockets of all gateways that have the room open there. What a gateway that does not answer would say
-    /// is not known, and counts as nothing: better woken in vain than not at all.
+    /// Returns, for each member, the sockets of all gateways that have the room open. A gateway that does not
+    /// reply counts as having none: an unnecessary notification is better than a missing one.
     func sockets(at members: [OpenRoomQuestion.Member]) async -> [OpenRoomQuestion.Member: [SocketEvidence]] {
         guard !members.isEmpty else { return [:] }
         let question = OpenRoomQuestion(stream: LogReader.stream, members: members)
-        // One that is asked though it has died costs nothing.
+        // Asking a gateway that has died costs nothing.
         let gateways = membership.alive.filter { !unresponsive.contains($0) }
         return await withTaskGroup(of: [[SocketEvidence]]?.self) { group in
             for id in gateways { group.addTask { await self.ask(id, question) } }
@@ -45,7 +45,8 @@ final class LiveGateways: Sendable {
             let answer = try await bus.request(Subject.openRooms(of: id), question.json, context)
             return question.sockets(in: try Reply(answer).data)
         } catch BusError.disconnected, BusError.noResponders {
-            // That was said at once. The bus is away, or the gateway has yet to come back to it: the next turn asks again.
+            // That was reported at once. The bus is disconnected, or the gateway has yet to reconnect: the
+            // next turn asks again.
             return nil
         } catch {
             unresponsive.insert(id)
@@ -53,9 +54,10 @@ final class LiveGateways: Sendable {
         }
     }
 
-    /// Asks again, once the bus is connected again, those that did not answer while the connection was being lost.
+    /// Resumes asking gateways that did not reply while the connection was being lost, once the bus is
+    /// connected again.
     ///
-    /// - Returns: for its owner to cancel.
+    /// - Returns: the subscription, for its owner to cancel.
     func listen() -> BusSubscription {
         bus.onStateChange { [unresponsive] state in
             if state == .connected { unresponsive.removeAll() }

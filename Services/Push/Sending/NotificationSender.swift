@@ -3,10 +3,11 @@ import ServiceKit
 import Synchronization
 import Workers
 
-/// Hands notifications of one of the provider's two environments to it, and makes results of what it says.
+/// Passes notifications of one of the provider's two environments to it, and converts its outcomes to
+/// results.
 final class NotificationSender: Sendable {
-    /// The time after a bad token until it is tried again or registered again. A token of the other
-    /// environment is a wrong setting, and no reason to remove people's devices.
+    /// The time after a bad token until it is tried again, unless it is registered again. A token of the
+    /// other environment is a wrong setting, and no reason to remove people's devices.
     private static let quarantine: Duration = .seconds(86_400)
 
     private let provider: any PushProvider
@@ -17,7 +18,7 @@ final class NotificationSender: Sendable {
     private let background: TaskThread
     private let showsText: Bool
     private let open = Atomic(0)
-    /// Called when half of the possible attempts have ended, and when all have: each one would be
+    /// Called when half of the possible attempts have ended, and when all have, as a call for each would be
     /// too often.
     private let onRoom: @Sendable () -> Void
 
@@ -35,10 +36,10 @@ final class NotificationSender: Sendable {
         self.onRoom = onRoom
     }
 
-    /// Attempts that have not ended.
+    /// The number of attempts that have not ended.
     var inFlight: Int { open.load(ordering: .relaxed) }
 
-    /// Returns at once.
+    /// Starts to send. Returns at once.
     func send(_ claim: Claim, _ unread: DeliveryContext.Unread, roomName: String?) {
         let job = claim.job
         let notification =
@@ -64,7 +65,7 @@ final class NotificationSender: Sendable {
         var result = JobResult(claim: claim, end: .done)
         func again(after asked: Duration?) -> Timestamp {
             let delay = RetryPolicy.delay(after: claim.attempts, asked: asked, chance: .random(in: 0...1))
-            // The silent update before this one may have been taken.
+            // The silent update before this one may have been accepted.
             return now.adding(claim.job.isBadge ? max(delay, JobPlan.badgeInterval) : delay)
         }
         switch outcome {

@@ -2,10 +2,10 @@ import Contracts
 import ServiceKit
 import Synchronization
 
-/// The health of one of the provider's environments. If nothing gets through, it is tried with one
-/// notification at a time, and the reason is logged once.
+/// The health of one of the provider's environments. If no attempt succeeds, notifications are tried one at a
+/// time, and the reason is logged once.
 final class ProviderHealth: Sendable {
-    /// After a mistake of the settings, until the next try.
+    /// The pause after a mistake in the settings.
     static let pause: Duration = .seconds(60)
 
     let environment: Device.Environment
@@ -17,14 +17,14 @@ final class ProviderHealth: Sendable {
         self.log = log
     }
 
-    /// True if nothing gets through, and that was logged.
+    /// True if no attempt succeeds, and that was logged.
     var isFailing: Bool { state.withLock { $0.failure.isThere } }
 
-    /// True once anything was delivered since the process began. Until then a bad token may be a
-    /// wrong setting.
+    /// True once anything was delivered since the process started. Until then a bad token may be a wrong
+    /// setting.
     var hasDelivered: Bool { state.withLock { $0.hasDelivered } }
 
-    /// The number of attempts that may be in progress, of a maximum; if none, for how long.
+    /// Returns the number of attempts that may be in progress, up to a limit; if none, the time for which.
     func allowance(of limit: Int, at now: ContinuousClock.Instant = .now) -> (count: Int, pause: Duration) {
         state.withLock { state in
             if state.isPaused(at: now), let end = state.pausedUntil { return (0, end - now) }
@@ -49,23 +49,25 @@ final class ProviderHealth: Sendable {
     }
 }
 
-/// The state that attempts lead to, one after the other.
+/// The state that results from attempts, one after the other.
 private struct ProviderState {
-    /// Attempts in vain, one after the other, after which it is tried with one at a time.
+    /// The number of failed attempts in a row after which notifications are tried one at a time.
     private static let maxFailures = 64
-    /// For how long nothing has to get through until that is worth a line.
+    /// The time without a successful attempt that is worth a log line.
     private static let maxWait: Duration = .seconds(30)
-    /// Bad tokens without a delivery after which a setting is suspected: with a wrong topic all are bad.
+    /// The number of bad tokens without a delivery after which a setting is suspected: with a wrong topic all
+    /// are bad.
     private static let maxBadTokens = 5
-    /// Pauses are twice as long each time, up to this one: that it is well again is found out within half a minute.
+    /// The pause up to which pauses double. With it, a recovery is noticed within half a minute.
     private static let longestPause = 5
 
     var hasDelivered = false
-    /// Unknown at first: a wrong key is found out with one notification.
+    /// False at first, so that a wrong key is found with one notification.
     var isProven = false
     var pausedUntil: ContinuousClock.Instant?
     var failure = RepeatedFailure()
-    /// Since it last took something: attempts in vain, when the first was, pauses that it asked for, bad tokens.
+    /// Values since the last accepted notification: failed attempts, the time of the first, requested pauses,
+    /// bad tokens.
     private var failures = 0
     private var failingSince: ContinuousClock.Instant?
     private var pauses = 0
@@ -92,17 +94,17 @@ private struct ProviderState {
         case .later(let reason, let asked, .everything):
             let isFirst = !isPaused(at: now)
             if isFirst { pauses += 1 }
-            // Those that were under way together are one failure, and the longest that one asks for counts.
+            // Concurrent attempts are one failure, with the longest pause that one of them requests.
             if isFirst || asked != nil {
                 let delay = RetryPolicy.delay(
                     after: min(pauses - 1, Self.longestPause), asked: asked, chance: .random(in: 0...1))
                 pausedUntil = max(pausedUntil ?? now, now + delay)
             }
             isProven = false
-            return fail(reason, "it asks to be left alone", at: now)
+            return fail(reason, "the provider asked for a pause", at: now)
         case .later(let reason, _, .notification): return fail(reason, "", at: now)
         case .unanswered(let reason, let detail): return fail(reason, detail, at: now)
-        // An answer, though one that says little of what others will get before anything was delivered.
+        // It is an answer, but before the first delivery it says little about other notifications.
         case .gone, .badToken, .later(_, _, .device): return hasDelivered ? recover(at: now) : nil
         case .refused: return nil
         }
@@ -124,7 +126,7 @@ private struct ProviderState {
     }
 
     private mutating func recover(at now: ContinuousClock.Instant) -> Change? {
-        // One that was sent before a mistake was found says nothing of what comes after it.
+        // An attempt that began before a mistake was found says nothing about later ones.
         guard !isPaused(at: now) else { return nil }
         (isProven, pausedUntil) = (true, nil)
         (failures, failingSince, pauses, badTokens) = (0, nil, 0, 0)
@@ -132,18 +134,18 @@ private struct ProviderState {
     }
 }
 
-/// When a push is tried again that a provider did not take.
+/// The rule for when a rejected push is tried again.
 enum RetryPolicy {
     private static let shortest = 1000
     private static let longest = 300_000
-    /// The longest wait that a server can demand: after it, it is tried again anyway.
+    /// The longest wait that a server can demand; after it, the push is tried again anyway.
     private static let longestAsked: Duration = .seconds(3600)
 
-    /// The wait after a failure: as the server asks, and then twice as long each time. Half of it
-    /// is random, so attempts that failed together do not return together.
+    /// Returns the wait after a failure: the server's demand, plus a time that doubles with each failure.
+    /// Half of that time is random, so that attempts that failed together are not repeated together.
     ///
     /// - Parameters:
-    ///   - attempts: those before the one that failed.
+    ///   - attempts: the number of attempts before the failed one.
     ///   - asked: the wait that the server demands.
     ///   - chance: from 0 to 1.
     static func delay(after attempts: Int, asked: Duration?, chance: Double) -> Duration {

@@ -3,18 +3,20 @@ import ServiceKit
 import Storage
 import Workers
 
-/// Takes jobs that are due, looks whether they are still worth it, and has the provider send them, many at a time.
+/// Claims due jobs, checks whether they are still worth sending, and has the provider send them, many at a
+/// time.
 ///
-/// What it takes it holds by leases that it renews while it lives; after a crash others take it again. Any number of workers
-/// share the jobs of one database.
+/// Claimed jobs are held by leases, which are renewed while the process lives; after a crash others claim
+/// them again. Any number of workers share the jobs of one database.
 final class PushWorker: Sendable {
     private static let renewInterval: Duration = .seconds(3)
     private static let countInterval: Duration = .seconds(3)
-    /// Counting looks at every job: with many it is done less often, so that it takes no more than one part of so many.
+    /// The inverse of the share of time for counting. Counting reads every job, so with many jobs it runs
+    /// less often.
     private static let countShare = 50
-    /// Jobs that are too old and removed at once.
+    /// The limit of expired jobs that are removed at once.
     private static let maxRemoved = 1000
-    /// The time for running attempts at the end, after those that ask other services: all of it
+    /// The time limit for running attempts at the end, after those that wait for other services: all of it
     /// within `Program.stopDeadline`.
     private static let shutdownGrace: Duration = .seconds(1)
 
@@ -47,10 +49,11 @@ final class PushWorker: Sendable {
         }
     }
 
-    /// There are new jobs.
+    /// Signals that there are new jobs.
     func wake() { for worker in workers { worker.wakeSignal.signal() } }
 
-    /// Until the task is cancelled. Then what is under way has a moment to end, and what was taken is given back.
+    /// Works until the task is cancelled. Then attempts in progress have a moment to end, and claimed jobs
+    /// are released.
     func run() async {
         let helpers = [
             Task(executorPreference: background) { [self] in await renewLeases() },
@@ -60,11 +63,11 @@ final class PushWorker: Sendable {
         await withTaskGroup { group in
             for worker in workers { group.addTask { await worker.run() } }
         }
-        // In a task of its own: this one is cancelled, and what it waits for would end at once.
+        // In a task of its own: this one is cancelled, so its waits would end at once.
         await Task(executorPreference: background) { [self] in await finish() }.value
         for helper in helpers { helper.cancel() }
         for helper in helpers { await helper.value }
-        // Or the leases end by themselves, and what was sent is sent again and shown once.
+        // Otherwise the leases expire, and notifications are sent again, but shown once.
         try? await results.write()
         let leases = results.leases
         if !leases.isEmpty { try? await database.write(.relaxed) { try JobsStore($0).release(leases) } }
@@ -95,14 +98,14 @@ final class PushWorker: Sendable {
         }
     }
 
-    /// A token may be good by the settings of today.
+    /// Ends quarantines from other settings, as a token may be valid with today's.
     func endOthersQuarantines() async throws {
         try await database.write(.relaxed) { [provider] in
             try DevicesStore($0).endQuarantines(except: provider.identity)
         }
     }
 
-    /// Counts jobs, and removes those that are too old: they may be many while the provider takes nothing.
+    /// Counts jobs, and removes those that are too old: there may be many while the provider accepts nothing.
     func count() async throws {
         let counts = try await database.read { try JobsStore($0).counts() }
         metrics.jobs = counts
@@ -117,9 +120,9 @@ final class PushWorker: Sendable {
         } while removed == Self.maxRemoved && !Task.isCancelled
     }
 
-    /// Until the task is cancelled.
+    /// Repeats the body until the task is cancelled.
     ///
-    /// - Parameter share: the next time comes no sooner than after so many times what it took.
+    /// - Parameter share: the minimum pause, as a multiple of the body's duration.
     private func forever(
         every interval: Duration, share: Int = 0, _ complaint: String, _ body: () async throws -> Void
     ) async {

@@ -1,13 +1,13 @@
 import JSON
 
-/// The claims of an access token: Accounts writes them, gateways read them, without a call.
+/// The claims of an access token. Accounts writes them; gateways read them without a request.
 public struct AccessClaims: Sendable, Equatable {
     public let caller: Caller
-    /// The session that the token belongs to, by the id that its person sees; nil for one from before tokens had it.
+    /// The id of the token's session, as its person sees it; nil in a token from before sessions had ids.
     public let sessionID: String?
-    /// Seconds since 1970; nil if the token does not say it.
+    /// The time of issue in seconds since 1970; nil if the token does not contain it.
     public let issuedAt: Int?
-    /// Seconds since 1970: a token is good while the second that it is now is earlier.
+    /// The time of expiry in seconds since 1970. The token is valid while the current second is earlier.
     public let expiresAt: Int
 
     public init(caller: Caller, sessionID: String? = nil, issuedAt: Int? = nil, expiresAt: Int) {
@@ -28,12 +28,12 @@ public struct AccessClaims: Sendable, Equatable {
         }
     }
 
-    /// nil if they are not those of an access token.
+    /// Parses claims; nil if they are not those of an access token.
     public init?(_ claims: JSONObject) {
         guard let id = claims["sub"]?.string, let username = claims["username"]?.string,
             let expiresAt = claims["exp"]?.double, abs(expiresAt) < 1e15
         else { return nil }
-        // One that names its session in a way that is not ours could not be ended with it.
+        // A token whose session's id is malformed could not be revoked with its session.
         let sessionID = claims["sid"]
         guard sessionID == nil || sessionID?.string != nil else { return nil }
         let caller = Caller(id: id, username: username, firstName: claims["firstName"]?.string)

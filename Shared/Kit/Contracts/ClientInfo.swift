@@ -1,11 +1,10 @@
 import JSON
 
-/// The client at the other end of a request, as the gateway saw it. For routes that ask for it
-/// (`Route.wantsClient`).
+/// The client that sent a request, as the gateway sees it, for routes that request it (`Route.wantsClient`).
 public struct ClientInfo: Sendable, Equatable {
-    /// The address in text: the peer's, or the one that a trusted proxy names.
+    /// The address as text: the peer's, or the one that a trusted proxy names.
     public let address: String
-    /// The `User-Agent` field as it came, cut off at `maxUserAgent` bytes; `""` without one.
+    /// The `User-Agent` header, truncated to `maxUserAgent` bytes; `""` without one.
     public let userAgent: String
     /// The session of the caller's token; nil without one.
     public let sessionID: String?
@@ -13,7 +12,7 @@ public struct ClientInfo: Sendable, Equatable {
     public let isLimited: Bool
 
     public static let maxUserAgent = 256
-    /// The member of the request's data.
+    /// The name of the member in the request's data.
     public static let member = "client"
 
     public init(address: String, userAgent: String, sessionID: String?, isLimited: Bool) {
@@ -23,7 +22,7 @@ public struct ClientInfo: Sendable, Equatable {
         self.isLimited = isLimited
     }
 
-    /// Stands in for a request that did not come from a gateway of this version.
+    /// The value for a request that did not come from a gateway of this version.
     public static let unknown = ClientInfo(address: "", userAgent: "", sessionID: nil, isLimited: false)
 
     public var json: JSONValue {
@@ -35,7 +34,7 @@ public struct ClientInfo: Sendable, Equatable {
         }
     }
 
-    /// nil if it is not what `json` writes.
+    /// Parses the result of `json`; nil for anything else.
     public init?(_ json: JSONValue) {
         guard let object = json.object, let address = object["address"]?.string,
             let userAgent = object["userAgent"]?.string, let isLimited = object["isLimited"]?.bool

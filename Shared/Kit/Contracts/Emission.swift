@@ -5,18 +5,20 @@ public struct Emission: Sendable {
     public enum Audience: Sendable, Equatable {
         /// The sockets that joined the entry's room.
         case room
-        /// Every connected socket, or the room's participants' as `GLOBAL_SCOPE` says.
+        /// Every connected socket, or those of the room's participants, depending on `GLOBAL_SCOPE`.
         case everyone
-        /// All sockets of one person.
+        /// The sockets of one person.
         case person(String)
     }
 
-    /// Fields that the gateway fills in before it sends, because only it can ask all services.
+    /// The fields that the gateway fills in before it sends, because only it can request them from all
+    /// services.
     public enum Composition: String, Sendable {
-        /// The data, a room as the rooms service knows it, was made with this entry: it becomes `room`, with what others
-        /// contribute to a new one.
+        /// The data, a room as the rooms service knows it, was created with this entry. It becomes `room`,
+        /// with other services' contributions to a new room.
         case room
-        /// `data.badges` gets the badges that the emitting service doesn't own, and `data.hasUnread` follows.
+        /// `data.badges` gets the badges that the emitting service does not own, and `data.hasUnread` follows
+        /// from all of them.
         case badges
     }
 
@@ -24,7 +26,7 @@ public struct Emission: Sendable {
     public let event: String
     public private(set) var data: JSONValue
     public let composition: Composition?
-    /// The person whose typing in this room this event ends: the one who sent what they typed.
+    /// The person whose typing in this room ends with this event: the sender of the typed message.
     public let endsTypingOf: String?
 
     public init(
@@ -54,7 +56,8 @@ public struct Emission: Sendable {
         }
     }
 
-    /// nil if it is not what `write(to:)` writes; also for a composition that only a newer service knows.
+    /// Parses the result of `write(to:)`; nil for anything else, and for a composition that only a newer
+    /// service knows.
     public init?(_ json: JSONValue) {
         guard let object = json.object, let event = object["event"]?.string, let data = object["data"] else {
             return nil
@@ -81,16 +84,16 @@ extension [Emission] {
         return emissions.write()
     }
 
-    /// Writes the array, after the entry's fact if it has one. From then on the emissions' data lies in its bytes: gateways keep
-    /// thousands of both.
+    /// Writes the array, after the entry's fact if it has one. From then on the emissions' data shares its
+    /// bytes, as gateways keep thousands of both.
     public mutating func write(after fact: Fact? = nil) -> JSONValue {
-        // As many bytes as it takes, roughly.
+        // Approximately the required number of bytes.
         let capacity = reduce(fact == nil ? 2 : Fact.maxBytes) { $0 + $1.data.bytes.count + 128 }
         return withUnsafeTemporaryAllocation(of: Int.self, capacity: count) { ends in
             let bytes = JSONWriter.bytes(reservingCapacity: capacity) { json in
                 json.array { json in
                     fact?.write(to: &json)
-                    // Not `enumerated()`, which allocates for each.
+                    // Not `enumerated()`, which allocates for each element.
                     for index in indices {
                         self[index].write(to: &json)
                         // `data` is the last member: only the brace comes after it.

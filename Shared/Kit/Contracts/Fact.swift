@@ -6,12 +6,12 @@ import JSON
 /// It is the first element of the entry's array of emissions. It has no `event`, so a reader that
 /// does not know facts skips it.
 public enum Fact: Sendable, Equatable {
-    /// Somebody sent a message to the entry's room.
+    /// A person sent a message to the entry's room.
     case messageSent(id: String, senderID: String, senderName: String)
     /// A person read messages in the entry's room.
     case messagesRead(userID: String)
 
-    /// An estimate of one fact's size on the wire.
+    /// An estimate of the largest size of a fact on the wire, in bytes.
     static let maxBytes = 192
 
     public func write(to json: inout JSONWriter) {
@@ -29,7 +29,8 @@ public enum Fact: Sendable, Equatable {
         }
     }
 
-    /// nil if it is not what `write(to:)` writes; also for a fact that only a newer service knows.
+    /// Parses the result of `write(to:)`; nil for anything else, and for a fact that only a newer service
+    /// knows.
     public init?(_ json: JSONValue) {
         guard let object = json.object else { return nil }
         switch object["fact"]?.string {

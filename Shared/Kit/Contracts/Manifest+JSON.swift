@@ -16,7 +16,7 @@ extension Manifest {
         }
     }
 
-    /// nil if it is not what `json` writes. Parts that a newer service added are passed over.
+    /// Parses the result of `json`; nil for anything else. Parts that a newer service added are skipped.
     public init?(_ json: JSONValue) {
         guard let object = json.object, let service = object["service"]?.string else { return nil }
         self.init(
@@ -93,7 +93,7 @@ extension Contribution {
         guard let object = json.object, let subject = object["subject"]?.string, let listed = object["fields"]?.array
         else { return nil }
         let fields = listed.compactMap(Field.init)
-        // Values come in the order of the fields: without one of them, they would go to the wrong ones.
+        // Values are in the order of the fields: if one were left out, values would go to the wrong fields.
         guard fields.count == listed.count else { return nil }
         self.init(subject: subject, fields: fields)
     }
@@ -130,7 +130,7 @@ extension Contribution.Role {
         }
     }
 
-    /// nil for a role that only a newer gateway knows.
+    /// Parses a role; nil if only a newer gateway knows it.
     init?(_ json: JSONValue) {
         if let name = json["badge"]?.string {
             self = .badge(name)
@@ -141,8 +141,9 @@ extension Contribution.Role {
         }
     }
 
-    /// The role of a field that names none: services announced none until there were roles, and these two paths had them. An instance
-    /// from before and one from after announce the same thing so. It can go once no service from then is updated without a stop.
+    /// Returns the role of a field that names none. Services announced no roles before they existed, and
+    /// these two paths had them. So older and newer instances announce the same. Remove this when no service
+    /// of that version is updated without a stop any more.
     fileprivate static func implied(by path: String, _ kind: Contribution.Kind) -> Contribution.Role? {
         switch kind {
         case .value where path.hasPrefix("badges."): .badge(String(path.dropFirst("badges.".count)))
@@ -167,7 +168,7 @@ extension RateLimit {
         guard let object = json.object, let name = object["name"]?.string,
             let counted = object["counted"]?.string.flatMap(Counted.init), let perPerson = object["perPerson"]?.int,
             let perAddress = object["perAddress"]?.int, let seconds = object["seconds"]?.int,
-            // Who counts divides by these.
+            // The gateway divides by these.
             perPerson > 0, perAddress > 0, (1...RateLimit.maxSeconds).contains(seconds)
         else { return nil }
         self.init(name, counted, perPerson: perPerson, perAddress: perAddress, seconds: seconds)

@@ -1,6 +1,7 @@
 extension Manifest {
-    /// A subject that it names and that is not the service's own; nil if there is none. A gateway asks on these subjects whatever a client
-    /// says, and nobody may have it ask another service so.
+    /// A subject that the manifest names and that is not the service's own; nil if there is none. A gateway
+    /// sends requests on these subjects whatever a client sends, so a manifest must not direct them to
+    /// another service.
     public var foreignSubject: String? {
         let named =
             routes.map(\.subject) + socketEvents.map(\.subject)

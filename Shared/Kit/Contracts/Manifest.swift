@@ -1,6 +1,7 @@
 import JSON
 
-/// All that a service offers. A gateway knows its routes, events and badges only from here.
+/// A declaration of everything that a service offers. Gateways know its routes, events and badges only from
+/// here.
 public struct Manifest: Sendable, Equatable {
     public let service: String
     public var routes: [Route]
@@ -8,22 +9,22 @@ public struct Manifest: Sendable, Equatable {
     public var contribution: Contribution?
     /// True if the service keeps an event log that gateways follow.
     public var hasEventLog: Bool
-    /// True if lists of rooms change only with an entry of the service's log. So a gateway need not
-    /// ask again while no entry arrives.
+    /// True if lists of rooms change only with an entry of the service's log. So a gateway can use its cache
+    /// while no entry arrives.
     ///
-    /// The entry is written with the change. It names the room, and everyone who sees the change is
-    /// among the room's participants. A change that affects more than one room has `""` as its
-    /// room. Answers and contributions depend on the person alone, not on the time.
+    /// The entry is written with the change. It names the room, and everyone who sees the change is among the
+    /// room's participants. A change that affects more than one room has `""` as its room. Answers and
+    /// contributions depend on the person alone, not on the time.
     public var logsWhatRoomsShow: Bool
     /// True if its event log lists sessions that ended (`SessionsEnded`). Gateways refuse their
     /// tokens. Until a gateway knows which sessions ended, it refuses every token that names a
     /// session.
     public var logsEndedSessions: Bool
-    /// Receives a request when a person opens or closes a room on a gateway: `{gateway, rooms:
+    /// The subject of the request when a person opens or closes a room on a gateway: `{gateway, rooms:
     /// [{roomId, userId}], isOpen}`.
     public var presenceSubject: String?
     public var limits: [RateLimit]
-    /// The subjects that also take a list of questions, and answer with a list. `ServiceHost` fills it in.
+    /// The subjects that also accept a list of requests, and reply with a list. `ServiceHost` sets it.
     public var batched: [String] = []
 
     public init(
@@ -43,48 +44,47 @@ public struct Manifest: Sendable, Equatable {
     }
 }
 
-/// An HTTP route and the subject that answers it. The request's data is one object: the body's
-/// members, the query's (as strings) and the path's parameters. If a name occurs twice, the later
-/// of these wins.
+/// An HTTP route and the subject that serves it. The request's data is one object: the body's members, the
+/// query's (as strings) and the path's parameters. If a name occurs in several of these, the last one wins.
 public struct Route: Sendable, Equatable {
-    /// The form in which the gateway passes on the service's answer.
+    /// The form in which the gateway passes on the service's reply.
     public enum Answer: String, Sendable {
-        /// The data as it is.
+        /// The data unchanged.
         case plain
-        /// `data` is a room as the rooms service knows it; the answer is the Room as the caller sees it.
+        /// The Room as the caller sees it; `data` is the room as the rooms service knows it.
         case room
-        /// `data` is a list of those; the answer is sorted as `?sort=` says, and unnamed rooms have `""`.
+        /// A list of Rooms, sorted by `?sort=`, where unnamed rooms have `""`; `data` is a list of rooms.
         case rooms
-        /// `data` is `{rooms, people}`; the answer is people with their rooms.
+        /// People with their rooms; `data` is `{rooms, people}`.
         case roomsByPerson
     }
 
     public let method: String
-    /// Segments that start with `:` are parameters: `/api/rooms/:roomId/name`.
+    /// The path. Segments that start with `:` are parameters: `/api/rooms/:roomId/name`.
     public let path: String
     public let subject: String
     public let needsLogin: Bool
     public let answer: Answer
-    /// The names of the rate limits that a call counts against. Where there are none, the gateway counts it against `reads` (GET) or
-    /// `writes`.
+    /// The names of the rate limits that a call counts against. If there are none, the gateway counts it
+    /// against `reads` (GET) or `writes`.
     public let limits: [String]
     /// True if an answer may be large or slow. A person may have only a few such requests in
     /// progress.
     public let isHeavy: Bool
-    /// A longer body is `payload_too_large`, and is not parsed.
+    /// The limit of a body. A longer one is not parsed and gets `payload_too_large`.
     public let maxBodyBytes: Int
-    /// True if the gateway adds a member `client` to the request's data (`ClientInfo`); it replaces
-    /// one that the client sent. Only for services that need it.
+    /// True if the gateway adds a member `client` to the request's data (`ClientInfo`), replacing one that
+    /// the client sent. Set it only for services that need it.
     public let wantsClient: Bool
 
-    /// The contract's limit, which is also the edge's.
+    /// The contract's limit of a body, which is also the edge's.
     static let maxBodyBytes = 1 << 20
-    /// The limit of a route without login: anybody may send there, so it is small.
+    /// The limit of a body on a route without login. Anyone may send there, so it is small.
     static let maxBodyBytesWithoutLogin = 16 << 10
 
     /// - Parameters:
-    ///   - isHeavy: nil for what the answer says: `roomsByPerson` is; of `rooms` the gateway knows which one is.
-    ///   - maxBodyBytes: nil for 1 MiB, or 16 KiB where no login is needed.
+    ///   - isHeavy: nil to derive it from `answer`: `roomsByPerson` is heavy; for `rooms` the gateway decides.
+    ///   - maxBodyBytes: nil for 1 MiB, or 16 KiB on a route without login.
     public init(
         _ method: String, _ path: String, _ subject: String, needsLogin: Bool = true, answer: Answer = .plain,
         limits: [String] = [], isHeavy: Bool? = nil, maxBodyBytes: Int? = nil, wantsClient: Bool = false
@@ -101,15 +101,16 @@ public struct Route: Sendable, Equatable {
     }
 }
 
-/// A socket event and the subject that answers it; the request's data is the event's payload.
+/// A socket event and the subject that serves it. The request's data is the event's payload.
 public struct SocketEvent: Sendable, Equatable {
     public let event: String
     public let subject: String
-    /// The ack's member that holds the reply's data; nil: the data's own members go into the ack.
+    /// The ack's member for the reply's data; nil to put the data's own members into the ack.
     public let ackName: String?
-    /// Members of the data that the ack repeats: the name in the ack, and the one in the data.
+    /// The members of the data that the ack repeats: the name in the ack, and the name in the data.
     public let ackCopies: [(name: String, from: String)]
-    /// The names of the rate limits that it counts against. Where there are none, the gateway counts it against `writes`.
+    /// The names of the rate limits that the event counts against. If there are none, the gateway counts it
+    /// against `writes`.
     public let limits: [String]
 
     public init(
@@ -129,37 +130,38 @@ public struct SocketEvent: Sendable, Equatable {
     }
 }
 
-/// Fields that a service adds to a Room as one person sees it.
+/// The fields that a service adds to a Room as one person sees it.
 ///
-/// The request is `{userId, roomIds}` for many rooms at once. The reply is `{rooms: [[value, …],
-/// …]}`: a list for each room, in the order of `roomIds`, with a value for each field, in the order
-/// of `fields`. A room that the service does not know has null.
+/// The request is `{userId, roomIds}` for many rooms at once. The reply is `{rooms: [[value, …], …]}`: a list
+/// for each room, in the order of `roomIds`, with a value for each field, in the order of `fields`. The list
+/// of an unknown room is null.
 public struct Contribution: Sendable, Equatable {
     public enum Kind: String, Sendable {
-        /// A value that goes into the Room as it is.
+        /// A value that is copied into the Room unchanged.
         case value
-        /// Milliseconds since 1970 or null; written as a room's time. Null stays null.
+        /// Milliseconds since 1970 or null. It is written in the format of a room's times; null stays null.
         case time
-        /// Milliseconds or null; the room's own field becomes the later of the two.
+        /// Milliseconds or null. The room's own field becomes the later of the two.
         case laterTime
     }
 
-    /// Uses of a field besides writing it into the Room.
+    /// A use of a field besides writing it into the Room.
     public enum Role: Sendable, Equatable {
-        /// It stands in the Room's `badges` under this name. A room with a badge above zero has something unread.
+        /// A member of the Room's `badges` with this name. A room with a badge above zero has something
+        /// unread.
         case badge(String)
-        /// A `time` at which something last happened in the room. If it is the latest of all, it is the room's last activity, of this
-        /// type; and lists of rooms can be sorted by it, under the name `sort`.
+        /// A `time` of the last activity of a kind. If it is the latest of all, it is the room's last
+        /// activity, with this type; lists of rooms can be sorted by it, under the name `sort`.
         case activity(type: String, sort: String)
     }
 
     public struct Field: Sendable, Equatable {
-        /// The member's path: `elementCount`, or `badges.elements` for a badge. No two services
-        /// have the same one.
+        /// The member's path: `elementCount`, or `badges.elements` for a badge. It is unique among all
+        /// services.
         public let path: String
         public let kind: Kind
         public let role: Role?
-        /// The value while the service has never answered.
+        /// The value until the service answers for the first time.
         public let zero: JSONValue
 
         public init(_ path: String, _ kind: Kind = .value, role: Role? = nil, zero: JSONValue) {
@@ -169,7 +171,7 @@ public struct Contribution: Sendable, Equatable {
             self.zero = zero
         }
 
-        /// A badge of this name.
+        /// Returns the field of a badge with this name.
         public static func badge(_ name: String) -> Field {
             Field("badges.\(name)", role: .badge(name), zero: JSONValue(0))
         }
@@ -189,7 +191,7 @@ public struct Contribution: Sendable, Equatable {
 public struct RateLimit: Sendable, Equatable {
     public enum Counted: String, Sendable {
         case calls
-        /// Only those that were refused for their credentials.
+        /// Calls that were refused because of their credentials.
         case failures
     }
 
@@ -199,13 +201,13 @@ public struct RateLimit: Sendable, Equatable {
     public let perAddress: Int
     public let seconds: Int
 
-    /// The limits that every gateway has for what it answers itself, and for what names no limit. A service's own limit of one of these
-    /// names is not used.
+    /// The limits that every gateway has for its own answers, and for routes and events that name no limit. A
+    /// service's own limit with one of these names is ignored.
     public static let namesOfGateways: Set<String> = [
         "joins", "typing", "sync", "requests", "reads", "writes", "connects", "unknown", "lists", "bytes",
     ]
 
-    /// A year: beyond it a limit is a ban.
+    /// The longest period: a year, as a longer limit would be a ban.
     static let maxSeconds = 366 * 86_400
 
     public init(_ name: String, _ counted: Counted = .calls, perPerson: Int, perAddress: Int, seconds: Int) {

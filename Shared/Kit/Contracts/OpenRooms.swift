@@ -1,7 +1,7 @@
 import JSON
 
-/// The request at `Subject.openRooms(of:)`: which people's sockets have which rooms open on this
-/// gateway, and up to which position each has a stream's events for certain.
+/// The request at `Subject.openRooms(of:)`. It asks which people's sockets have which rooms open on this
+/// gateway, and up to which position of a stream each socket is known to have the events.
 public struct OpenRoomQuestion: Sendable, Equatable {
     public struct Member: Sendable, Hashable {
         public let roomID: String
@@ -13,7 +13,7 @@ public struct OpenRoomQuestion: Sendable, Equatable {
         }
     }
 
-    /// The maximum of sockets in a reply, for one person in one room on one event loop.
+    /// The limit of sockets in a reply, for one person in one room on one event loop.
     public static let maxSockets = 16
 
     public let stream: String
@@ -37,7 +37,7 @@ public struct OpenRoomQuestion: Sendable, Equatable {
         }
     }
 
-    /// nil if it is not what `json` writes.
+    /// Parses the result of `json`; nil for anything else.
     public init?(_ json: JSONValue) {
         guard let object = json.object, let stream = object["stream"]?.string, let rooms = object["rooms"]?.array else {
             return nil
@@ -50,7 +50,7 @@ public struct OpenRoomQuestion: Sendable, Equatable {
         self.init(stream: stream, members: members)
     }
 
-    /// An answer: for each place, in their order, the sockets there.
+    /// Encodes a reply: for each member, in order, its sockets.
     public static func answer(_ sockets: [[SocketEvidence]]) -> JSONValue {
         JSONWriter.value(reservingCapacity: 32 * sockets.count + 16) { json in
             json.array(of: sockets) { json, sockets in
@@ -64,18 +64,19 @@ public struct OpenRoomQuestion: Sendable, Equatable {
         }
     }
 
-    /// nil if it is no answer to this question.
+    /// Parses a reply; nil if it does not answer this request.
     public func sockets(in answer: JSONValue) -> [[SocketEvidence]]? {
         guard let rooms = answer.array, rooms.count == members.count else { return nil }
         return rooms.map { $0.array?.compactMap(SocketEvidence.init) ?? [] }
     }
 }
 
-/// A gateway's knowledge of a socket that has a room open.
+/// A gateway's information about a socket that has a room open.
 public struct SocketEvidence: Sendable, Equatable {
-    /// Milliseconds since its last activity: it answered a ping, connected or sent something.
+    /// The milliseconds since its last activity: it answered a ping, connected or sent something.
     public let age: Int
-    /// The last position of the stream that it surely has: it has answered a ping that was sent after that.
+    /// The last position of the stream that it is certain to have: it has answered a ping that was sent after
+    /// that.
     public let confirmed: Int
 
     public init(age: Int, confirmed: Int) {

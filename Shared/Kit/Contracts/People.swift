@@ -21,7 +21,7 @@ public struct Caller: Sendable, Equatable {
         }
     }
 
-    /// nil if it is not what `json` writes.
+    /// Parses the result of `json`; nil for anything else.
     public init?(_ json: JSONValue) {
         guard let object = json.object, let id = object["id"]?.string, let username = object["username"]?.string else {
             return nil
@@ -30,7 +30,7 @@ public struct Caller: Sendable, Equatable {
     }
 }
 
-/// A person as others see them. `email` is null where the caller may not see it.
+/// A person as others see them. `email` is nil if the caller may not see it.
 public struct Person: Sendable, Equatable {
     public let id: String
     public let username: String
@@ -53,7 +53,7 @@ public struct Person: Sendable, Equatable {
         json.member("email", email)
     }
 
-    /// nil if it is not what `json` writes.
+    /// Parses the result of `json`; nil for anything else.
     public init?(_ json: JSONValue) {
         guard let object = json.object, let id = object["id"]?.string, let username = object["username"]?.string else {
             return nil
@@ -77,7 +77,8 @@ public struct Participant: Sendable, Equatable {
         self.joinedAt = joinedAt
     }
 
-    /// The time is in milliseconds, as services have it: gateways write it for clients, with `isPresent`, which only they know.
+    /// Writes the participant with a time in milliseconds, as services use it. Gateways write it for clients,
+    /// with `isPresent`, which only they know.
     public func write(to json: inout JSONWriter) {
         json.object {
             $0.member("userId", userID)
@@ -87,7 +88,7 @@ public struct Participant: Sendable, Equatable {
         }
     }
 
-    /// nil if it is not what `write(to:)` writes.
+    /// Parses the result of `write(to:)`; nil for anything else.
     public init?(_ json: JSONValue) {
         guard let object = json.object, let userID = object["userId"]?.string,
             let username = object["username"]?.string, let joinedAt = object["joinedAt"]?.int
@@ -122,7 +123,7 @@ public struct Membership: Sendable, Equatable {
 
     public var json: JSONValue { JSONWriter.value { write(to: &$0) } }
 
-    /// nil if it is not what `json` writes.
+    /// Parses the result of `json`; nil for anything else.
     public init?(_ json: JSONValue) {
         guard let object = json.object, let roomID = object["roomId"]?.string,
             let listed = object["participants"]?.array

@@ -11,7 +11,7 @@ public struct StreamPosition: Sendable, Equatable {
     }
 }
 
-/// A service's answer to a request. The gateway turns it into an HTTP response or an ack.
+/// A service's reply to a request. The gateway turns it into an HTTP response or an ack.
 public struct Reply: Sendable {
     public enum Status: Int, Sendable {
         case ok = 200
@@ -21,11 +21,11 @@ public struct Reply: Sendable {
 
     public var status: Status
     public var data: JSONValue
-    /// For a paged list: the cursor of the next page, or null.
+    /// The cursor of a paged list's next page, or null on the last one; nil for other replies.
     public var page: JSONValue?
-    /// The log entry that a write made. The gateway holds the answer back until it has fanned out that far.
+    /// The log entry that a write made. The gateway holds the reply until the entry is fanned out.
     public var position: StreamPosition?
-    /// True if this repeats the answer to an earlier request with the same idempotency key.
+    /// True if this repeats the reply to an earlier request with the same idempotency key.
     public var isDuplicate: Bool
 
     public init(
@@ -39,7 +39,7 @@ public struct Reply: Sendable {
         self.isDuplicate = isDuplicate
     }
 
-    /// `next` is null on the last page.
+    /// Returns a page of a list. `next` is nil on the last page.
     public static func page(_ items: JSONValue, next: String?) -> Reply {
         Reply(.ok, items, page: next.map { JSONValue($0) } ?? .null)
     }
@@ -57,9 +57,9 @@ public struct Reply: Sendable {
         }
     }
 
-    /// Reads what a service sent: its reply, or throws the error it answered with.
+    /// Parses a service's reply, or throws its error.
     ///
-    /// - Throws: the service's `ServiceError`; `internal` if the answer is neither.
+    /// - Throws: the service's `ServiceError`; `internal` if the JSON is neither.
     public init(_ json: JSONValue) throws(ServiceError) {
         guard let object = json.object else { throw .noAnswer }
         if let error = object["error"]?.object {
@@ -78,7 +78,7 @@ public struct Reply: Sendable {
 }
 
 extension ServiceError {
-    /// As `Reply.init(_:)` reads it.
+    /// The error in the form that `Reply.init(_:)` reads.
     public var json: JSONValue {
         JSONWriter.object {
             $0.member(

@@ -77,7 +77,7 @@ public struct ErrorCode: Sendable, Hashable {
 public struct ServiceError: Error, Sendable, Equatable {
     public let code: ErrorCode
     public let message: String
-    /// Seconds after which to try again; for `rateLimited` and `serviceUnavailable`, which always has it.
+    /// The seconds after which to try again. Set for `rateLimited`, and always for `serviceUnavailable`.
     public let retryAfter: Int?
 
     public init(_ code: ErrorCode, _ message: String, retryAfter: Int? = nil) {
@@ -86,17 +86,16 @@ public struct ServiceError: Error, Sendable, Equatable {
         self.retryAfter = retryAfter ?? (code == .serviceUnavailable ? Self.unavailableFor : nil)
     }
 
-    /// Seconds to wait when nothing better is known: about as long as a restart or a full queue
-    /// lasts.
+    /// The default seconds to wait: about as long as a restart or a full queue lasts.
     private static let unavailableFor = 1
 
-    /// The same error for a room that does not exist and for one that is not the caller's, so a
-    /// caller cannot probe for rooms.
+    /// The error both for a room that does not exist and for one that the caller is not in, so that a caller
+    /// cannot probe for rooms.
     public static let roomNotFound = ServiceError(.roomNotFound, "There is no such room.")
     public static let messageNotFound = ServiceError(.messageNotFound, "There is no such message in this room.")
     public static let elementNotFound = ServiceError(.elementNotFound, "There is no such element in this room.")
     public static let userNotFound = ServiceError(.userNotFound, "There is no such person.")
-    /// For an answer of another service that is not what that service answers.
+    /// The error when another service's reply is malformed.
     public static let noAnswer = ServiceError(.internal, "A service gave no answer.")
 
     public static func unavailable(_ what: String) -> ServiceError {

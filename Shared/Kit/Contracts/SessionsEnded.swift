@@ -1,10 +1,10 @@
 import JSON
 
-/// Sessions of one person that ended together: an entry's only emission in the log of the service that ends them
-/// (`Manifest.logsEndedSessions`). It is for gateways, and never sent to a client.
+/// Sessions of one person that ended together. It is an entry's only emission in the log of the service that
+/// ends them (`Manifest.logsEndedSessions`). It is for gateways, and never sent to a client.
 public struct SessionsEnded: Sendable, Equatable {
     public let sessionIDs: [String]
-    /// When the last of their access tokens expires.
+    /// The time at which the last of their access tokens expires.
     public let tokensUntil: Timestamp
 
     static let event = "sessions:ended"
@@ -22,7 +22,7 @@ public struct SessionsEnded: Sendable, Equatable {
         return Emission(to: .person(personID), Self.event, data)
     }
 
-    /// nil if it is not what `emission(to:)` makes.
+    /// Parses the result of `emission(to:)`; nil for anything else.
     public init?(_ emission: Emission) {
         guard emission.event == Self.event, let listed = emission.data["sessions"]?.array,
             let until = emission.data["tokensUntil"]?.int

@@ -2,15 +2,15 @@ import JSON
 
 /// The state of one part of a running program: a service or a gateway.
 public struct StatusReport: Sendable, Equatable {
-    /// `messaging`, `gateway`.
+    /// The part's name, such as `messaging` or `gateway`.
     public let part: String
-    /// Which of several it is: the host's name and the process' id.
+    /// The id of the instance: the host's name and the process's id.
     public let instance: String
     public let uptime: Duration
-    /// Its counters, in the order of display.
+    /// The counters, in the order of display.
     public var figures: [Figure]
-    /// Its position in each service's event log that it follows. For the log's owner, the end of
-    /// the log.
+    /// The part's position in each service's event log that it follows. For the log's owner, the end of the
+    /// log.
     public var positions: [Figure]
 
     public struct Figure: Sendable, Equatable {
@@ -41,7 +41,7 @@ public struct StatusReport: Sendable, Equatable {
         }
     }
 
-    /// nil if it is not what `json` writes.
+    /// Parses the result of `json`; nil for anything else.
     public init?(_ json: JSONValue) {
         guard let object = json.object, let part = object["part"]?.string, let instance = object["instance"]?.string,
             let seconds = object["seconds"]?.int, let figures = object["figures"]?.object,

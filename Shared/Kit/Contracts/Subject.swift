@@ -1,32 +1,36 @@
-/// Subjects that every service has, by its name.
+/// The subjects that every service has, by the service's name.
 public enum Subject {
-    /// A service says what it offers: when it starts, when the bus is back, and when it is asked to. The subject names the service,
-    /// so that a bus can see to it that nobody announces another's.
+    /// The subject on which a service announces what it offers: when it starts, when the bus reconnects, and
+    /// when requested. It contains the service's name, so that a bus can ensure that no peer announces
+    /// another service.
     public static func announce(of service: String) -> String { "services.announce.\(service)" }
-    /// All of these.
+    /// The pattern of all announcements.
     public static let announcements = "services.announce.*"
-    /// A gateway asks every service to announce itself.
+    /// The subject on which a gateway asks every service to announce itself.
     public static let discover = "services.discover"
-    /// Everyone on the bus is asked how they are; each part answers with a `StatusReport` on `status`.
+    /// The subject on which all parts are asked for their status; each publishes a `StatusReport` on
+    /// `status`.
     public static let statusRequest = "status.wanted"
     public static let status = "status.told"
-    /// A gateway is alive: every 800 ms, with its id.
+    /// The subject of a gateway's heartbeat: its id, every 800 ms.
     public static let gatewayAlive = "gateways.alive"
-    /// Asks a gateway whose sockets have rooms open there: an `OpenRoomQuestion`.
+    /// The subject on which a gateway is asked whose sockets have rooms open there, with an
+    /// `OpenRoomQuestion`.
     public static func openRooms(of gateway: String) -> String { "gateways.\(gateway).open" }
-    /// Asks for the ids of the caller's rooms, in pages.
+    /// The request for the ids of the caller's rooms, in pages.
     public static let roomIDs = "rooms.ids"
-    /// Asks for the caller's rooms, in pages, as the rooms service knows them.
+    /// The request for the caller's rooms, in pages, as the rooms service knows them.
     public static let rooms = "rooms.list"
-    /// Asks for a room as the rooms service knows it: `{roomId}`, as the person who is the request's caller.
+    /// The request for a room as the rooms service knows it: `{roomId}`, on behalf of the request's caller.
     public static let room = "rooms.get"
 
-    /// Entries of a service's event log, as they are committed.
+    /// The subject of a service's event log, where entries are published as they are committed.
     public static func log(of service: String) -> String { "\(service).log" }
-    /// Asks for a page of the log: a `LogQuery`, answered with a `LogPage`.
+    /// The request for a page of the log: a `LogQuery`, answered with a `LogPage`.
     public static func logPage(of service: String) -> String { "\(service).events" }
-    /// A gateway refuses the service's announcement: `{what, of}`, what it claims and which service has that.
+    /// The request by which a gateway tells a service that it refuses its announcement: `{what, of}`, the claim
+    /// and the service that has it.
     public static func refusal(of service: String) -> String { "\(service).refused" }
-    /// Asks one instance whether it works.
+    /// The request that checks whether one instance works.
     public static func health(of service: String) -> String { "\(service).health" }
 }

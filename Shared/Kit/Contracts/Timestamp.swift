@@ -1,4 +1,5 @@
-/// A moment in whole milliseconds since 1970-01-01T00:00:00Z. Stored and compared in full, shortened only when written.
+/// An instant in whole milliseconds since 1970-01-01T00:00:00Z. It is stored and compared in full precision,
+/// and shortened only when written.
 public struct Timestamp: Sendable, Hashable, Comparable {
     public var milliseconds: Int
 
@@ -11,10 +12,12 @@ public struct Timestamp: Sendable, Hashable, Comparable {
         return Timestamp(milliseconds: milliseconds + Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000))
     }
 
-    /// `2024-12-17T09:45:00.123Z`: always three decimals, so that the order of texts is the order of times.
+    /// The text `2024-12-17T09:45:00.123Z`, always with three decimals, so that the order of texts is the
+    /// order of times.
     public var iso: String { written(withMilliseconds: true) }
 
-    /// `2024-12-17T09:45:00Z`: cut off, not rounded. For a room's and a person's times, whose decoders refuse fractions.
+    /// The text `2024-12-17T09:45:00Z`, truncated, not rounded. It is for the times of rooms and people,
+    /// whose decoders refuse fractions.
     public var isoSeconds: String { written(withMilliseconds: false) }
 
     private func written(withMilliseconds: Bool) -> String {

@@ -4,14 +4,14 @@
 /// Parlor records no spans. It passes the value on to every service and writes the trace's id to
 /// its logs.
 public struct TraceParent: Sendable, Equatable {
-    /// As it was given.
+    /// The value as it was received.
     public let text: String
 
-    /// 32 hexadecimal digits.
+    /// The trace's id, 32 hexadecimal digits.
     public var traceID: Substring { text.dropFirst(3).prefix(32) }
 
-    /// nil if it is not well-formed, and then it is as if there were none (section 4.3). A later version may go on after the
-    /// fields of this one.
+    /// Parses a value; nil if it is malformed, in which case it is treated as absent (section 4.3). A later
+    /// version may have more fields after those of this one.
     public init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard parts.count >= 4, text.utf8.count <= Self.maxLength,
@@ -26,7 +26,7 @@ public struct TraceParent: Sendable, Equatable {
         self.text = text
     }
 
-    /// It travels with every request.
+    /// The length limit, as the value is sent with every request.
     private static let maxLength = 128
 
     private static func isLowercaseHex(_ byte: UInt8) -> Bool {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The time of day, as an input: tests advance one, the drill steps one.
+/// The time of day, as an input: tests advance it, the drill changes it in steps.
 public protocol WallClock: Sendable {
     func now() -> Timestamp
 }

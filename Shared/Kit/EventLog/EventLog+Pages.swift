@@ -1,14 +1,14 @@
 import Contracts
 import Storage
 
-// What the owner answers to those who follow its log and have missed something of it, or want to know where it ends.
+// The owner's replies to followers that missed entries of its log, or need its end.
 extension EventLog {
     /// The position of the newest entry.
     public func position() async throws -> LogPosition {
         try await database.read { [database] in LogPosition(after: try Self.newest(on: $0), in: database.databaseID) }
     }
 
-    /// The answer to a question, over one snapshot.
+    /// Answers a query, over one snapshot.
     public func page(for query: LogQuery) async throws -> LogPage {
         let limit = min(max(query.limit ?? LogQuery.maxEntries, 0), LogQuery.maxEntries)
         return try await database.read { [database] connection in
@@ -35,7 +35,7 @@ extension EventLog {
         _ seq: Int, digest: Int, oldest: Int, newest: LogEntry?, on connection: any Connection
     ) throws -> Bool {
         guard seq > 0 else {
-            // The beginning is known as long as nothing was pruned.
+            // The log's beginning is known as long as nothing was pruned.
             return oldest == 1
         }
         if let newest, newest.seq == seq { return newest.digest == digest }

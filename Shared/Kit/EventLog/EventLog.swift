@@ -5,8 +5,8 @@ import Workers
 
 /// The log of changes in a service's own database, written in the transaction of the change.
 ///
-/// `seq` counts commits' entries without gaps: a write that is undone takes its numbers with it. What takes a connection
-/// belongs to the caller's transaction; what does not has one of its own.
+/// `seq` numbers committed entries without gaps: a write that is undone releases its numbers. Functions with
+/// a connection parameter run in the caller's transaction; the others in one of their own.
 public struct EventLog: Sendable {
     let database: any Database
 
@@ -24,15 +24,15 @@ public struct EventLog: Sendable {
     ///
     /// - Parameters:
     ///   - fact: what happened, if another service needs to know.
-    ///   - requestID: of the request that asked for the change; nil if none did.
+    ///  - requestID: the request that caused the change; nil if none did.
     /// - Returns: the entry's `seq`.
     @discardableResult
     public static func append(
         at time: Timestamp, roomID: String, participants: [String], emissions: consuming [Emission],
         fact: Fact? = nil, requestID: String? = nil, on connection: any Connection
     ) throws -> Int {
-        // The newest entry is never pruned, so the highest number in the table is the highest ever given; and within a transaction nobody
-        // else gives any.
+        // The newest entry is never pruned, so the highest number in the table is the highest ever used, and
+        // no other writer can use one within the transaction.
         let last = try (connection.lastReported as? LogEntry)?.seq ?? head(on: connection)
         let entry = LogEntry(
             seq: last + 1, at: time, roomID: roomID, participants: participants, emissions: emissions, fact: fact,
@@ -56,7 +56,7 @@ public struct EventLog: Sendable {
         try connection.first("SELECT min(seq) FROM events") { $0.intOrNil(0) } ?? nil
     }
 
-    /// The entry at a position; nil if it was pruned or never was.
+    /// The entry at a position; nil if it was pruned or never existed.
     public static func entry(at seq: Int, on connection: any Connection) throws -> LogEntry? {
         try connection.first("SELECT \(columns) FROM events WHERE seq = $1", seq, body: entry)
     }
@@ -66,13 +66,13 @@ public struct EventLog: Sendable {
         try connection.first("SELECT \(columns) FROM events ORDER BY seq DESC LIMIT 1", body: entry)
     }
 
-    /// Entries after a position, in order: up to `limit`, and up to about `maxBytes` of emissions and participants, but at least one if
-    /// there is one.
+    /// Returns entries after a position, in order: up to `limit`, and up to about `maxBytes` of emissions and
+    /// participants, but at least one if there is one.
     ///
     /// - Parameters:
-    ///   - end: the last position that is asked for.
-    ///   - roomIDs: only of these rooms; nil for all.
-    /// - Returns: the entries, and whether they are all there are.
+    ///   - end: the last position of interest.
+    ///   - roomIDs: the rooms of interest; nil for all.
+    /// - Returns: the entries, and true if there are no more.
     public static func entries(
         since seq: Int, through end: Int = .max, ofRooms roomIDs: ArraySlice<String>? = nil, limit: Int,
         maxBytes: Int = .max,
@@ -83,7 +83,8 @@ public struct EventLog: Sendable {
         var last = seq
         let ofRooms = roomIDs == nil ? "" : "AND room_id IN (SELECT value FROM json_each($4))"
         while true {
-            // One more than wanted, to see whether there is one. In pages: an engine may have the whole result in memory.
+            // One more than wanted, to see whether there are more. Read in pages, as an engine may hold the
+            // whole result in memory.
             let wanted = min(limit + 1 - entries.count, Self.page)
             var parameters: [SQLValue] = [.int(last), .int(end), .int(wanted)]
             if let roomIDs { parameters.append(.list(roomIDs)) }
@@ -93,7 +94,8 @@ public struct EventLog: Sendable {
                 binding: parameters
             ) { row in
                 found.append(Self.entry(row))
-                // Who is behind is in no hurry. Otherwise the kernel leaves the core to a long read for milliseconds, while a message waits.
+                // A reader that is behind can wait. Otherwise the kernel leaves the core to a long read for
+                // milliseconds, while a message waits.
                 if found.count.isMultiple(of: Self.rowsInOneGo) { ThreadPriority.giveWay() }
                 return true
             }
@@ -107,11 +109,11 @@ public struct EventLog: Sendable {
         }
     }
 
-    /// In JSON.
+    /// The size of an id in JSON, in bytes.
     private static let bytesOfID = 40
-    /// Rows that one statement reads.
+    /// The rows that one statement reads.
     private static let page = 100
-    /// Rows that are read before others have a turn at the core.
+    /// The rows that are read before other threads get the core.
     private static let rowsInOneGo = 32
 
     private static let columns = "seq, at, room_id, participants, emissions, request_id"
@@ -133,15 +135,16 @@ public struct EventLog: Sendable {
 
     // MARK: Pruning
 
-    /// Entries deleted in one write, so that others' writes get in between.
+    /// The entries deleted in one write, so that other writes run in between.
     private static let pruneBatch = 1000
 
-    /// Deletes entries that were followed by another before a time, oldest first, and stops at the first that stays; the
-    /// newest always does.
+    /// Deletes entries that were superseded by another before a time, oldest first, and stops at the first
+    /// that must stay. The newest always stays.
     ///
-    /// So the entry that was the newest at that time stays, too: it is where everyone stood then, and finds their place.
+    /// So the entry that was the newest at that time also stays. Positions of readers that were up to date
+    /// then refer to it, and remain valid.
     ///
-    /// - Returns: how many were deleted.
+    /// - Returns: the number of deleted entries.
     @discardableResult
     public func prune(olderThan time: Timestamp) async throws -> Int {
         var total = 0
@@ -150,7 +153,8 @@ public struct EventLog: Sendable {
                 let head = try Self.head(on: connection)
                 var last: Int?
                 var previous: Int?
-                // By position and not by time: an index on time would cost every write, and entries are nearly in order.
+                // By position and not by time: an index on time would slow every write, and entries are
+                // nearly in order.
                 try connection.forEachRow(
                     "SELECT seq, at FROM events ORDER BY seq LIMIT $1", binding: [.int(Self.pruneBatch + 1)]
                 ) { row in

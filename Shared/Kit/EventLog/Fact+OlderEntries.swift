@@ -1,16 +1,17 @@
 import Contracts
 import JSON
 
-// Entries that a process wrote before there were facts: they say what happened only in what clients are sent. Logs have
-// such entries during a rolling upgrade, for a day after it, and as the newest entry of a log in which nothing happens.
-// This file can go when no log is read any more that such a process wrote: a day after the last of them has ended.
+// Support for entries that older processes wrote before facts existed: they show what happened only in the
+// events for clients. Logs contain such entries during a rolling upgrade, for a day after it, and as the
+// newest entry of an idle log. This file can be removed a day after the last such process has ended.
 extension Fact {
-    /// Derives the fact of an older entry from its first emission; nil if that stands for no fact.
+    /// Derives the fact of an older entry from its first emission; nil if it has none.
     ///
-    /// The first is enough: those processes put `message:new` and `messages:read` before all else. An entry without a fact,
-    /// of a deletion say, costs no more than the name of its first event.
+    /// The first is enough: those processes wrote `message:new` and `messages:read` before everything else.
+    /// For other entries, such as deletions, only the name of the first event is read.
     ///
-    /// - Parameter element: the first of the entry's array. If it is a fact, known here or not, the entry is not an older one.
+    /// - Parameter element: the first element of the entry's array. If it is a fact, known here or not, the
+    ///   entry is not an older one.
     init?(olderEmission element: JSONValue) {
         guard let emission = element.object, emission["fact"] == nil else { return nil }
         switch emission["event"]?.string {

@@ -3,7 +3,7 @@ import Logging
 import MessageBus
 import ServiceClient
 
-/// Asks the owners of event logs for pages.
+/// A client that requests pages from the owners of event logs.
 public struct LogClient: Sendable {
     private let bus: any MessageBus
     private let requestID: String
@@ -11,9 +11,9 @@ public struct LogClient: Sendable {
     private let log: Logger
 
     /// - Parameters:
-    ///   - requestID: of the questions, for logs.
-    ///   - owner: the part that is away, in the words of an error: "Messaging".
-    ///   - log: of answers that were too long for the bus.
+    ///   - requestID: the id of the requests, for logs.
+    ///   - owner: the name of the owner in an error message: "Messaging".
+    ///   - log: receives warnings about replies that were too long for the bus.
     public init(_ bus: any MessageBus, requestID: String, owner: String, log: Logger = .silent) {
         self.bus = bus
         self.requestID = requestID
@@ -21,14 +21,15 @@ public struct LogClient: Sendable {
         self.log = log
     }
 
-    /// - Throws: as `MessageBus.ask`; `service_unavailable` also if the answer is no page.
+    /// - Throws: the errors of `MessageBus.ask`; `service_unavailable` also if the reply is not a page.
     public func page(
         of stream: String, _ query: LogQuery, within timeout: Duration = BusContext.defaultTimeout
     ) async throws(ServiceError) -> LogPage {
         try await page(of: stream, query, BusContext(requestID: requestID, timeout: timeout, isQuestion: true))
     }
 
-    /// The same on behalf of a request (`Request.onward`): with its id and trace, and in the time that it has left.
+    /// Requests a page on behalf of another request (`Request.onward`): with its id and trace, and within its
+    /// remaining time.
     public func page(
         of stream: String, _ query: LogQuery, _ context: BusContext
     ) async throws(ServiceError) -> LogPage {
@@ -38,8 +39,8 @@ public struct LogClient: Sendable {
         return try result.get()
     }
 
-    /// The same for callers that must not suspend: the completion is called once, maybe before this returns, where the bus
-    /// calls its own. It must not block.
+    /// Requests a page for callers that must not suspend. The completion is called once, maybe before this
+    /// returns, on the bus's thread for completions. It must not block.
     public func page(
         of stream: String, _ query: LogQuery, within timeout: Duration = BusContext.defaultTimeout,
         completion: @escaping @Sendable (Result<LogPage, ServiceError>) -> Void
@@ -62,8 +63,8 @@ public struct LogClient: Sendable {
             completion: completion)
     }
 
-    /// The end of each of these logs. The owner replies after the request, so all that was
-    /// acknowledged before it is included. Logs whose owner does not reply are missing.
+    /// Requests the end of each of these logs. The owner reads it after the request, so everything
+    /// acknowledged before is included. Logs whose owner does not reply are missing.
     public func heads(
         of streams: [String], within timeout: Duration = BusContext.defaultTimeout
     ) async -> [String: LogPosition] {
@@ -80,7 +81,8 @@ public struct LogClient: Sendable {
         let position: LogPosition?
     }
 
-    /// Apart, as one value: Swift 6.3 miscompiles a task of a group that returns a tuple out of a typed `do`, optimised.
+    /// A separate function with one value: Swift 6.3 miscompiles, when optimised, a task of a group that
+    /// returns a tuple out of a typed `do`.
     private func head(of stream: String, within timeout: Duration) async -> Head {
         do throws(ServiceError) {
             return Head(stream: stream, position: try await page(of: stream, .head, within: timeout).head)

@@ -1,29 +1,30 @@
-/// A follower's position in a log, and the entries that arrived too early. Pure: it decides, the
-/// follower acts.
+/// A follower's position in a log, and the entries that arrived too early. It only decides; the follower
+/// acts.
 struct LogCursor {
-    /// The last entry handed on; nil until it is known where to start.
+    /// The last entry delivered; nil until the start is known.
     private(set) var last: Int?
-    /// Entries that wait for one before them, by seq.
+    /// The entries that wait for an earlier one, by seq.
     private var early: [Int: LogEntry] = [:]
     private var earlyBytes = 0
-    /// The highest seq that is known to exist, be it of an entry that was not kept.
+    /// The highest seq that is known to exist, even if its entry was not kept.
     private(set) var highest = Int.min
 
-    /// More early entries than this, or more bytes of them, are not kept: they are fetched with what is missing.
+    /// The limits of early entries and of their bytes. Further ones are not kept, but fetched with the
+    /// missing ones.
     static let maxEarly = 4096
     static let maxEarlyBytes = 8 << 20
 
-    /// True if entries are known to exist that were not delivered. Never before the start.
+    /// True if entries are known to exist that were not delivered. False before the start.
     var isBehind: Bool { last.map { $0 < highest } ?? false }
 
-    /// Starts at a position, and gives what came early and follows it.
+    /// Starts at a position, and returns the early entries that follow it.
     mutating func start(at seq: Int) -> [LogEntry] {
         last = seq
         for passed in early.keys where passed <= seq { _ = take(passed) }
         return takeReady()
     }
 
-    /// Starts at a position of another log: what came early was of the one before.
+    /// Restarts at a position of another log, and drops the early entries of the previous one.
     mutating func restart(at seq: Int) {
         self = LogCursor()
         last = seq
@@ -32,10 +33,11 @@ struct LogCursor {
     /// Notes that an entry exists.
     mutating func expect(_ seq: Int) { highest = max(highest, seq) }
 
-    /// Notes that there is no entry beyond this one, whatever was expected.
+    /// Notes that no later entry exists, whatever was expected.
     mutating func settle(at seq: Int) { highest = max(last ?? .min, seq) }
 
-    /// Takes an entry from the bus or from the owner, and gives what can be handed on now, in order. What was seen is skipped.
+    /// Receives an entry from the bus or from the owner, and returns the entries that can be delivered now,
+    /// in order. Entries that were delivered before are skipped.
     mutating func receive(_ entry: LogEntry) -> [LogEntry] {
         expect(entry.seq)
         guard let last else {
@@ -43,7 +45,7 @@ struct LogCursor {
             return []
         }
         if entry.seq <= last { return [] }
-        // The one that is waited for is never among the kept: or it could not pass when those are too many.
+        // The next entry never counts as early: otherwise it could not pass when too many are kept.
         guard entry.seq == last &+ 1 else {
             keep(entry)
             return []
@@ -52,7 +54,7 @@ struct LogCursor {
         return early.isEmpty ? [entry] : [entry] + takeReady()
     }
 
-    /// Goes on past entries that the owner no longer has, and gives those of them that came early.
+    /// Skips entries that the owner no longer has, and returns those of them that arrived early.
     mutating func skip(to seq: Int) -> [LogEntry] {
         guard let last, seq > last else { return [] }
         let kept = early.keys.filter { $0 <= seq }.sorted().compactMap { take($0) }
@@ -85,6 +87,6 @@ struct LogCursor {
 }
 
 extension LogEntry {
-    /// Roughly: its emissions, ids and a few words.
+    /// The approximate size: its emissions, ids and a few words.
     fileprivate var size: Int { emissionsJSON.bytes.count + 256 }
 }

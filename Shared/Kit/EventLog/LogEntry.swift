@@ -3,21 +3,21 @@ import JSON
 import MessageBus
 import Storage
 
-/// A change as a service's event log has it: the events to send to clients, and the fact for other services.
+/// A change in a service's event log: the events to send to clients, and the fact for other services.
 ///
-/// An entry that was appended in this process has its emissions and its fact as they were given. One that came from a
-/// database or over a wire has their JSON, which is parsed each time: all of it for `emissions`; for `fact` the array is
-/// split, and its first element parsed.
+/// An entry that was appended in this process has its emissions and its fact as they were given. An entry
+/// from a database or the wire has their JSON, which is parsed at each access: all of it for `emissions`; for
+/// `fact` the array is split, and its first element parsed.
 ///
-/// A class: from the commit on, the bus, followers, and what gateways keep share it.
+/// A class, as the bus, followers and the gateways' buffers share it after the commit.
 public final class LogEntry: CommitEvent {
-    /// Its place in the log: the order of commits, from 1, without gaps.
+    /// The position in the log: the order of commits, from 1, without gaps.
     public let seq: Int
     public let at: Timestamp
     public let roomID: String
     /// The ids of the people in the room at that time.
     public let participants: [String]
-    /// The array that the table has and that travels: the fact, if there is one, then the emissions.
+    /// The array in the table and on the wire: the fact, if there is one, then the emissions.
     public let emissionsJSON: JSONValue
     /// The id of the request that made the change, for logs; nil if no request did.
     public let requestID: String?
@@ -28,7 +28,7 @@ public final class LogEntry: CommitEvent {
         let fact: Fact?
     }
 
-    /// An entry that is made here. Its JSON is written once, now.
+    /// Creates a new entry. Its JSON is written once, now.
     public init(
         seq: Int, at: Timestamp, roomID: String, participants: [String], emissions: consuming [Emission],
         fact: Fact? = nil, requestID: String? = nil
@@ -42,7 +42,7 @@ public final class LogEntry: CommitEvent {
         decoded = Decoded(emissions: emissions, fact: fact)
     }
 
-    /// An entry as it is stored, or as it travels.
+    /// Creates an entry from its stored or transmitted form.
     public init(
         seq: Int, at: Timestamp, roomID: String, participants: [String], emissionsJSON: JSONValue,
         requestID: String? = nil
@@ -56,13 +56,12 @@ public final class LogEntry: CommitEvent {
         decoded = nil
     }
 
-    /// Emissions that a newer service wrote in a way unknown here are left out.
+    /// The events for clients. Those that a newer service wrote in an unknown form are left out.
     public var emissions: [Emission] {
         decoded?.emissions ?? emissionsJSON.array?.compactMap(Emission.init) ?? []
     }
 
-    /// The fact for other services; nil if none of them needs one, and for a fact of a newer
-    /// version.
+    /// The fact for other services; nil if none of them needs one, or if a newer version wrote it.
     public var fact: Fact? {
         if let decoded { return decoded.fact }
         guard let first = emissionsJSON.array?.first else { return nil }
@@ -84,7 +83,7 @@ extension LogEntry {
         }
     }
 
-    /// nil if it is not what `json` writes.
+    /// Parses the result of `json`; nil for anything else.
     public convenience init?(_ json: JSONValue) {
         guard let object = json.object, let seq = object["seq"]?.int, let at = object["at"]?.int,
             let roomID = object["roomId"]?.string, let participants = object["participants"]?.array,
@@ -97,7 +96,8 @@ extension LogEntry {
             requestID: object["request"]?.string)
     }
 
-    /// The entry itself on a bus within the process; nil if the message is none.
+    /// Returns a message's entry, which is the published object on a bus within the process; nil if the
+    /// message has none.
     static func read(_ message: BusMessage) -> LogEntry? {
         message.payload as? LogEntry ?? LogEntry(message.data)
     }

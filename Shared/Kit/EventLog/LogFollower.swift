@@ -4,10 +4,12 @@ import MessageBus
 import Reactor
 import Synchronization
 
-/// Follows a service's event log: each entry once, in order, from where the log stood at the first announcement.
+/// Follows a service's event log: it delivers each entry once, in order, from the log's end at the first
+/// announcement.
 ///
-/// Entries come by the bus as they are committed. When a gap stays open, or an announcement or a reply names a later entry,
-/// it asks the owner for what is missing, until it has it. All of it happens on one loop.
+/// Entries arrive on the bus as they are committed. If a gap remains, or an announcement or a reply names a
+/// later entry, the follower fetches the missing entries from the owner until it has them. All of this
+/// happens on one loop.
 public actor LogFollower: LoopActor {
     public nonisolated let service: String
     public nonisolated let loop: EventLoop
@@ -16,11 +18,11 @@ public actor LogFollower: LoopActor {
     private let log: Logger
     private let deliver: @Sendable ([LogEntry]) -> Void
     private let onStart: @Sendable (LogPosition) -> Void
-    /// Entries that have come and are not handed on yet.
+    /// The entries that have arrived and were not passed to the loop yet.
     private let arrived = Mutex<[LogEntry]>([])
     private var cursor = LogCursor()
     private var databaseID: String?
-    /// The start, or the entry that was delivered last. The owner's log has to have it.
+    /// The start, or the last delivered entry. The owner's log must contain it.
     private var known: Known?
     private var isFetching = false
     private var gapTimer: LoopTimer?
@@ -46,17 +48,16 @@ public actor LogFollower: LoopActor {
         }
     }
 
-    /// How long to wait for a missing entry before fetching it: instances of a service publish in
-    /// any order.
+    /// The wait for a missing entry before it is fetched: instances of a service publish in any order.
     static let maxWait: Duration = .milliseconds(25)
-    /// Between two tries to ask an owner that does not answer, or not with what is missing.
+    /// The pause between requests to an owner that does not reply, or not with the missing entries.
     static let retryInterval: Duration = .milliseconds(250)
 
     /// - Parameters:
-    ///   - deliver: called on the loop, with at least one entry; never after `stop` has come to the loop.
-    ///   - onStart: called on the loop with the position after which it starts: when it is first known where the log stands,
-    ///     and when the log has another past, as that of another database or of a restored backup; never after `stop`,
-    ///     like `deliver`.
+    ///   - deliver: called on the loop, with at least one entry; never after `stop` has taken effect on the loop.
+    ///   - onStart: called on the loop with the position after which entries are delivered: when the log's
+    /// end is first known, and when the log has another past, because it is that of another database or of a
+    /// restored backup. Never called after `stop`, like `deliver`.
     public init(
         _ service: String, bus: any MessageBus, on loop: EventLoop, log: Logger,
         deliver: @escaping @Sendable ([LogEntry]) -> Void, onStart: @escaping @Sendable (LogPosition) -> Void = { _ in }
@@ -70,8 +71,8 @@ public actor LogFollower: LoopActor {
         self.onStart = onStart
     }
 
-    /// Subscribes, once. It knows where it stands with the first announcement; `announced` has to be called for each, also
-    /// for those that follow the bus' return.
+    /// Subscribes, once. The follower starts at the first announcement. `announced` has to be called for each
+    /// announcement, including those after the bus reconnects.
     public nonisolated func start() throws(BusError) {
         let subscription = try bus.subscribe(Subject.log(of: service)) { [weak self] message in
             if let self, let entry = LogEntry.read(message) { take(entry) }
@@ -87,12 +88,12 @@ public actor LogFollower: LoopActor {
         }
     }
 
-    /// The owner has announced where its log ends.
+    /// Handles the owner's announcement of its log's end.
     public nonisolated func announced(_ head: LogPosition) {
         enqueue { $0.noteHead(head) }
     }
 
-    /// A reply names this entry: it is fetched if it does not come by itself.
+    /// Notes that a reply names this entry, which is fetched if it does not arrive by itself.
     public nonisolated func expect(_ seq: Int) {
         enqueue { follower in
             follower.cursor.expect(seq)
@@ -100,7 +101,7 @@ public actor LogFollower: LoopActor {
         }
     }
 
-    /// Those of one commit, or of one read from the bus, are handed on together.
+    /// Receives an entry. The entries of one commit, or of one read from the bus, are delivered together.
     private nonisolated func take(_ entry: LogEntry) {
         let isFirst = arrived.withLock { arrived in
             arrived.append(entry)
@@ -134,7 +135,8 @@ public actor LogFollower: LoopActor {
         switch databaseID {
         case head.databaseID:
             cursor.expect(head.seq)
-            // What it says of an earlier place may be late, or of a restored backup: the owner's log shows which.
+            // An announcement of an earlier position may be late, or be that of a restored backup: the
+            // owner's log shows which.
             fetch(
                 evenIfNothingIsMissing: known.map {
                     head.seq < $0.seq || (head.seq == $0.seq && head.digest != $0.digest)
@@ -150,7 +152,7 @@ public actor LogFollower: LoopActor {
         }
     }
 
-    /// The log has another past than the one that was followed.
+    /// Restarts, as the log has another past than the one that was followed.
     private func restart(at head: LogPosition) {
         log.warning("the event log is another one now", ["service": service, "seq": head.seq])
         databaseID = head.databaseID
@@ -182,22 +184,24 @@ public actor LogFollower: LoopActor {
         _ answer: Result<LogPage, ServiceError>, since: Int, of asked: String?, expecting expected: Int
     ) {
         isFetching = false
-        // Asked of the database before: its answer says nothing of this one.
+        // The request was about the previous database, and its reply says nothing about this one.
         guard asked == databaseID else { return fetchIfBehind(after: Self.maxWait) }
-        // An owner in trouble is asked again.
+        // After an error the owner is asked again.
         guard case .success(let page) = answer else { return fetchIfBehind(after: Self.retryInterval) }
         guard page.head.databaseID == databaseID else { return noteHead(page.head) }
-        // What was pruned is gone, and the log still the same.
+        // Pruned entries are gone, but the log is still the same.
         guard page.isKnown || since < page.oldest else { return restart(at: page.head) }
         handOn(ready(of: page.entries))
         cursor.expect(page.head.seq)
-        // What nobody spoke of since it was asked is as the owner says: entries that never were are not waited for.
+        // If no later entry was named since the request, the owner's end is right: entries that never existed
+        // are not waited for.
         if cursor.highest == expected { cursor.settle(at: page.head.seq) }
         guard let last = cursor.last, last > since else { return fetchIfBehind(after: Self.retryInterval) }
         if last < page.head.seq { fetch() } else { fetchIfBehind(after: Self.maxWait) }
     }
 
-    /// The owner's answer is its log as it is: what is missing between its entries is gone.
+    /// Returns the entries that can be delivered. The owner's reply is authoritative, so entries missing in
+    /// between are gone.
     private func ready(of entries: [LogEntry]) -> [LogEntry] {
         var ready: [LogEntry] = []
         for entry in entries {

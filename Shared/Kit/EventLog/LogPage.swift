@@ -3,22 +3,22 @@ import JSON
 import MessageBus
 import ServiceClient
 
-/// A question for entries of a service's log (`Subject.logPage`). Its owner answers with a `LogPage`.
+/// A request for entries of a service's log (`Subject.logPage`). Its owner replies with a `LogPage`.
 public struct LogQuery: Sendable, Equatable {
-    /// Entries in one page, and their bytes: under the bus' line.
+    /// The limits of a page's entries and bytes, below the bus's limit of a line.
     public static let maxEntries = 500
     static let maxBytes = 512 * 1024
-    /// Rooms that one question may name.
+    /// The limit of rooms in one request.
     public static let maxRooms = 10_000
 
-    /// The last position that the asker knows.
+    /// The last position that the sender has.
     public var since: Int
-    /// The digest of the entry at `since`; nil if it does not matter. With it the owner checks that
-    /// its log has the same past.
+    /// The digest of the entry at `since`, with which the owner checks that its log has the same past; nil to
+    /// skip the check.
     public var digest: Int?
     /// The last position of interest.
     public var through: Int?
-    /// Only of these rooms; nil for all.
+    /// The rooms of interest; nil for all.
     public var roomIDs: ArraySlice<String>?
     public var limit: Int?
 
@@ -32,13 +32,13 @@ public struct LogQuery: Sendable, Equatable {
         self.limit = limit
     }
 
-    /// Asks for the entries after a position, if the log still has it.
+    /// Creates a query for the entries after a position, if the log still has it.
     public init(after position: LogPosition, through: Int? = nil, roomIDs: ArraySlice<String>? = nil, limit: Int? = nil)
     {
         self.init(since: position.seq, digest: position.digest, through: through, roomIDs: roomIDs, limit: limit)
     }
 
-    /// No entries: only where the log ends.
+    /// The query for the log's end, without entries.
     public static let head = LogQuery(limit: 0)
 
     public var json: JSONValue {
@@ -52,19 +52,18 @@ public struct LogQuery: Sendable, Equatable {
     }
 }
 
-/// The owner's answer to a `LogQuery`, over one snapshot.
+/// The owner's reply to a `LogQuery`, over one snapshot.
 public struct LogPage: Sendable {
     /// The end of the log.
     public let head: LogPosition
-    /// The first entry that was not pruned yet; one after the head if there is none.
+    /// The first entry that was not pruned; one after the head if there is none.
     public let oldest: Int
-    /// True if the position belongs to this log. It does not if it was pruned, or if the log has
-    /// another past: a restored backup has different entries under the same numbers, or none so
-    /// high.
+    /// True if the position belongs to this log. It does not if it was pruned, or if the log has another
+    /// past: a restored backup has other entries with the same numbers, or ends before them.
     public let isKnown: Bool
-    /// In order, without gaps but for what was pruned or was not asked for.
+    /// The entries in order, without gaps except for those that were pruned or not requested.
     public let entries: [LogEntry]
-    /// The position up to which `entries` has all that was asked for.
+    /// The position up to which `entries` is complete.
     public let through: Int
 
     public init(head: LogPosition, oldest: Int, isKnown: Bool, entries: [LogEntry], through: Int) {
@@ -86,7 +85,7 @@ public struct LogPage: Sendable {
         }
     }
 
-    /// nil if it is not what `json` writes.
+    /// Parses the result of `json`; nil for anything else.
     public init?(_ json: JSONValue) {
         guard let object = json.object, let head = object["head"]?.object.flatMap(LogPosition.init),
             let oldest = object["oldest"]?.int, let isKnown = object["isKnown"]?.bool,
@@ -101,7 +100,7 @@ public struct LogPage: Sendable {
 // MARK: As a service's answer
 
 extension LogPage {
-    /// A page on its way to who asked: itself on a bus within the process, a `Reply` over a wire.
+    /// A page as a reply: the page itself on a bus within the process, a `Reply` on the wire.
     public struct Answer: BusPayload {
         let page: LogPage
 
@@ -111,7 +110,7 @@ extension LogPage {
         public var maxBytes: Int { page.entries.reduce(1024) { $0 + $1.maxBytes } }
     }
 
-    /// Reads what the owner of a log has sent; nil if it is no page.
+    /// Reads the reply of a log's owner; nil if it is not a page.
     ///
     /// - Throws: the owner's error.
     init?(_ payload: any BusPayload) throws(ServiceError) {

@@ -1,11 +1,12 @@
 import Contracts
 import JSON
 
-/// A position in a service's event log that can be found again, or is known to be gone.
+/// A position in a service's event log that can be verified later.
 ///
-/// A number alone says nothing of a restored backup, whose log goes on from an earlier one with other entries under the
-/// same numbers. So a position also names the database, and has a digest of the entry there: it is good only where both
-/// are as they were (the check that Raft makes of an entry before the new one, section 5.3 of its paper).
+/// A number alone is ambiguous after a backup is restored: the log then continues from an earlier entry with
+/// other entries under the same numbers. So a position also names the database, and has a digest of the entry
+/// there. It is valid only if both match. (Raft makes the same check of the entry before a new one, section
+/// 5.3 of its paper.)
 public struct LogPosition: Sendable, Equatable {
     public let databaseID: String
     /// The number of the last entry before the position; 0 at the log's beginning.
@@ -19,7 +20,7 @@ public struct LogPosition: Sendable, Equatable {
         self.digest = digest
     }
 
-    /// After an entry of a database's log; before the first if there is none.
+    /// Creates the position after an entry of a database's log; before the first if there is none.
     public init(after entry: LogEntry?, in databaseID: String) {
         self.init(databaseID: databaseID, seq: entry?.seq ?? 0, digest: entry?.digest ?? 0)
     }
@@ -30,7 +31,7 @@ public struct LogPosition: Sendable, Equatable {
         json.member("digest", digest)
     }
 
-    /// nil if it is not what `writeMembers(to:)` writes.
+    /// Parses the result of `writeMembers(to:)`; nil for anything else.
     public init?(_ object: JSONObject) {
         guard let databaseID = object["databaseId"]?.string, let seq = object["seq"]?.int, seq >= 0,
             let digest = object["digest"]?.int
@@ -40,9 +41,9 @@ public struct LogPosition: Sendable, Equatable {
 }
 
 extension LogEntry {
-    /// Distinguishes this entry from others that could have had its number: 52 bits of its time and
-    /// its emissions, which contain random ids. It takes eight bytes at a time. Without emissions
-    /// it is of the time alone.
+    /// A digest that distinguishes this entry from others that could have had its number: 52 bits of its time
+    /// and its emissions, which contain random ids. It processes eight bytes at a time. Without emissions it
+    /// depends on the time alone.
     ///
     /// It protects against accidents. A cursor that clients hold is signed as well.
     public var digest: Int {

@@ -3,12 +3,13 @@ import Logging
 import Storage
 import Synchronization
 
-/// Keeps an event log from growing for ever: entries go when they are a day old.
+/// Keeps an event log from growing without limit: entries are deleted when they are a day old.
 ///
-/// Who was away for longer cannot be caught up entry by entry: the log does not know their position any more.
+/// A client that was away for longer cannot be caught up entry by entry, as the log no longer contains its
+/// position.
 public final class LogPruning: Sendable {
     static let age: Duration = .seconds(86_400)
-    /// Short enough that what goes at once is little.
+    /// The interval between deletions, short enough that each one is small.
     static let interval: Duration = .seconds(600)
 
     private let database: any Database

@@ -13,16 +13,16 @@ import Synchronization
 /// reader of the end announces it, and followers fetch the entry.
 public final class LogPublisher: Sendable {
     private struct State {
-        /// The last end that was published, by an entry or an announcement.
+        /// The last end that was published, with an entry or an announcement.
         var published: LogPosition
         var isAnnouncing = false
-        /// Another announcement was asked for during this one, which may have read the end before.
+        /// True if another announcement was requested during this one, which may have read the end before.
         var isWantedAgain = false
         var watching: Task<Void, Never>?
         var isStopped = false
     }
 
-    /// An announcement that the bus had no room for is tried again after this time.
+    /// The pause before an announcement that the bus had no room for is repeated.
     private static let retryInterval: Duration = .milliseconds(250)
 
     private let service: String
@@ -33,7 +33,7 @@ public final class LogPublisher: Sendable {
     private let interval: Duration
     private let state: Mutex<State>
 
-    /// - Parameter interval: how often the end of the log is read for entries that nobody published.
+    /// - Parameter interval: how often the end of the log is read to find entries that were not published.
     public init(
         _ manifest: Manifest, of database: any Database, on bus: any MessageBus, log: Logger, every interval: Duration
     ) {
@@ -51,12 +51,12 @@ public final class LogPublisher: Sendable {
 
     // MARK: Entries
 
-    /// Publishes every commit's entries from now on. Once, before the first write.
+    /// Publishes every commit's entries from now on. To be called once, before the first write.
     public func attach() {
         database.onCommit { [weak self] events in self?.publish(events) }
     }
 
-    /// On the thread that writes, in the order of commits.
+    /// Publishes a commit's entries. Called on the writing thread, in the order of commits.
     private func publish(_ events: [any CommitEvent]) {
         var entries: [LogEntry] = []
         entries.reserveCapacity(events.count)
@@ -74,7 +74,8 @@ public final class LogPublisher: Sendable {
             }
         }
         guard let first = refused.first else { return }
-        // They are in the log. If the last entry is among them, followers learn of it only by an announcement.
+        // They are in the log. If the last entry is among them, followers learn of it only from an
+        // announcement.
         log.warning(
             "entries were not published",
             ["seq": first.entry.seq, "count": refused.count, "error": "\(first.error)"])
@@ -83,7 +84,7 @@ public final class LogPublisher: Sendable {
 
     // MARK: The end
 
-    /// Announces, and goes on reading the end of the log.
+    /// Announces the service, and reads the end of the log periodically.
     ///
     /// - Throws: `StorageError` if it cannot be read.
     public func start() async throws {
@@ -91,7 +92,7 @@ public final class LogPublisher: Sendable {
         let watching = Task {
             while true {
                 do { try await Task.sleep(for: interval) } catch { return }
-                // Nothing is missed: the next round finds it.
+                // Nothing is missed, as the next round reads it.
                 guard let end = try? await EventLog(database).position(), end.seq > lastPublished else { continue }
                 announce(end)
             }
@@ -106,7 +107,7 @@ public final class LogPublisher: Sendable {
         }
     }
 
-    /// Announces soon, with the end that the log has then.
+    /// Announces the service soon, with the end of the log at that time.
     public func announce() {
         let starts = state.withLock { state in
             defer {
@@ -151,7 +152,7 @@ public final class LogPublisher: Sendable {
             log.error("the service could not be announced", ["error": "\(error)"])
             guard error == .slowConsumer else { return }
             Task {
-                try? await Task.sleep(for: Self.retryInterval)  // nobody cancels it
+                try? await Task.sleep(for: Self.retryInterval)  // never cancelled
                 announce()
             }
         }

@@ -1,10 +1,10 @@
 import Reactor
 import Synchronization
 
-/// Asks the owners of event logs where those end, once for all callers that wait at the time.
+/// Reads the ends of event logs from their owners, once for all callers that wait at the time.
 ///
-/// No caller gets an end that was read before it asked. So whatever was acknowledged to anybody, by any gateway, before that
-/// stands at or before this end: the "read index" of Raft (section 6.4 of Ongaro's dissertation).
+/// No caller gets an end that was read before its call. So everything that any gateway acknowledged before is
+/// included in this end. This is Raft's "read index" (section 6.4 of Ongaro's dissertation).
 public final class ReadIndex: Sendable {
     public typealias Ends = [String: LogPosition]
 
@@ -16,7 +16,7 @@ public final class ReadIndex: Sendable {
     private struct State {
         var isAsking = false
         var waiting: [Waiting] = []
-        /// No owner is asked until then.
+        /// The time until which no owner is asked.
         var pausedUntil = LoopInstant(nanoseconds: 0)
     }
 
@@ -27,12 +27,10 @@ public final class ReadIndex: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - loop: waits for the replies if the first caller of a round is on no loop, so no thread
-    ///     has to wake up for them.
-    ///   - maxWait: longer than a healthy reply takes. Composing a list again takes its own time as
-    ///     well.
-    ///   - pause: after an owner did not reply. For half of the time nobody waits for one that is
-    ///     unavailable or overloaded.
+    ///   - loop: waits for the replies if the first caller of a round is on no loop, so that no thread has to be woken for them.
+    ///   - maxWait: the limit of the wait: longer than a healthy reply takes. Composing a list again takes
+    /// time as well.
+    ///   - pause: the time for which an owner is not asked after it did not reply. With an unavailable or overloaded owner, callers thus wait only half of the time.
     public init(
         _ client: LogClient, on loop: EventLoop, maxWait: Duration = .milliseconds(500),
         pause: Duration = .milliseconds(500)
@@ -43,7 +41,7 @@ public final class ReadIndex: Sendable {
         self.pause = pause
     }
 
-    /// - Returns: where each of these logs ends; without those whose owner does not answer.
+    /// - Returns: the end of each of these logs, without those whose owner does not reply.
     public func ends(of streams: [String]) async -> Ends {
         await withCheckedContinuation { continuation in
             let isFirst = state.withLock { state in
@@ -55,7 +53,8 @@ public final class ReadIndex: Sendable {
         }
     }
 
-    /// Callers that come during a round are answered by the next one.
+    /// Answers the waiting callers in rounds. Callers that arrive during a round are answered by the next
+    /// one.
     private func answerAll() async {
         while case let round = nextRound(), !round.isEmpty {
             let ends = await ends(of: Set(round.lazy.flatMap(\.streams)))

@@ -1,9 +1,9 @@
 import Contracts
 import JSON
 
-/// Structured logs: text on a terminal, a JSON object a line otherwise.
+/// Structured logs: text on a terminal, otherwise one JSON object per line.
 ///
-/// No token, password, name or text of a person ever goes in: ids, codes, counts and times do.
+/// No token, password, name or text of a person may be logged; ids, codes, counts and times may.
 public struct Logger: Sendable {
     public enum Level: Int, Sendable, Comparable, CaseIterable {
         case debug, info, warning, error
@@ -16,7 +16,7 @@ public struct Logger: Sendable {
 
     public typealias Fields = KeyValuePairs<String, any CustomStringConvertible & Sendable>
 
-    /// Takes whole lines, with their newline, on any thread; must not block.
+    /// Receives whole lines, with their newline, on any thread. Must not block.
     public typealias Sink = @Sendable ([UInt8]) -> Void
 
     private let label: String
@@ -36,7 +36,7 @@ public struct Logger: Sendable {
         self.sink = sink
     }
 
-    /// One that writes nothing, for tests.
+    /// A logger that writes nothing, for tests.
     public static let silent = Logger("silent", level: .error, sink: { _ in })
 
     public func labelled(_ label: String) -> Logger {
@@ -83,7 +83,7 @@ public struct Logger: Sendable {
             let described = fields.map { " \($0)=\($1)" }.joined()
             let padding = String(repeating: " ", count: max(0, 7 - level.name.count))
             let line = "\(time) \(level.name)\(padding) \(label): \(message)\(described)"
-            // A line feed in a value would begin a line that nobody wrote, an escape sequence would speak to the terminal.
+            // A line feed in a value would forge a line, and an escape sequence would control the terminal.
             let scalars = line.unicodeScalars.lazy.flatMap { scalar in
                 (scalar.properties.generalCategory == .control ? scalar.escaped(asASCII: true) : String(scalar)).utf8
             }

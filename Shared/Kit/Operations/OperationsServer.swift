@@ -6,7 +6,8 @@ import ServiceKit
 import SocketIO
 
 extension ComponentFactory {
-    /// The endpoints for operators, where `OPS_PORT` is set. The last of a program's components: it watches all before it.
+    /// The endpoints for operators, if `OPS_PORT` is set. It must be the last of a program's components, as
+    /// it watches all before it.
     public static let operations = ComponentFactory(
         settings: [OperationsServer.port, OperationsServer.host]
     ) { node, running in
@@ -15,7 +16,8 @@ extension ComponentFactory {
     }
 }
 
-/// The endpoints that operators and health checks ask: `/healthz`, `/readyz` and `/metrics`, on a port of its own.
+/// A server of the endpoints for operators and health checks: `/healthz`, `/readyz` and `/metrics`, on a port
+/// of its own.
 struct OperationsServer: Component {
     static let port = Setting(
         "OPS_PORT", .port, "Port for this process's /healthz, /readyz and /metrics; default: none")
@@ -27,8 +29,8 @@ struct OperationsServer: Component {
 
     var address: String? { nil }
 
-    /// Enough for health checks and a few scrapers. A newcomer evicts the connection that has
-    /// waited longest, so one peer that opens many does not lock others out.
+    /// The limit of connections, enough for health checks and a few scrapers. A new one evicts the connection
+    /// that has waited longest, so that one peer with many connections does not lock others out.
     private static let maxConnections = 32
 
     static func start(
@@ -77,7 +79,7 @@ private final class OperationsDelegate: EdgeDelegate {
         }
     }
 
-    // No sockets are served here.
+    // This server has no sockets.
     func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?) {}
     func socket(_ socket: Socket, received event: SocketIOEvent, ofBytes bytes: Int) {}
     func socket(_ socket: Socket, refused event: SocketIOEvent, ofBytes bytes: Int, because refusal: SocketIORefusal) {}

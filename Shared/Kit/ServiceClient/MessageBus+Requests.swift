@@ -4,14 +4,15 @@ import Logging
 import MessageBus
 
 extension MessageBus {
-    /// Asks a service, and reads its reply.
+    /// Sends a request to a service, and reads its reply.
     ///
     /// - Parameters:
-    ///   - owner: the part that is away, in the words of an error for a person, which begins with it: "Rooms".
-    ///   - log: of answers that were too long for the bus.
-    /// - Throws: the error that the service answered with; `service_unavailable` where asking again may help, as nobody is
-    ///   there or no reply came by the context's deadline (the request may have been carried out); `payload_too_large` if the
-    ///   question is too long for the bus; `internal_error` if the answer is too long, or none.
+    ///   - owner: the service's name at the start of an error message for a person: "Rooms".
+    ///   - log: receives warnings about replies that were too long for the bus.
+    /// - Throws: the service's error; `service_unavailable` if a retry may help, because there was no
+    ///   responder or no reply by the context's deadline (the request may have been performed);
+    ///   `payload_too_large` if the request is too long for the bus; `internal_error` if the reply is too
+    ///   long or malformed.
     public func ask(
         _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, log: Logger = .silent
     ) async throws(ServiceError) -> Reply {
@@ -21,8 +22,8 @@ extension MessageBus {
         return try result.get()
     }
 
-    /// The same for those who must not suspend: the completion is called once, maybe before this returns, where the bus calls
-    /// its own. It must not block.
+    /// Sends a request for callers that must not suspend. The completion is called once, maybe before this
+    /// returns, on the bus's thread for completions. It must not block.
     public func ask(
         _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, log: Logger = .silent,
         completion: @escaping @Sendable (Result<Reply, ServiceError>) -> Void
@@ -31,9 +32,9 @@ extension MessageBus {
         ask(subject, data, context, of: owner, log: log, reading: read, completion: completion)
     }
 
-    /// The same for an answer that is not read as a `Reply`.
+    /// Sends a request whose reply is not read as a `Reply`.
     ///
-    /// - Parameter read: reads what the owner has sent, and throws its error.
+    /// - Parameter read: reads the payload of the reply, and throws the service's error.
     public func ask<Answer: Sendable>(
         _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, log: Logger = .silent,
         reading read: @escaping @Sendable (any BusPayload) throws(ServiceError) -> Answer,
@@ -53,13 +54,14 @@ extension MessageBus {
         }
     }
 
-    /// Asks for a list to its end. It comes in pages that fit the bus: each `page` is the `cursor` to ask on with.
+    /// Requests all pages of a list. Each page fits the bus, and its `page` is the `cursor` of the next
+    /// request.
     ///
     /// - Parameters:
-    ///   - data: an object; the question, but for `cursor`.
+    ///   - data: the request, an object without `cursor`.
     ///   - context: its timeout is for all pages together.
-    /// - Returns: the replies, in order; one at least.
-    /// - Throws: as `ask`; nothing of a list that could not be had whole.
+    /// - Returns: the replies, in order; at least one.
+    /// - Throws: the errors of `ask`. A partial list is never returned.
     public func askForPages(
         _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, log: Logger = .silent
     ) async throws(ServiceError) -> [Reply] {
@@ -68,7 +70,7 @@ extension MessageBus {
         var pages = [try await ask(subject, data, context, of: owner, log: log)]
         while let cursor = pages.last?.page?.string {
             context.timeout = ContinuousClock.now.duration(to: deadline)
-            // A bus in this process may answer however late it is.
+            // A bus in this process may deliver a reply however late it is.
             guard context.timeout > .zero else { throw .unavailable(owner) }
             let question = JSONWriter.object {
                 $0.members(of: data)
@@ -79,10 +81,10 @@ extension MessageBus {
         return pages
     }
 
-    /// The items of a list that comes in pages, all of them.
+    /// Requests all items of a list, over all its pages.
     ///
-    /// - Parameter write: the members of the question, but for `cursor`.
-    /// - Throws: as `askForPages`; `internal_error` if a page is no list.
+    /// - Parameter write: writes the members of the request, without `cursor`.
+    /// - Throws: the errors of `askForPages`; `internal_error` if a page is not a list.
     public func askForAll(
         _ subject: String, _ context: BusContext, of owner: String, _ write: (inout JSONWriter) -> Void
     ) async throws(ServiceError) -> [JSONValue] {
@@ -99,13 +101,13 @@ extension MessageBus {
     /// The interval between attempts while the bus is unavailable.
     private static var settlingInterval: Duration { .milliseconds(50) }
 
-    /// Returns once the bus knows of all subscriptions: from then on, everyone who learns of the
-    /// service may send it requests.
+    /// Returns once the bus knows all subscriptions. From then on, anyone who learns of the service may send
+    /// it requests.
     ///
-    /// If the bus disconnects meanwhile, this waits until it is back, however long that takes. Then
-    /// all subscriptions are sent again.
+    /// If the bus disconnects meanwhile, this waits until it is back, however long that takes. Then all
+    /// subscriptions are sent again.
     ///
-    /// - Throws: `CancellationError`; all that `flush` throws except `BusError.disconnected`.
+    /// - Throws: `CancellationError`; the errors of `flush` except `BusError.disconnected`.
     public func settle() async throws {
         while true {
             do {
@@ -118,16 +120,16 @@ extension MessageBus {
 }
 
 extension ServiceError {
-    /// The error of a question that the bus did not carry, or not its answer.
+    /// Converts an error of the bus.
     ///
     /// - Parameters:
     ///   - owner: as in `MessageBus.ask`.
-    ///   - isLong: whether the question is so long that it, and not the answer, is what has no room on the bus.
+    ///   - isLong: true if the request is so long that it, and not the reply, is over the bus's limit.
     fileprivate init(
         _ error: BusError, asking owner: String, _ subject: String, _ context: BusContext, isLong: Bool, log: Logger
     ) {
         switch error {
-        // What is wrong is the question, if it is long, or else the answer: neither gets better by trying again.
+        // Either the request is too long, or the reply is. A retry helps in neither case.
         case .lineTooLong where isLong:
             self.init(.payloadTooLarge, "That is more than can be taken at once.")
         case .lineTooLong:

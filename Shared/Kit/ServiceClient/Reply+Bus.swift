@@ -1,7 +1,7 @@
 import Contracts
 import MessageBus
 
-// A service's answer stays itself on a bus within a process.
+// On a bus within a process a reply is passed on as the object.
 
 extension Reply: BusPayload {
     public var maxBytes: Int {
@@ -9,7 +9,7 @@ extension Reply: BusPayload {
         data.bytes.count + (page?.bytes.count ?? 0) + 6 * (position?.stream.utf8.count ?? 0) + 128
     }
 
-    /// - Throws: as `init(_: JSONValue)`.
+    /// - Throws: the errors of `init(_: JSONValue)`.
     public init(_ payload: any BusPayload) throws(ServiceError) {
         if let reply = payload as? Reply {
             self = reply

@@ -1,14 +1,16 @@
 import HTTP
 
-/// The origins whose pages may use the server from a browser (CORS; Fetch standard, section 3.2): any, or those listed.
+/// The origins whose pages may use the server from a browser (CORS; Fetch standard, section 3.2): any, or
+/// those listed.
 ///
-/// No cookie is ever read here, so a page gains nothing by being allowed but what its own tokens give it.
+/// The server reads no cookies, so an allowed page can do only what its own tokens permit.
 public enum AllowedOrigins: Sendable, Equatable {
     case any
-    /// As browsers write them: `https://app.example`, with the port where it is not the scheme's own.
+    /// The listed origins, as browsers write them: `https://app.example`, with the port if it is not the
+    /// scheme's default.
     case listed(Set<String>)
 
-    /// `*`, or origins between commas; nil for a text that is neither.
+    /// Parses `*`, or origins separated by commas. Returns nil for anything else.
     public init?(_ text: String) {
         let entries = text.lowercased().filter { $0 != " " }.split(separator: ",", omittingEmptySubsequences: false)
             .map(String.init)
@@ -21,7 +23,7 @@ public enum AllowedOrigins: Sendable, Equatable {
         }
     }
 
-    /// A scheme and an authority: no path, no query, no user.
+    /// True if the text is a scheme and an authority: no path, no query, no user.
     private static func isOrigin(_ text: String) -> Bool {
         guard let scheme = ["http://", "https://"].first(where: text.hasPrefix) else { return false }
         let authority = text.dropFirst(scheme.count)
@@ -43,7 +45,7 @@ public enum AllowedOrigins: Sendable, Equatable {
         return authority?.lowercased() == request.headers["Host"]?.lowercased()
     }
 
-    /// The fields that every answer at a shared path has, so that the page that asked may read it.
+    /// Returns the headers that every response at a shared path has, so that the page that asked may read it.
     func fields(for request: HTTPRequest) -> HTTPHeaders {
         if self == .any { return Self.fieldsForAny }
         var fields: HTTPHeaders = ["Vary": "Origin"]
@@ -58,7 +60,7 @@ public enum AllowedOrigins: Sendable, Equatable {
         "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": exposed,
     ]
 
-    /// The answer to a preflight; `fields(for:)` adds whether the origin is allowed.
+    /// Returns the response to a preflight. `fields(for:)` adds whether the origin is allowed.
     static func preflight(of request: HTTPRequest) -> HTTPResponse {
         var headers: HTTPHeaders = [
             "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE", "Access-Control-Max-Age": "86400",

@@ -3,21 +3,23 @@ import Synchronization
 
 /// The resources that clients hold, over all loops: in total, by address, and bytes also by person.
 final class ClientUsage: Sendable {
-    /// Which limit a client is over.
+    /// The limit that a client exceeds.
     enum Excess: Error {
         case total, perAddress
-        /// Of bytes alone.
+        /// The limit of a person, which exists for bytes alone.
         case perPerson
     }
 
-    /// The limit of a client's bytes.
+    /// The class of a client, which decides its limit of buffered bytes.
     enum Standing: Equatable {
-        /// Has neither connected nor signed in. All strangers together may have half of the total, an address an eighth of its share.
+        /// A client that has neither connected nor signed in. All strangers together may have half of the
+        /// total, and those of one address an eighth of its share.
         case stranger
-        /// Has connected, or signed in: as this person, where the application knows people. A person may have what an address may have,
-        /// from however many addresses.
+        /// A client that has connected or signed in: as this person, where the application knows people. A
+        /// person may have as much as an address, from any number of addresses.
         case known(person: String?)
-        /// Known, and what is buffered is an answer that it is reading: it goes on for a while when others have filled the total.
+        /// A known client that is reading the buffered answer. It may continue for a while when others have
+        /// filled the total.
         case reader(person: String?)
 
         fileprivate var person: String? {
@@ -33,7 +35,7 @@ final class ClientUsage: Sendable {
     /// The bytes that are buffered for one client.
     struct Buffered: Equatable {
         var bytes = 0
-        /// nil counts in all only.
+        /// The client's address; nil counts in the total only.
         var address: IPAddress?
         var standing = Standing.stranger
 
@@ -44,7 +46,7 @@ final class ClientUsage: Sendable {
         var connections = 0
         var unconnectedSockets = 0
         var bufferedBytes = 0
-        /// Of `bufferedBytes`.
+        /// The part of `bufferedBytes` that belongs to strangers.
         var strangerBytes = 0
 
         var isNothing: Bool { connections == 0 && unconnectedSockets == 0 && bufferedBytes == 0 }
@@ -52,9 +54,10 @@ final class ClientUsage: Sendable {
 
     private struct State {
         var total = Amounts()
-        /// Only of addresses that hold something: connections bound them, or sockets.
+        /// The amounts of addresses that hold something. The limits of connections and sockets bound their
+        /// number.
         var byAddress: [IPAddress: Amounts] = [:]
-        /// Buffered bytes, of people who have some.
+        /// The buffered bytes of each person who has some.
         var byPerson: [String: Int] = [:]
     }
 
@@ -66,8 +69,8 @@ final class ClientUsage: Sendable {
     var connections: Int { state.withLock { $0.total.connections } }
     var unconnectedSockets: Int { state.withLock { $0.total.unconnectedSockets } }
     var bufferedBytes: Int { state.withLock { $0.total.bufferedBytes } }
-    /// No connection is counted, and without bytes in all none by address or person. There may be bytes: of events of clients that have
-    /// gone, on which the application still works.
+    /// True if no connection or socket is counted and, when no bytes are either, no address or person. Bytes
+    /// may remain: those of events of closed clients that the application still works on.
     var hasNoConnections: Bool {
         state.withLock { state in
             let hasNoShares = state.byAddress.isEmpty && state.byPerson.isEmpty
@@ -78,7 +81,7 @@ final class ClientUsage: Sendable {
 
     // MARK: Connections
 
-    /// - Parameter address: nil for a connection that counts in all only.
+    /// - Parameter address: nil for a connection that counts in the total only.
     func addConnection(of address: IPAddress?) throws(Excess) {
         try add(\.connections, of: address, limits.connections)
     }
@@ -90,7 +93,8 @@ final class ClientUsage: Sendable {
         }
     }
 
-    /// A connection goes on as one that counts in all only, or as one of this address; if that has its share, it stays as it is.
+    /// Moves a connection to another address, or to the total only if `other` is nil. If the other address
+    /// has its share, the count stays as it is.
     func moveConnection(from address: IPAddress?, to other: IPAddress?) throws(Excess) {
         if address == other { return }
         let share = limits.connections.perAddress ?? .max
@@ -120,8 +124,9 @@ final class ClientUsage: Sendable {
 
     // MARK: Bytes
 
-    /// Counts a client as `after` in place of `before`. Less of one address and standing is always granted, and so is what fits
-    /// `EdgeLimits.smallBuffer`. What is refused stays counted as `before`.
+    /// Counts a client as `after` instead of `before`. A decrease for the same address and standing is always
+    /// granted, and so is an amount within `EdgeLimits.smallBuffer`. After a refusal the client stays counted
+    /// as `before`.
     func changeBuffer(from before: Buffered, to after: Buffered) throws(Excess) {
         let excess: Excess? = state.withLock { state in
             if let excess = self.excess(from: before, to: after, state) { return excess }
@@ -180,7 +185,7 @@ final class ClientUsage: Sendable {
         _ amount: WritableKeyPath<Amounts, Int> & Sendable, of address: IPAddress?, _ limit: EdgeLimits.Limit
     ) throws(Excess) {
         let excess: Excess? = state.withLock { state in
-            // The address first: whoever is over its share takes nobody's place.
+            // Check the address first: a client over its own share must not evict anyone.
             if let address, let share = limit.perAddress, (state.byAddress[address]?[keyPath: amount] ?? 0) >= share {
                 return .perAddress
             }
@@ -201,15 +206,16 @@ final class ClientUsage: Sendable {
     }
 }
 
-/// Who waits for something from its client, the longest first. Joining and leaving take one step.
+/// A queue of connections or sockets that wait for something from their clients, the longest first. Joining
+/// and leaving take constant time.
 ///
-/// Its members are in one such list at most, are kept alive by somebody else, and leave it before they go.
+/// A member is in at most one list. The list does not keep it alive, so it must leave before it is released.
 struct WaitingList<Member: Waiting> {
     private(set) unowned var first: Member?
     private unowned var last: Member?
     private(set) var count = 0
 
-    /// Puts a member at the end. Not one that is in it; nothing for one that has retired.
+    /// Appends a member, which must not be in a list. Does nothing for one that has retired.
     mutating func append(_ member: Member) {
         if member.link.isRetired { return }
         precondition(!member.link.isTaken, "a member is in one list, once")
@@ -220,7 +226,7 @@ struct WaitingList<Member: Waiting> {
         count += 1
     }
 
-    /// Nothing for who is not in it.
+    /// Removes a member. Does nothing if it is not in the list.
     mutating func remove(_ member: Member) {
         guard member.link.isTaken else { return }
         let (previous, next) = (member.link.previous, member.link.next)
@@ -230,7 +236,7 @@ struct WaitingList<Member: Waiting> {
         count -= 1
     }
 
-    /// Removes a member for good, as it is about to go: nothing here keeps it alive.
+    /// Removes a member permanently before it is released, as the list does not keep it alive.
     mutating func retire(_ member: Member) {
         remove(member)
         member.link.isRetired = true
@@ -242,7 +248,7 @@ protocol Waiting: AnyObject {
     var link: WaitingLink<Self> { get set }
 }
 
-/// A member's place in its list; the list's own.
+/// A member's links in its list. Only the list uses them.
 struct WaitingLink<Member: AnyObject> {
     fileprivate(set) var isTaken = false
     fileprivate var isRetired = false

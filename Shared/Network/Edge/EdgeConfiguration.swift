@@ -7,30 +7,33 @@ public struct EdgeConfiguration: Sendable {
     public var endpoints: [EdgeEndpoint]
     public var http = HTTPLimits()
 
-    /// From a request's first byte (a connection's opening, for its first request) to the end of its head.
+    /// The time limit from a request's first byte to the end of its head. For a connection's first request it
+    /// starts when the connection opens.
     public var headTimeout: Duration = .seconds(10)
-    /// From the end of the head to the end of the body.
+    /// The time limit from the end of the head to the end of the body.
     public var bodyTimeout: Duration = .seconds(30)
-    /// Between two requests. Longer than the minute that proxies keep their side open.
+    /// The time limit between two requests. It exceeds the minute for which proxies keep connections open.
     public var idleTimeout: Duration = .seconds(75)
 
     /// The limits of connections, sockets and memory that clients hold at once.
     public var limits = EdgeLimits()
 
-    /// The memory, about, of what may wait to be sent to one client; over it, the client is a slow reader and is cut off.
+    /// The limit, in approximate bytes of memory, of the output that waits for one client. A client over it
+    /// is a slow reader and is disconnected.
     public var maxUnsentBytes = 1 << 20
     /// The longest time in which a client may read nothing of its queued output.
     public var writeTimeout: Duration = .seconds(10)
 
-    /// Whose `X-Forwarded-For` is believed. All others' is not looked at: anyone can send it.
+    /// The proxies whose `X-Forwarded-For` is trusted. The header of any other peer is ignored, as anyone can
+    /// send it.
     public var trustedProxies: [IPNetwork] = []
 
     /// The origins whose pages may use the endpoints and `sharedPaths`.
     public var allowedOrigins = AllowedOrigins.any
-    /// Paths of plain requests, each with all below it; no slash at the end.
+    /// Paths of plain requests, each including everything below it, without a trailing slash.
     public var sharedPaths: [String] = []
 
-    /// Starts every session id, so that instances behind one balancer tell theirs apart. Letters and digits.
+    /// The prefix of every session id, which tells instances behind one balancer apart. Letters and digits.
     public var instance = ""
 
     public init(endpoints: [EdgeEndpoint]) { self.endpoints = endpoints }
@@ -42,11 +45,12 @@ extension EdgeConfiguration {
         sharedPaths.contains { path == $0 || path.hasPrefix($0 + "/") }
     }
 
-    /// The client of a request: the peer; behind trusted proxies the nearest address in `X-Forwarded-For` that is none of
-    /// theirs, or the farthest if all are.
+    /// Returns the client of a request: the peer, or, behind trusted proxies, the nearest address in
+    /// `X-Forwarded-For` that is not one of theirs; the farthest address if all are.
     ///
-    /// Each proxy appends the address of its own peer. So from the end up to the first stranger, all was written by trusted
-    /// proxies. An entry there that is no address makes the peer count.
+    /// Each proxy appends the address of its peer. So the entries from the end up to the first untrusted
+    /// address were all written by trusted proxies. If one of them is no address, the peer counts as the
+    /// client.
     func client(of request: HTTPRequest, from peer: IPAddress) -> IPAddress {
         guard isTrusted(peer) else { return peer }
         var client = peer
@@ -58,12 +62,13 @@ extension EdgeConfiguration {
         return client
     }
 
-    /// Whether a trusted proxy asks for itself, as its health checks do: it names nobody.
+    /// True if a trusted proxy sends a request of its own, such as a health check, and names no client.
     func isProxysOwn(_ request: HTTPRequest, from peer: IPAddress) -> Bool {
         isTrusted(peer) && request.headers["X-Forwarded-For"] == nil
     }
 
-    /// Who a connection's limits count; nil for a trusted proxy, which speaks for many.
+    /// Returns the address that a connection counts for, or nil for a trusted proxy, which carries many
+    /// clients.
     func countedAddress(of peer: IPAddress) -> IPAddress? { isTrusted(peer) ? nil : peer.subscriber }
 
     private func isTrusted(_ address: IPAddress) -> Bool { trustedProxies.contains { $0.contains(address) } }
@@ -74,14 +79,14 @@ public struct EdgeEndpoint: Sendable {
     public struct Content: Sendable {
         let engine: EngineConfiguration
         let socketIO: SocketIOConfiguration
-        /// Takes Engine.IO's messages in place of Socket.IO, on the socket's loop.
+        /// Receives Engine.IO's messages instead of Socket.IO, on the socket's loop.
         let takeMessage: (@Sendable (Socket, EnginePacket) -> Void)?
 
         public static func socketIO(_ engine: EngineConfiguration, _ socketIO: SocketIOConfiguration) -> Content {
             Content(engine: engine, socketIO: socketIO, takeMessage: nil)
         }
 
-        /// Engine.IO alone, as its conformance suite wants it.
+        /// Returns an endpoint's content of Engine.IO without Socket.IO, as its conformance suite requires.
         package static func engineIO(
             _ engine: EngineConfiguration, takeMessage: @escaping @Sendable (Socket, EnginePacket) -> Void
         ) -> Content {
@@ -89,15 +94,15 @@ public struct EdgeEndpoint: Sendable {
         }
     }
 
-    /// Starts with a slash. One at the end may be left out by clients.
+    /// The path, which starts with a slash. Clients may leave out a slash at its end.
     public let path: String
     public var content: Content
-    /// Of WebSocket messages.
+    /// The size limit of WebSocket messages, in bytes.
     public var maxMessageBytes: Int
 
     /// Engine.IO: whether a request without `EIO` is of version 4. The reference server refuses it.
     public var takesMissingVersion = false
-    /// Socket.IO: a client that has connected to no namespace by then is closed.
+    /// Socket.IO: the time in which a client must connect to a namespace, or it is closed.
     public var connectTimeout: Duration? = .seconds(45)
 
     public init(path: String, _ content: Content) {
@@ -108,7 +113,7 @@ public struct EdgeEndpoint: Sendable {
     }
 }
 
-/// An endpoint as it is served: one object for all the sockets that it has.
+/// An endpoint as it is served: one object shared by all its sockets.
 final class ServedEndpoint {
     let settings: EdgeEndpoint
 
@@ -116,7 +121,7 @@ final class ServedEndpoint {
 
     var engine: EngineConfiguration { settings.content.engine }
     var socketIO: SocketIOConfiguration { settings.content.socketIO }
-    /// nil: Socket.IO takes the messages.
+    /// The receiver of Engine.IO's messages, or nil if Socket.IO receives them.
     var takeMessage: (@Sendable (Socket, EnginePacket) -> Void)? { settings.content.takeMessage }
 
     /// True if a socket has to connect to a namespace.

@@ -2,22 +2,24 @@ import Synchronization
 
 /// Counts of an `EdgeServer`'s work and resources. Readable from any thread, for metrics.
 public final class EdgeCounters: Sendable {
-    /// Connections that are open, of HTTP and WebSocket; those between two loops are.
+    /// Open connections, HTTP and WebSocket, including those that move between two loops.
     public let connections = Count()
     /// Engine.IO sessions that are open.
     public let sockets = Count()
-    /// Of `sockets`, those by WebSocket.
+    /// The number of `sockets` that use WebSocket.
     public let webSockets = Count()
     public let requests = Count()
     /// Connections and sessions that were cut off because their client did not read.
     public let slowCloses = Count()
     /// Packets that were not sent to a client that was behind.
     public let dropped = Count()
-    /// Connections that were refused on arrival, or had to make place for another, as there were too many: in all, and of one address.
+    /// Connections that were refused on arrival or evicted for another, because there were too many: in
+    /// total, and of one address.
     public let refusedConnections = Refusals()
-    /// Sockets, the same.
+    /// Sockets that were refused or evicted, in the same way.
     public let refusedSockets = Refusals()
-    /// Requests, messages and unread answers that clients may not have buffered: in all, of one address, and of one person.
+    /// Requests, messages and unread answers that were refused because clients had too much buffered: in
+    /// total, of one address, and of one person.
     public let refusedBytes = Refusals()
     /// Requests that moved to another loop, where their session is.
     public let moves = Count()
@@ -26,9 +28,9 @@ public final class EdgeCounters: Sendable {
 
     init(_ usage: ClientUsage) { self.usage = usage }
 
-    /// Of `sockets`, those that have not connected to a namespace.
+    /// The number of `sockets` that have not connected to a namespace.
     public var unconnectedSockets: Int { usage.unconnectedSockets }
-    /// Bytes buffered for clients over more than a turn (`EdgeLimits.bufferedBytes`).
+    /// Bytes buffered for clients for longer than a turn (`EdgeLimits.bufferedBytes`).
     public var bufferedBytes: Int { usage.bufferedBytes }
 
     public final class Count: Sendable {
@@ -43,7 +45,7 @@ public final class EdgeCounters: Sendable {
     public final class Refusals: Sendable {
         public let total = Count()
         public let perAddress = Count()
-        /// Of bytes alone.
+        /// Refusals by the limit of a person, which exists for bytes alone.
         public let perPerson = Count()
 
         func note(_ excess: ClientUsage.Excess) {

@@ -5,58 +5,66 @@ import SocketIO
 
 /// The application behind requests and sockets. There is one for each loop, and it is called on that loop only.
 public protocol EdgeDelegate: AnyObject {
-    /// A request came, to an endpoint or elsewhere, and nothing was done for it yet.
+    /// Asks whether a new request exceeds its client's rate, before anything else is done for it. It may be
+    /// for any path.
     ///
-    /// - Returns: after how many seconds its client may come back, as it has asked too often: it gets a 429, and its connection ends. nil: the
-    ///   request is served.
+    /// - Returns: the seconds after which the client may come back; it gets a 429 and its connection ends.
+    ///   nil: the request is served.
     func secondsToWait(of client: IPAddress) -> Int?
 
-    /// A request's head came, to a path that is no endpoint's, and its body is larger than `HTTPLimits.maxUnaskedBodyBytes`.
+    /// Asks about a request to a path that is not an endpoint's, whose body is larger than
+    /// `HTTPLimits.maxUnaskedBodyBytes`. Only its head has arrived.
     ///
-    /// - Parameter request: without its body.
-    /// - Returns: what it is answered with instead; nil: the body is taken, and the request then served.
+    /// - Parameter request: the request, without its body.
+    /// - Returns: the response to send instead, or nil to receive the body and then serve the request.
     func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String) -> HTTPResponse?
 
-    /// Who is signed in and sends a request to a path that is no endpoint's: what is buffered for it counts as theirs, as that of their
-    /// connected sockets does (`Socket.person`). nil: a stranger. Asked only where more than a little is buffered.
+    /// Returns the person who sent a request to a path that is not an endpoint's, or nil for a stranger. The
+    /// bytes that are buffered for the request count as this person's, like those of their connected sockets
+    /// (`Socket.person`). Called only if more than a little is buffered.
     ///
-    /// - Parameter request: without its body.
+    /// - Parameter request: the request, without its body.
     func person(of request: HTTPRequest) -> String?
 
-    /// A request to a path that is no endpoint's. Answer it with the responder, now or later.
+    /// Serves a request to a path that is not an endpoint's. Answer it with the responder, now or later.
     ///
-    /// - Parameter client: the peer, or whom a trusted proxy speaks for.
+    /// - Parameter client: the peer, or the client of a trusted proxy.
     func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder)
 
-    /// The answer to a request that could not be served. Also the place to log it.
+    /// Returns the response to a request that could not be served, and may log it.
     func response(to failure: HTTPFailure) -> HTTPResponse
 
-    /// A client asks for a namespace. Answer with `socket.accept` or `socket.refuse`, now or later; its events wait.
+    /// Handles a client's request to connect to a namespace. Answer with `socket.accept` or `socket.refuse`,
+    /// now or later; its events wait.
     func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?)
 
-    /// A large event came, and nothing but its name is read; `received` or `refused` follows if it is taken.
+    /// Asks whether to take a large event, of which only the name has been read. `received` or `refused`
+    /// follows if it is taken.
     ///
-    /// - Parameter event: without its arguments. The name is empty if it does not begin as an event with a short name does.
-    /// - Returns: false to leave it out. An ack, if it wants one, is still to be sent.
+    /// - Parameter event: the event without its arguments. The name is empty if it does not begin as an event
+    ///   with a short name does.
+    /// - Returns: false to drop the event. If it requests an ack, the delegate still has to send one.
     func socket(_ socket: Socket, takes event: SocketIOEvent, ofBytes bytes: Int) -> Bool
 
-    /// - Parameter bytes: of its message; 0 for an event that waited for its CONNECT.
+    /// - Parameter bytes: the size of its message; 0 for an event that waited for its CONNECT.
     func socket(_ socket: Socket, received event: SocketIOEvent, ofBytes bytes: Int)
 
-    /// An event came that is not taken; the socket goes on. An ack, if it wants one, is still to be sent.
+    /// Handles an event that was refused; the socket stays open. If the event requests an ack, the delegate
+    /// still has to send one.
     func socket(_ socket: Socket, refused event: SocketIOEvent, ofBytes bytes: Int, because refusal: SocketIORefusal)
 
-    /// The client left a namespace; the socket stays open, and may ask again. Or it is to leave for good, and polls: `socketDidClose`
-    /// follows once it has fetched what was sent to it.
+    /// Handles a client that left a namespace; the socket stays open, and may connect again. Also called for
+    /// a polling client that is being disconnected: `socketDidClose` follows once it has fetched what was
+    /// sent to it.
     func socket(_ socket: Socket, leftNamespace namespace: String)
 
-    /// A ping goes out to the client, after all that was sent before.
+    /// Called when a ping is sent to the client, after everything that was sent before.
     func socketIsPinged(_ socket: Socket)
 
-    /// The client has answered the last ping: it has all that was sent before that.
+    /// Called when the client has answered the last ping: it has received everything that was sent before.
     func socketAnsweredPing(_ socket: Socket)
 
-    /// The last call for a socket; also for one whose client never asked to connect.
+    /// Called last for a socket, also for one whose client never asked to connect.
     func socketDidClose(_ socket: Socket, reason: SocketCloseReason)
 }
 
@@ -78,15 +86,16 @@ extension EdgeDelegate {
     }
 }
 
-/// Why a request could not be served.
+/// The reason why a request could not be served.
 public struct HTTPFailure: Sendable {
-    /// 400, 408, 413, 414, 417, 429, 431, 500, 501, 503 or 505.
+    /// The response's status: 400, 408, 413, 414, 417, 429, 431, 500, 501, 503 or 505.
     public let status: Int
-    /// For a developer; never a byte of the request.
+    /// A description for a developer. It contains no byte of the request.
     public let reason: String
     public let requestID: String
 
-    /// When to come back after a refusal for want of room, in seconds: what waits for clients has changed by then.
+    /// The `Retry-After` of a refusal because of full buffers or connection limits, in seconds. The load has
+    /// changed by then.
     static let retryAfter = "5"
 
     init(status: Int, reason: String, requestID: String) {
@@ -112,16 +121,16 @@ extension ClientUsage.Excess {
     }
 }
 
-/// Why a socket ended.
+/// The reason why a socket ended.
 public enum SocketCloseReason: Sendable, Equatable {
     case engine(EngineCloseReason)
-    /// The client did not take what it was sent.
+    /// The client did not read what it was sent.
     case slowReader
-    /// No CONNECT in time.
+    /// The client did not send CONNECT in time.
     case connectTimeout
-    /// Too much was sent before CONNECT.
+    /// The client sent too much before CONNECT.
     case tooManyMessages
-    /// There are too many, or too much is buffered for them.
+    /// The server has too many sockets, or too much is buffered for them.
     case overload
     /// The server is shutting down.
     case draining

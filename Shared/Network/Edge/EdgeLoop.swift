@@ -4,7 +4,7 @@ import Reactor
 import Security
 import SocketIO
 
-/// One loop's share of an `EdgeServer`: its connections, its sessions, its delegate.
+/// The part of an `EdgeServer` on one loop: its connections, its sessions, its delegate.
 final class EdgeLoop {
     let loop: EventLoop
     let configuration: EdgeConfiguration
@@ -14,13 +14,14 @@ final class EdgeLoop {
     let randomness: any Randomness
     let delegate: any EdgeDelegate
     let shares: TimeShares
-    /// Those of all loops, by index. Emptied when drained: it is a cycle.
+    /// The loops of the server, by index. Emptied by the drain, as it is a reference cycle.
     var all: [LoopBound<EdgeLoop>] = []
 
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]
     private var webSocketCount = 0
     private var sessions: [String: EngineConnection] = [:]
-    /// Connections that have no request under way, and sockets that have not connected: who has waited longest makes place for a newcomer.
+    /// Connections that have no request under way, and sockets that have not connected. The one that has
+    /// waited longest is evicted for a new one.
     private var waitingConnections = WaitingList<HTTPConnection>()
     private var unconnectedSockets = WaitingList<EngineConnection>()
     private(set) var isDraining = false
@@ -42,25 +43,25 @@ final class EdgeLoop {
         shares = TimeShares(percent: configuration.limits.loopTimePerAddress, on: loop)
     }
 
-    /// The `Date` of an answer, made once a second.
+    /// The `Date` header of responses, formatted once a second.
     var httpDate: String {
         let second = time(nil)
         if second != date.second { date = (second, HTTPDate.string(unixTime: second)) }
         return date.text
     }
 
-    /// nil: a plain request's path.
+    /// Returns the endpoint at a path, or nil for the path of a plain request.
     func endpoint(at path: String) -> ServedEndpoint? { endpoints.first { $0.matches(path) } }
 
     // MARK: Connections
 
-    /// Why a connection may not come in.
+    /// The reason why a connection is refused.
     struct Refusal {
         /// The whole answer, after which the connection ends.
         let answer: [UInt8]
     }
 
-    /// Counts a connection that has arrived; where all places are taken, it gets that of whoever has waited longest.
+    /// Counts a connection that has arrived. At the total limit, it replaces the one that has waited longest.
     func admit(connectionFrom peer: IPAddress) -> Refusal? {
         let address = configuration.countedAddress(of: peer)
         do throws(ClientUsage.Excess) {
@@ -82,7 +83,7 @@ final class EdgeLoop {
         return response
     }
 
-    /// Takes a place; where all are taken, those who have waited longest are sent away for it, a few at most.
+    /// Counts a newcomer; at the total limit, first evicts a few of those that have waited longest.
     private func admitting(_ take: () throws(ClientUsage.Excess) -> Void) throws(ClientUsage.Excess) {
         for _ in 0..<4 {
             do throws(ClientUsage.Excess) {
@@ -107,12 +108,12 @@ final class EdgeLoop {
         return true
     }
 
-    /// A connection has no request under way any more.
+    /// Records that a connection has no request under way.
     func noteWaiting(_ connection: HTTPConnection) { waitingConnections.append(connection) }
 
     func noteBusy(_ connection: HTTPConnection) { waitingConnections.remove(connection) }
 
-    /// A connection has been admitted.
+    /// Starts to serve a connection that has been admitted.
     func accept(_ channel: Channel) -> HTTPConnection {
         counters.connections.add(1)
         return take(HTTPConnection(channel, edge: self))
@@ -123,7 +124,7 @@ final class EdgeLoop {
         return connection
     }
 
-    /// - Parameter goesOn: whether the connection stays counted: on another loop, or as a WebSocket.
+    /// - Parameter goesOn: true if the connection stays counted: on another loop, or as a WebSocket.
     func forget(_ connection: HTTPConnection, goesOn: Bool) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
         waitingConnections.retire(connection)
@@ -134,10 +135,10 @@ final class EdgeLoop {
         finishDrainIfEmpty()
     }
 
-    /// It has been counted as an HTTP connection.
+    /// Adds a WebSocket, which has been counted as an HTTP connection.
     func add(_ webSocket: WebSocketConnection) { webSocketCount += 1 }
 
-    /// Bytes are counted in steps: whoever has next to nothing costs nothing to count.
+    /// Rounds bytes up to a step, so that clients with next to nothing cost nothing to count.
     static func counted(_ bytes: Int) -> Int {
         let step = 4096
         return bytes < step / 4 ? 0 : (bytes + step - 1) / step * step
@@ -147,7 +148,7 @@ final class EdgeLoop {
     ///
     /// - Parameters:
     ///   - address: nil for a trusted proxy.
-    ///   - standing: asked only if it makes a difference.
+    ///  - standing: evaluated only if it makes a difference.
     /// - Returns: the limit that this would exceed; the client stays counted as before then.
     func count(
         _ bytes: Int, of address: @autoclosure () -> IPAddress?, in counted: inout ClientUsage.Buffered,
@@ -162,7 +163,7 @@ final class EdgeLoop {
             in: &counted)
     }
 
-    /// The same, for what `counted` has made of the bytes.
+    /// Counts a client's new amount, whose bytes `counted` has rounded, in the same way.
     func count(
         _ after: ClientUsage.Buffered, in counted: inout ClientUsage.Buffered
     ) -> ClientUsage.Excess? {
@@ -184,9 +185,10 @@ final class EdgeLoop {
         finishDrainIfEmpty()
     }
 
-    /// Hands a request over to the loop of its session, with the connection and what came after the request.
+    /// Moves a request to the loop of its session, with the connection and the bytes that came after the
+    /// request.
     ///
-    /// - Parameter isWhole: false for one whose body is asked about.
+    /// - Parameter isWhole: false if the loop has to decide first whether to take the body.
     func move(_ connection: HTTPConnection, with request: HTTPRequest, isWhole: Bool, to index: Int) {
         let target = all[index]
         guard let (detached, parser) = connection.detach() else { return }
@@ -216,7 +218,7 @@ final class EdgeLoop {
         try usage.addUnconnectedSocket(of: client.subscriber)
     }
 
-    /// It is no longer an unconnected socket, and is about to be released.
+    /// Retires a session that is no longer an unconnected socket and is about to be released.
     func retire(_ session: EngineConnection) { unconnectedSockets.retire(session) }
 
     func noteUnconnected(_ session: EngineConnection) { unconnectedSockets.append(session) }
@@ -238,13 +240,13 @@ final class EdgeLoop {
         return session
     }
 
-    /// nil if it is unknown, or of another endpoint.
+    /// Returns a session, or nil if it is unknown or belongs to another endpoint.
     func session(_ id: String, at endpoint: ServedEndpoint) -> EngineConnection? {
         guard let session = sessions[id], session.endpoint === endpoint else { return nil }
         return session
     }
 
-    /// nil for what is no session's id, or another instance's.
+    /// Returns the index of a session's loop, or nil for an invalid id or another instance's.
     func loop(ofSession sid: String) -> Int? {
         SessionID(sid, instance: configuration.instance, loopCount: all.count)?.loop
     }
@@ -253,7 +255,7 @@ final class EdgeLoop {
         request.queryItems?["sid"].flatMap { session($0, at: endpoint) }
     }
 
-    /// Whose a request is, and what is buffered for it: that of a socket that has connected, or of somebody who is signed in.
+    /// Returns the standing of a request's client: that of a connected socket, or of a signed-in person.
     func standing(of request: HTTPRequest) -> ClientUsage.Standing {
         guard let endpoint = endpoint(at: request.path) else {
             return delegate.person(of: request).map { .known(person: $0) } ?? .stranger

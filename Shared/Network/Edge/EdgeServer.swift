@@ -3,8 +3,8 @@ import Security
 
 /// HTTP, WebSocket and Socket.IO on one port, served by all the loops of a group.
 ///
-/// Each loop has its own connections, sessions and delegate, and shares none of them. A session stays on the loop that made
-/// it; a request that comes in on another one moves over, connection and all.
+/// Each loop has its own connections, sessions and delegate, and shares none of them. A session stays on the
+/// loop that made it; a request that arrives on another one is moved there with its connection.
 public final class EdgeServer: Sendable {
     public let port: UInt16
     public let counters: EdgeCounters
@@ -12,7 +12,7 @@ public final class EdgeServer: Sendable {
     private let listener: TCPListener
     private let loops: [LoopBound<EdgeLoop>]
 
-    /// Listens at once.
+    /// Starts a server, which listens at once.
     ///
     /// - Parameter port: 0 for one that the system picks.
     /// - Parameter makeDelegate: called once on each loop.
@@ -51,10 +51,10 @@ public final class EdgeServer: Sendable {
         port = listener.port
     }
 
-    /// Ends in order: accepts nothing more, answers the requests that are open and closes their connections, closes
-    /// WebSockets (1001) and lets held polls go, so that clients come back, to another instance or the next one.
+    /// Shuts down in order: stops accepting, answers the open requests and closes their connections, closes
+    /// WebSockets (1001) and answers held polls. Clients then reconnect, to another instance or the next one.
     ///
-    /// Returns when all connections are gone, or after `deadline`; then the group can be shut down.
+    /// Returns when all connections are closed, or after `deadline`; then the group can be shut down.
     public func drain(within deadline: Duration) async {
         listener.close()
         await withDiscardingTaskGroup { group in
@@ -66,13 +66,13 @@ public final class EdgeServer: Sendable {
                 }
             }
         }
-        // Some may be left at the deadline. If none is, none may be counted.
+        // Connections may remain at the deadline. If none remains, the counts must be zero.
         assert(counters.connections.value > 0 || usage.hasNoConnections, "clients are counted that have gone")
     }
 }
 
 extension EventLoop {
-    /// Makes a value on the loop.
+    /// Runs a closure on the loop and returns its result.
     fileprivate func run<T: Sendable>(_ work: @escaping @Sendable () -> T) async -> T {
         await withCheckedContinuation { continuation in execute { continuation.resume(returning: work()) } }
     }

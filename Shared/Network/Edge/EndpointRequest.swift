@@ -7,7 +7,7 @@ struct EndpointRequest {
     let request: HTTPRequest
     let endpoint: ServedEndpoint
     let connection: HTTPConnection
-    /// The connection's number for it.
+    /// The connection's number for the request.
     let exchange: Int
 
     private var edge: EdgeLoop { connection.edge }
@@ -23,7 +23,7 @@ struct EndpointRequest {
         }
     }
 
-    /// The checks are the reference server's, in its order.
+    /// Checks the request as the reference server does, in the same order, and serves it.
     private func route() throws(EngineError) {
         guard let query = request.queryItems else { throw .badRequest }
         let transport = query["transport"]
@@ -35,7 +35,7 @@ struct EndpointRequest {
         guard let loop = edge.loop(ofSession: sid) else { throw .unknownSession }
         if loop != edge.loop.index { return edge.move(connection, with: request, isWhole: true, to: loop) }
         guard let session = edge.session(sid, at: endpoint) else { throw .unknownSession }
-        // A deadline that has passed counts, also when its timer's turn comes after this request's.
+        // A deadline that has passed counts, even if its timer would fire after this request.
         session.settleHeartbeat()
         if !session.isUnconnected { connection.note(session.standing) }
 
@@ -89,11 +89,12 @@ struct EndpointRequest {
         .open(for: request, on: connection, exchange: exchange, maxMessageBytes: endpoint.settings.maxMessageBytes)
     }
 
-    /// On which loop the session is that it names, if it is there.
+    /// The index of the loop of the session that the request names, if it names one.
     var sessionLoop: Int? { request.queryItems?["sid"].flatMap(edge.loop(ofSession:)) }
 
-    /// Whether the body of a POST may be larger than `HTTPLimits.maxUnaskedBodyBytes`: of whoever has connected, as large as the engine says,
-    /// and up to `maxUnconnectedMessageBytes` of anyone. Asked on the session's loop.
+    /// True if the body of a POST may be larger than `HTTPLimits.maxUnaskedBodyBytes`. A connected client may
+    /// send as much as the engine allows, any other client up to `maxUnconnectedMessageBytes`. To be read on
+    /// the session's loop.
     var mayHaveLargeBody: Bool {
         guard let session = edge.session(of: request, at: endpoint) else { return false }
         if !session.isUnconnected { return true }
@@ -115,14 +116,14 @@ extension HTTPResponse {
             status: 200,
             headers: [
                 "Content-Type": "text/plain; charset=UTF-8", "Cache-Control": "no-store",
-                // What others wrote stands in it.
+                // The body contains text that others wrote.
                 "X-Content-Type-Options": "nosniff",
             ], body: body)
     }
 }
 
-/// The id of an Engine.IO session: `INSTANCE.LOOP.RANDOM`, without the first part where no instance is named. It says on
-/// which loop the session lives, and its random part is what keeps others from guessing it.
+/// The id of an Engine.IO session: `INSTANCE.LOOP.RANDOM`, without the first part if the instance has no
+/// name. It names the session's loop; the random part keeps others from guessing it.
 struct SessionID {
     let text: String
     let loop: Int
@@ -133,7 +134,7 @@ struct SessionID {
         text = parts.filter { !$0.isEmpty }.joined(separator: ".")
     }
 
-    /// nil if it is none of this instance's.
+    /// Parses an id; nil if it is not one of this instance's.
     init?(_ text: String, instance: String, loopCount: Int) {
         var parts = text.split(separator: ".", omittingEmptySubsequences: false)
         if !instance.isEmpty, parts.removeFirst() != instance { return nil }

@@ -2,9 +2,10 @@ import JSON
 import Security
 import SocketIO
 
-/// Engine.IO messages as Socket.IO packets, and the application's answers.
+/// The translation between Engine.IO messages and Socket.IO packets.
 extension EngineConnection {
-    /// A message of more bytes is looked at before it is read: to check a megabyte of JSON takes up to 10 ms, to check this a tenth of one.
+    /// The size over which a message is previewed before it is parsed: checking a megabyte of JSON takes up
+    /// to 10 ms, the preview a tenth of a millisecond.
     private static let largeMessage = 16 * 1024
 
     func deliver(_ message: EnginePacket) {
@@ -28,7 +29,7 @@ extension EngineConnection {
         }
     }
 
-    /// - Parameter bytes: of the message that it comes from, if it comes from one that has just arrived.
+    /// - Parameter bytes: the size of the message that caused the action, if it has just arrived.
     private func perform(_ action: SocketIOAction, ofBytes bytes: Int = 0) {
         guard takesMessages else { return }
         switch action {
@@ -64,12 +65,13 @@ extension EngineConnection {
         if let action = socketIO.refuse(namespace, error: error) { perform(action) }
     }
 
-    /// For a client that must not come back.
+    /// Disconnects a client that must not come back.
     func leave() {
         let namespaces = socketIO.connectedNamespaces
         for namespace in namespaces { if let action = socketIO.disconnect(namespace) { perform(action) } }
         leaveEngine()
-        // One that polls is there until it has fetched that, or has not in time: it is no member of anything meanwhile.
+        // A polling client stays until it has fetched the packets or times out. It is not a member of
+        // anything meanwhile.
         if engine.isClosed { return }
         for namespace in namespaces { edge.delegate.socket(socket, leftNamespace: namespace) }
     }

@@ -2,30 +2,32 @@ import HTTP
 import Reactor
 import SocketIO
 
-/// One Engine.IO session on its loop: does what its state machines say, with connections and timers.
+/// An Engine.IO session on its loop: performs its state machines' actions, with connections and timers.
 final class EngineConnection: Waiting {
     let endpoint: ServedEndpoint
     let handshake: SocketHandshake
     let edge: EdgeLoop
     private(set) var engine: EngineSession
     var socketIO: SocketIOSession
-    /// For the application's use.
+    /// The application's own state.
     var context: AnyObject?
 
     private var webSocket: WebSocketConnection?
     private var probe: WebSocketConnection?
     private var heldPoll: (connection: HTTPConnection, exchange: Int)?
     private var isFlushQueued = false
-    /// False once the application has closed the socket, or was told that it has closed. The engine may be closed before
-    /// that: a client's last messages come in one POST with its close packet, which the engine takes whole.
+    /// False once the application has closed the socket, or was informed that it has closed. The engine may
+    /// close earlier: a client's last messages arrive in one POST with its close packet, and the engine takes
+    /// that POST whole.
     private(set) var takesMessages = true
-    /// Why it ends, if that is more than its engine knows.
+    /// The reason for the end, if it is more specific than the engine's.
     private var closeReason: SocketCloseReason?
 
     private var timers = EngineTimers()
     private var connectTimer: LoopTimer?
 
-    /// Whether its client has still to connect to a namespace: it is held short, and others may take its place.
+    /// True while the client has not connected to a namespace. Its limits are low then, and a new client may
+    /// evict it.
     private(set) var isUnconnected = false
     private var unconnectedMessages = 0
     private var counted = ClientUsage.Buffered()
@@ -47,8 +49,9 @@ final class EngineConnection: Waiting {
 
     // MARK: The start
 
-    /// Names the new session in the answer to a handshake that polls: a load balancer learns from it, without reading
-    /// bodies, which server the requests with this `sid` are for. A WebSocket needs no such thing, it is one connection.
+    /// The response header that names the new session in a polling handshake. From it a load balancer learns,
+    /// without reading bodies, which server the requests with this `sid` are for. A WebSocket is one
+    /// connection and does not need it.
     private static let sessionHeader = "Engine-Session"
 
     func start(on connection: HTTPConnection, exchange: Int) {
@@ -71,7 +74,8 @@ final class EngineConnection: Waiting {
         if endpoint.needsConnect { awaitConnect() }
     }
 
-    /// The client has to connect to a namespace from now on. It has been counted (`EdgeLoop.addUnconnectedSocket`).
+    /// Begins the wait for the client's CONNECT. The socket has been counted
+    /// (`EdgeLoop.addUnconnectedSocket`).
     private func awaitConnect() {
         isUnconnected = true
         unconnectedMessages = 0
@@ -91,13 +95,14 @@ final class EngineConnection: Waiting {
         connectTimer = nil
     }
 
-    /// The client has connected to its first namespace.
+    /// Handles the client's connection to its first namespace.
     func didConnect() {
         endUnconnected()
         webSocket?.note(isConnected: true, maxMessageBytes: maxMessageBytes)
     }
 
-    /// The client has left its last namespace: it is as new, and closed where there is no room for it.
+    /// Handles the client's leaving its last namespace: it counts as unconnected again, and is closed if
+    /// there are too many.
     func didLeave() {
         guard !isUnconnected, engine.isOpen else { return }
         do throws(ClientUsage.Excess) {
@@ -110,7 +115,7 @@ final class EngineConnection: Waiting {
 
     /// Counts a message of a client that has not connected.
     ///
-    /// - Returns: whether it may be taken.
+    /// - Returns: true if the message may be taken.
     func admitMessage() -> Bool {
         guard isUnconnected else { return true }
         unconnectedMessages += 1
@@ -133,7 +138,7 @@ final class EngineConnection: Waiting {
         perform(engine.post(body[...]), answering: (connection, exchange))
     }
 
-    /// The client of the held GET hung up.
+    /// Handles that the client of the held GET hung up.
     func pollLost() {
         heldPoll = nil
         perform(engine.pollLost())
@@ -141,8 +146,8 @@ final class EngineConnection: Waiting {
 
     // MARK: WebSocket
 
-    /// A WebSocket that names this session. One that comes too late, or twice, is opened and closed, as by the
-    /// reference server: the clients take a refusal for a failure of the session.
+    /// Attaches a WebSocket that names this session. One that comes too late, or a second one, is opened and
+    /// closed, as the reference server does: clients take a refusal for a failure of the session.
     func attach(_ webSocket: WebSocketConnection) {
         let actions = engine.attachWebSocket()
         if actions.contains(.refuse) { return webSocket.close(.normal) }
@@ -217,15 +222,17 @@ final class EngineConnection: Waiting {
 
     // MARK: Sending
 
-    /// The memory, about, of what the client has not taken yet.
+    /// The memory, approximately, of the output that the client has not taken yet.
     var unsentCost: Int { engine.queuedCost + (webSocket?.unsentCost ?? 0) }
 
-    /// Whose its bytes are. One that has left its namespace is known by the events that are still worked on.
+    /// The standing that its bytes count under. A client that has left its namespace stays known while its
+    /// events are still worked on.
     var standing: ClientUsage.Standing { isUnconnected && heldBytes == 0 ? .stranger : .known(person: person) }
 
-    /// It counts also when the engine has closed: what the client sent before is still worked on.
+    /// Counts a change of the bytes that the application holds. They also count after the engine has closed,
+    /// while the client's earlier events are still worked on.
     ///
-    /// - Returns: the limit that the change would exceed; it is not counted then.
+    /// - Returns: the limit that the change would exceed, in which case it is not counted.
     func noteHeld(change: Int) -> ClientUsage.Excess? {
         heldBytes += change
         let excess = countQueue()
@@ -234,9 +241,10 @@ final class EngineConnection: Waiting {
         return excess
     }
 
-    /// Counts what waits for a GET, and what the application holds. What waits for a WebSocket is counted there.
+    /// Counts the output that waits for a GET, and the bytes that the application holds. Output that waits
+    /// for a WebSocket is counted by `WebSocketConnection`.
     ///
-    /// - Returns: the limit that this exceeds; what the client had before stays counted then.
+    /// - Returns: the limit that this exceeds, in which case the previous count stays.
     @discardableResult
     private func countQueue() -> ClientUsage.Excess? {
         edge.count(
@@ -244,7 +252,7 @@ final class EngineConnection: Waiting {
             as: standing)
     }
 
-    /// - Parameter droppable: whether the packet is better dropped than sent late.
+    /// - Parameter droppable: true if the packet is better dropped than sent late.
     /// - Returns: false if it was dropped.
     @discardableResult
     func send(_ packet: OutgoingPacket, droppable: Bool = false) -> Bool {
@@ -273,7 +281,7 @@ final class EngineConnection: Waiting {
         return true
     }
 
-    /// The same for what goes to many sockets.
+    /// Sends a batch, which was encoded once for many sockets.
     func send(_ batch: OutgoingBatch) {
         guard engine.sendsOnWebSocket, unsentCost + batch.frames.count <= edge.configuration.maxUnsentBytes else {
             for packet in batch.packets { send(packet) }
@@ -282,7 +290,7 @@ final class EngineConnection: Waiting {
         webSocket?.write(batch.frames)
     }
 
-    /// So that a GET is answered with all that the turn brings.
+    /// Defers the answer of a held GET to the end of the turn, so that it carries all of the turn's packets.
     private func flushAtEndOfTurn() {
         guard engine.holdsPoll, !isFlushQueued else { return }
         isFlushQueued = true
@@ -296,7 +304,7 @@ final class EngineConnection: Waiting {
 
     func fired(_ timer: EngineTimer) { perform(engine.timerFired(timer)) }
 
-    /// Lets the heartbeat's deadline count if it has passed.
+    /// Applies the heartbeat's deadline if it has passed.
     func settleHeartbeat() {
         while engine.isOpen, timers.isHeartbeatDue { fired(.heartbeat) }
     }
@@ -309,7 +317,7 @@ final class EngineConnection: Waiting {
         perform(engine.close())
     }
 
-    /// Closes once what was sent has arrived.
+    /// Closes once the client has received what was sent.
     func leaveEngine() {
         takesMessages = false
         perform(engine.leave())
@@ -328,7 +336,7 @@ final class EngineConnection: Waiting {
             self.webSocket = nil
             edge.counters.webSockets.add(-1)
             switch closeReason {
-            // Whoever does not read would not read a close frame either; and a place is wanted at once.
+            // A client that does not read would not read a close frame either; and a slot is needed at once.
             case .slowReader, .overload: webSocket.abort()
             case .draining: webSocket.close(.goingAway)
             case .tooManyMessages: webSocket.close(.policyViolation, reason: "too many messages before CONNECT")

@@ -1,18 +1,19 @@
 import Reactor
 import SocketIO
 
-/// The timers of one session. They call it without keeping it: all are cancelled before it goes.
+/// The timers of one session. They hold it without ownership: all are cancelled before it is released.
 struct EngineTimers {
-    /// A timer fires within a millisecond of its time, unless its loop is busy.
+    /// The lateness up to which a timer counts as punctual. A timer fires within a millisecond of its time,
+    /// unless its loop is busy.
     private static let usualLateness: Duration = .milliseconds(20)
     private static let never = LoopInstant(nanoseconds: .max)
 
     private var heartbeat: LoopTimer?
     private var heartbeatDue = Self.never
-    /// The others, which few sessions have.
+    /// The timers that few sessions have.
     private var others: [EngineTimer: LoopTimer] = [:]
 
-    /// Whether the heartbeat's deadline has passed, also when its timer's turn has not come.
+    /// True if the heartbeat's deadline has passed, even if its timer has not fired yet.
     var isHeartbeatDue: Bool { heartbeatDue <= .now() }
 
     mutating func start(_ timer: EngineTimer, after delay: Duration, for session: EngineConnection) {
@@ -21,8 +22,9 @@ struct EngineTimers {
         others[timer] = session.edge.loop.schedule(after: delay) { [unowned session] in session.fired(timer) }
     }
 
-    /// A pong's deadline counts from when the ping was due, so that lateness does not add up; but when the loop was held
-    /// up for longer, the client has its whole time.
+    /// Starts the heartbeat's deadline. A pong's deadline counts from when the ping was due, so that lateness
+    /// does not add up. If the loop was held up for longer, it counts from now, so that the client has its
+    /// whole time.
     private mutating func startHeartbeat(after delay: Duration, for session: EngineConnection) {
         let now = LoopInstant.now()
         let isLate = heartbeatDue <= now && now - heartbeatDue < Self.usualLateness

@@ -1,52 +1,55 @@
 import HTTP
 import Reactor
 
-/// What is counted as buffered for an HTTP connection (`ClientUsage`), and whose it is.
+/// The bytes that are counted as buffered for an HTTP connection (`ClientUsage`), and the client that they
+/// count for.
 ///
-/// It belongs to one request for the most part: to that one's client and person, as a proxy's connection carries requests of many.
+/// Mostly they belong to one request, so they count for its client and person: a proxy's connection carries
+/// requests of many.
 struct HTTPBuffer {
     private let edge: EdgeLoop
     private let peer: IPAddress
-    /// nil: a trusted proxy's.
+    /// The peer's address, or nil for a trusted proxy.
     private let countedAddress: IPAddress?
     private var counted = ClientUsage.Buffered()
-    /// The request that is being answered, without its body, or was last, while its answer has not gone out.
+    /// The request that is being answered, or the last one while its answer is not sent completely; without
+    /// its body.
     private var latest: HTTPRequest?
-    /// nil until it makes a difference.
+    /// The standing of `latest`, or nil until it makes a difference.
     private var standing: ClientUsage.Standing?
 
     init(of peer: IPAddress, countedAs address: IPAddress?, edge: EdgeLoop) {
         (self.peer, countedAddress, self.edge) = (peer, address, edge)
     }
 
-    /// A request is answered from now on.
+    /// Begins a request's answer.
     ///
-    /// - Parameter isUnread: whether an earlier answer is.
+    /// - Parameter isUnread: true if an earlier answer is not sent completely.
     mutating func begin(_ request: HTTPRequest?, isUnread: Bool) {
         if !isUnread || standing == .stranger { standing = nil }
         latest = request
         latest?.body = []
     }
 
-    /// The last answer has gone out.
+    /// Ends the last answer, which has been sent.
     mutating func end() { (latest, standing) = (nil, nil) }
 
-    /// The request belongs to a socket.
+    /// Sets the standing, as the request belongs to a socket.
     mutating func note(_ standing: ClientUsage.Standing) { self.standing = standing }
 
-    /// Counts the bytes as they are now.
+    /// Updates the count to the current bytes.
     ///
     /// - Parameters:
-    ///   - unread: of answers.
-    ///   - taken: of requests.
-    ///   - coming: the request that comes in now, if none is being answered.
-    /// - Returns: false if it is more than the client may have.
+    ///   - unread: the bytes of answers that are not sent.
+    ///   - taken: the bytes of requests.
+    ///   - coming: the request that is arriving, if none is being answered.
+    /// - Returns: false if the client may not have so much.
     mutating func count(unread: Int, taken: Int, coming: @autoclosure () -> HTTPRequest?) -> Bool {
         var after = ClientUsage.Buffered(bytes: EdgeLoop.counted(unread + taken))
         if after.bytes == 0, counted.bytes == 0 { return true }
         if after.bytes > 0 {
             let subject = coming() ?? latest
-            // What comes through a proxy is nobody's until a head says whose it is.
+            // Bytes that come through a proxy have no client until a head names one.
             after.address = countedAddress ?? subject.map { edge.configuration.client(of: $0, from: peer).subscriber }
             after.standing = standing(of: subject, unread: unread, taken: taken)
         }
@@ -58,7 +61,7 @@ struct HTTPBuffer {
             standing = edge.standing(of: subject)
         }
         guard case .known(let person) = standing else { return .stranger }
-        // An answer that was made for somebody who may have it is not to end in its middle because others have much.
+        // An answer that was within its client's limit must not be cut off because others use much.
         let isReading = taken <= EdgeLimits.smallBuffer && unread <= edge.configuration.maxUnsentBytes
         return isReading ? .reader(person: person) : .known(person: person)
     }
@@ -70,11 +73,11 @@ struct HTTPBuffer {
 }
 
 extension HTTPRequestParser {
-    /// The memory that is held, about, with an event that it has given out and nobody has taken.
+    /// The memory, approximately, that is held, including an event that was returned and not consumed.
     func heldBytes(with event: HTTPEvent?) -> Int {
         switch event {
         case .request(let request), .bodyTooLarge(let request): heldBytes + lastHeadBytes + request.body.count
-        // It is held here still.
+        // The request is still in the parser.
         case .largeBody, .continueExpected, .drained, nil: heldBytes
         }
     }

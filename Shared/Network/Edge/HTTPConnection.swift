@@ -1,19 +1,19 @@
 import HTTP
 import Reactor
 
-/// One HTTP connection: takes its requests one after the other, and answers each before the next is looked at.
+/// An HTTP connection. It processes requests one after the other, and answers each before it looks at the next.
 ///
-/// What a client can make this hold is bounded: no request is taken while it has not read the answers to those before, nor more than a
-/// few in a turn, and what is buffered is counted (`EdgeLimits`).
+/// The memory and time that a client can use are bounded: no request is taken while earlier answers are unread, a turn
+/// takes only a few, and buffered bytes are counted (`EdgeLimits`).
 final class HTTPConnection: ChannelHandler, Waiting {
     /// The most bytes that a client may pipeline while its request is answered; beyond it, reading stops.
     private static let maxPipelinedBytes = 64 * 1024
-    /// What of its answers a client may leave unread, and still have its next request taken.
+    /// The unread output up to which a client's next request is still taken.
     private static let maxUnreadCost = 64 * 1024
-    /// What is received of a body at a time, until it is known that a large one is to be taken. The buffers of a thousand connections that
-    /// have sent as much as they can are then read in a few milliseconds, and not in a hundred.
+    /// The bytes of a body to receive at a time, until it is known that a large body is to be taken. This keeps the
+    /// time to read from a thousand connections that have sent all they can to a few milliseconds instead of a hundred.
     private static let portion = 16 * 1024
-    /// Requests of one connection that are taken in a turn, before others have theirs.
+    /// The number of requests of one connection that are taken in a turn, before other connections have theirs.
     private static let maxRequestsPerTurn = 16
 
     let channel: Channel
@@ -23,29 +23,29 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private var exchange: HTTPExchange?
     private var exchangeCount = 0
     private var isProcessing = false
-    /// What has come and is not looked at yet, as whose it is has had their share. Only a proxy's connection has one.
+    /// The event of a proxy's connection that waits because its client has used its share of the loop's time.
     private var held: HTTPEvent?
-    /// It has had its share for now, and goes on by itself.
+    /// True while the connection waits for its share of the loop's time. It then continues by itself.
     private var isResting = false
-    /// The client sends nothing more.
+    /// True once the client sends nothing more.
     private var isFinished = false
-    /// The channel is another's now, or has gone: nothing of this is to be counted or listed any more.
+    /// True once the channel has another handler or has closed. The connection must not be counted or listed any more.
     private var isReleased = false
-    /// The request whose body is under way was counted for its client's rate when its body was asked about.
+    /// True if the request whose body is arriving was counted for its client's rate when its body was asked about.
     private var isRequestCounted = false
 
     private var hasReceived = false
     private var deadline = HTTPDeadline()
-    /// Of answers that are written and not yet in the kernel's hands.
+    /// The completions of answers that are written but not yet taken by the kernel.
     private var whenTaken: [() -> Void] = []
 
-    /// Whose connection it is counted as; nil for a trusted proxy's.
+    /// The address that this connection counts for, or nil for a trusted proxy's.
     let countedAddress: IPAddress?
     private var isProxys: Bool { countedAddress == nil }
     private var buffer: HTTPBuffer
     var link = WaitingLink<HTTPConnection>()
 
-    /// - Parameter parser: what has come already, on another loop.
+    /// - Parameter parser: the parser with the bytes that arrived on another loop.
     init(_ channel: Channel, edge: EdgeLoop, parser: HTTPRequestParser? = nil) {
         self.channel = channel
         self.edge = edge
@@ -65,7 +65,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         goOn(received: bytes.count)
     }
 
-    /// Takes what has come, and counts what is left of it.
+    /// Processes the received bytes, and counts the rest.
     private func goOn(received: Int = 0) {
         process(received: received)
         if !countBytes() { refuseBytes() }
@@ -77,7 +77,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     func channelDidDrain(_ channel: Channel) {
         if exchange == nil { buffer.end() }
-        // Less is granted, or stays counted as before (`ClientUsage.changeBuffer`).
+        // A decrease is granted; otherwise the previous count stays (`ClientUsage.changeBuffer`).
         _ = countBytes()
         noteTaken()
         process()
@@ -85,7 +85,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     func channelPeerDidFinish(_ channel: Channel) {
         isFinished = true
-        // Half-closed by a client that still wants its answers; but one that polls has gone.
+        // A half-closed connection may still want its answers, but a polling client has gone.
         if exchange?.poll != nil { channel.close() } else { closeIfFinished() }
     }
 
@@ -106,7 +106,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         for call in taken { call() }
     }
 
-    /// - Parameter goesOn: whether the connection does, on another loop or as a WebSocket.
+    /// - Parameter goesOn: true if the connection continues, on another loop or as a WebSocket.
     private func release(goesOn: Bool = false) {
         isReleased = true
         exchange = nil
@@ -116,22 +116,23 @@ final class HTTPConnection: ChannelHandler, Waiting {
         edge.forget(self, goesOn: goesOn)
     }
 
-    /// Closes at once, as others want its place and it has nothing under way.
+    /// Closes at once in favour of a new connection, as no request is under way.
     func giveWay() {
         release()
         channel.abort()
     }
 
-    /// A trusted proxy's connections are others', and stay.
+    /// Records that the connection waits. A trusted proxy's connections carry other people's requests, and are never
+    /// evicted.
     private func noteWaiting() {
         if !isProxys, !isReleased { edge.noteWaiting(self) }
     }
 
-    // MARK: What is buffered
+    // MARK: Buffered bytes
 
     /// - Returns: false if it is more than the client may have.
     private func countBytes() -> Bool {
-        // The channel is not this connection's then.
+        // The channel has another handler then.
         if isReleased { return true }
         return buffer.count(
             unread: channel.isStalled ? channel.pendingCost : 0,
@@ -139,7 +140,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
             coming: exchange == nil ? parser.unfinished ?? held?.request : nil)
     }
 
-    /// Its request belongs to a socket that has connected.
+    /// Records that the request belongs to a connected socket.
     func note(_ standing: ClientUsage.Standing) { buffer.note(standing) }
 
     private func refuseBytes() {
@@ -188,7 +189,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         if isProxys, held == nil { interval.pass(to: nil) }
         let goesOn = interval.goesOn()
         if isReleased { return }
-        // Of whoever has had their share, nothing more is received either.
+        // When a client has used its share, stop receiving from it too.
         if !goesOn {
             rest { edge.shares.wait(for: interval.address, $0) }
         } else if left == 0, parser.bufferedBytes > 0 {
@@ -204,18 +205,18 @@ final class HTTPConnection: ChannelHandler, Waiting {
         }
     }
 
-    /// How much to receive before looking at it. While somebody waits for their share of the loop's time, no more of a head is kept than
-    /// anybody may have: so nobody is refused for it.
+    /// The number of bytes to receive before they are parsed. While a client waits for its share of the loop's time, no
+    /// more of a head is buffered than every client may have, so no client is refused for it.
     private var portion: Int {
         if parser.isTakingLargeBody { return .max }
         return parser.progress == .body ? Self.portion : EdgeLimits.smallBuffer
     }
 
-    /// What has come next, if whoever it is of has something left of their share.
+    /// Returns the next event, if its client has some of its share left.
     private func next(in interval: inout TimeShares.Interval) throws(HTTPParseError) -> HTTPEvent? {
-        // To drop what has come takes no time, and to keep it takes memory.
+        // To drop input takes no time, and to keep it takes memory.
         guard isProxys else { return interval.goesOn() || parser.isDropping ? try parser.next() : nil }
-        // Whose it is only the request says: the next one may be another's.
+        // Only the request says who its client is, and the next one may be another client's.
         interval.pass(to: nil)
         let found = if let event = held.take() { event } else { try parser.next() }
         guard let event = found, let request = event.request else { return found }
@@ -225,7 +226,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         return nil
     }
 
-    /// The client has not read what it was answered.
+    /// True if the client has not read its answers.
     private var isUnread: Bool { channel.pendingCost > Self.maxUnreadCost }
 
     private func rest(until wakeUp: (@escaping () -> Void) -> Void) {
@@ -236,7 +237,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         }
     }
 
-    /// - Returns: nil if its client has asked too often, and was answered that.
+    /// - Returns: nil if the client exceeded its rate; it has been answered then.
     private func admit(_ request: HTTPRequest) -> IncomingRequest? {
         let incoming = incoming(request)
         // It was counted when its body was asked about.
@@ -255,7 +256,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         return IncomingRequest(request: request, connection: self, exchange: id, endpoint: endpoint)
     }
 
-    /// Goes on with the request, whose body was asked about.
+    /// Continues with a request whose body was asked about, and takes the body.
     func takeBody(_ id: Int) {
         close(exchange: id)
         isRequestCounted = true
@@ -263,7 +264,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     }
 
     func refuseBody(_ id: Int, with response: HTTPResponse) {
-        // Who sends too much is not waited for.
+        // Do not wait for the body of a client that sends too much.
         if response.status == 429 || !parser.dropBody() { endKeepAlive(id) }
         answer(id, with: response)
     }
@@ -272,22 +273,23 @@ final class HTTPConnection: ChannelHandler, Waiting {
         edge.configuration.client(of: request, from: channel.peer.ip)
     }
 
-    /// Goes on with a request that came in on another loop, and was counted there. Before anything else is received here.
+    /// Resumes a request that arrived, and was counted, on another loop. To be called before anything else is received
+    /// here.
     ///
-    /// - Parameter isWhole: false for one whose body is asked about.
+    /// - Parameter isWhole: false if its body is still to be asked about.
     func resume(with request: HTTPRequest, isWhole: Bool) {
         hasReceived = true
         let incoming = incoming(request)
-        // At the end of the turn the channel has this connection as its handler, which an upgrade then replaces.
+        // At the end of the turn the channel has this connection as its handler, which an upgrade can then replace.
         edge.loop.atEndOfTurn { [self] in
-            // It may have been closed since: a successor on its channel would never hear of that.
+            // The channel may have closed since, and a new handler on it would never be informed.
             guard exchange?.id == incoming.exchange, channel.isOpen, incoming.endpoint != nil else { return }
             if isWhole { incoming.serve() } else { incoming.askForBody() }
             goOn()
         }
     }
 
-    /// Gives the connection up to another loop, with what has come and was not taken. nil if it is closed.
+    /// Hands the connection over to another loop, with the unprocessed input. Returns nil if it is closed.
     func detach() -> (DetachedConnection, HTTPRequestParser)? {
         guard let detached = channel.detach() else { return nil }
         var parser = HTTPRequestParser(limits: edge.configuration.http)
@@ -296,7 +298,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         return (detached, parser)
     }
 
-    /// Ends HTTP on this connection with the head of a 101, and gives what has come after the request.
+    /// Ends HTTP on this connection with the head of a 101, and returns the bytes that came after the request.
     func upgrade(with response: [UInt8]) -> [UInt8] {
         channel.write(response)
         let received = parser.takeRemaining()
@@ -309,7 +311,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         exchangeCount += 1
         deadline.end()
         edge.noteBusy(self)
-        // What is still unread is an earlier answer's.
+        // The unread bytes belong to an earlier answer.
         buffer.begin(request, isUnread: channel.pendingCost > 0)
         exchange = HTTPExchange(
             id: exchangeCount, requestID: RequestID.of(request, randomness: edge.randomness),
@@ -319,7 +321,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         return exchangeCount
     }
 
-    /// The request is answered, or is none that is to be answered.
+    /// Ends the exchange: the request is answered, or must not be answered.
     private func close(exchange id: Int) {
         guard exchange?.id == id else { return }
         exchange = nil
@@ -332,15 +334,15 @@ final class HTTPConnection: ChannelHandler, Waiting {
         HTTPResponder(LoopBound(self, to: edge.loop), exchange: id, requestID: requestID)
     }
 
-    /// Of the request that is being answered.
+    /// The id of the request that is being answered.
     var requestID: String { exchange?.requestID ?? "" }
 
-    /// Keeps the request as its session's GET until it is answered.
+    /// Holds the request as its session's GET until it is answered.
     func hold(_ id: Int, for session: EngineConnection) {
         if exchange?.id == id { exchange?.poll = session }
     }
 
-    /// Its answer is the connection's last.
+    /// Makes its answer the connection's last.
     func endKeepAlive(_ id: Int) {
         if exchange?.id == id { exchange?.keepsAlive = false }
     }
@@ -351,11 +353,11 @@ final class HTTPConnection: ChannelHandler, Waiting {
         close(exchange: id)
         let keepsAlive = answered.keepsAlive && !edge.isDraining
         for piece in answered.encode(response, keepsAlive: keepsAlive, date: edge.httpDate) { channel.write(piece) }
-        // Who has read nothing since gets no more time by asking for more.
+        // A client that has read nothing since must not gain time by asking for more.
         if !channel.isStalled { deadline.look(after: edge.configuration.writeTimeout) }
         guard keepsAlive else { return channel.close() }
         process()
-        // Less is granted, or stays counted as before (`ClientUsage.changeBuffer`).
+        // A decrease is granted; otherwise the previous count stays (`ClientUsage.changeBuffer`).
         _ = countBytes()
     }
 
@@ -373,7 +375,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         switch deadline.fired(stalledSince: channel.stalledSince, writeTimeout: edge.configuration.writeTimeout) {
         case .notYet: break
         case .notRead: cutOff()
-        // What has come may be a whole request that waits for its client's share.
+        // The buffered input may be a whole request that waits for its client's share.
         case .notSent where isResting && deadline.extend(): break
         case .notSent(.idle): channel.close()
         case .notSent where !hasReceived: channel.close()
@@ -381,10 +383,11 @@ final class HTTPConnection: ChannelHandler, Waiting {
         }
     }
 
-    /// How long a connection that was just accepted may take to show its first request, when the server drains.
+    /// The time that a connection that was just accepted has to send its first request when the server drains.
     private static let drainGrace: Duration = .milliseconds(100)
 
-    /// Closes if no request is open. One that is, or has begun to come, is answered first; nothing keeps alive after it.
+    /// Closes if no request is open. A request that has at least begun to arrive is answered first, and its answer ends
+    /// the connection.
     func drain() {
         guard exchange == nil, held == nil else { return }
         if !hasReceived {

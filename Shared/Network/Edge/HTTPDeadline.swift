@@ -1,32 +1,35 @@
 import HTTP
 import Reactor
 
-/// By when a client has to send what is awaited of it, and to read what it was answered: one timer for both.
+/// The deadlines by which a client must send the expected bytes and read its answers, with one timer for
+/// both.
 struct HTTPDeadline {
     /// The result when the timer fires.
     enum Outcome {
         case notYet
-        /// Nothing of an answer was taken for `EdgeConfiguration.writeTimeout`.
+        /// The client took nothing of an answer for `EdgeConfiguration.writeTimeout`.
         case notRead
-        /// It did not come in time.
+        /// The expected bytes did not arrive in time.
         case notSent(HTTPRequestParser.Progress)
     }
 
     private var timer: LoopTimer?
-    /// What the time-out is about. A connection that just opened has to send its first request.
+    /// The expected input that the time-out is for. A connection that just opened has to send its first
+    /// request.
     private var awaited = HTTPRequestParser.Progress.head
-    /// Ends what is awaited; nil while a request is answered.
+    /// The deadline of the expected input, or nil while a request is answered.
     private var instant: LoopInstant?
     private var timeout = Duration.zero
     private var isExtended = false
 
-    /// - Parameter fire: asks `fired`.
+    /// - Parameter fire: has to call `fired`.
     mutating func start(after timeout: Duration, on loop: EventLoop, _ fire: @escaping () -> Void) {
         begin(timeout, at: loop.now)
         timer = loop.schedule(after: timeout, fire)
     }
 
-    /// A request is awaited, or the rest of one that has begun. Nothing if that was so before.
+    /// Sets the deadline for a request, or for the rest of one that has begun. Does nothing if it was set for
+    /// the same before.
     mutating func set(for progress: HTTPRequestParser.Progress, on edge: EdgeLoop, isStalled: Bool) {
         guard instant == nil || progress != awaited else { return }
         awaited = progress
@@ -37,7 +40,8 @@ struct HTTPDeadline {
             case .body: edge.configuration.bodyTimeout
             }
         begin(timeout, at: edge.loop.now)
-        // Sooner, to see whether the last answer is being taken; but not later than that is looked at anyway.
+        // Fire earlier to see whether the last answer is being read, but never later than that check is due
+        // anyway.
         if !isStalled { look(after: min(timeout, edge.configuration.writeTimeout)) }
     }
 
@@ -47,9 +51,9 @@ struct HTTPDeadline {
         instant = now + timeout
     }
 
-    /// Gives as long again for what is awaited now, once.
+    /// Extends the current deadline by its full length, once.
     ///
-    /// - Returns: false if that was done before.
+    /// - Returns: false if it was extended before.
     mutating func extend() -> Bool {
         if isExtended { return false }
         isExtended = true
@@ -58,10 +62,10 @@ struct HTTPDeadline {
         return true
     }
 
-    /// Ends the wait: the awaited bytes have come.
+    /// Ends the wait, as the expected bytes have arrived.
     mutating func end() { instant = nil }
 
-    /// Has `fired` asked after this time, and not before.
+    /// Rearms the timer to call `fired` after this time.
     func look(after delay: Duration) { timer?.rearm(after: delay) }
 
     mutating func shorten(to grace: Duration) {
@@ -69,7 +73,8 @@ struct HTTPDeadline {
         look(after: grace)
     }
 
-    /// - Parameter stalled: since when the client has read nothing of what waits for it; nil if it reads.
+    /// - Parameter stalled: the instant since which the client has read none of the waiting output; nil if it
+    ///   reads.
     func fired(stalledSince stalled: LoopInstant?, writeTimeout: Duration) -> Outcome {
         let now = LoopInstant.now()
         if let stalled {

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Answers one request, once. If it is released unanswered, the answer is 500.
 public final class HTTPResponder: Sendable {
-    /// The caller's, if it sent a sane one, or a new one. It is in the answer's `X-Request-Id`.
+    /// The caller's id if it sent a valid one, or a new one. It is in the response's `X-Request-Id`.
     public let requestID: String
     private let connection: LoopBound<HTTPConnection>
     private let exchange: Int
@@ -20,18 +20,21 @@ public final class HTTPResponder: Sendable {
     /// The loop on which it must be used.
     public var loop: EventLoop { connection.loop }
 
-    /// On the loop only. A second answer is dropped, and so is one to a client that is gone.
+    /// Sends the response, on the loop only. A second response is dropped, and so is one to a client that is
+    /// gone.
     ///
-    /// - Parameter whenTaken: called once, on the loop: when the client's kernel has the whole answer, or the connection has ended.
+    /// - Parameter whenTaken: called once, on the loop: when the client's kernel has the whole answer, or the
+    ///   connection has ended.
     public func send(_ response: HTTPResponse, whenTaken: (() -> Void)? = nil) {
         guard !isDone.exchange(true, ordering: .relaxed) else { return whenTaken?() ?? () }
         connection.object.answer(exchange, with: response, whenTaken: whenTaken)
     }
 
-    /// Answers a WebSocket's handshake with 101, and hands over each message that comes then; a request that is none is refused. On the
-    /// loop only. For the conformance suites of WebSocket: an endpoint's sockets are made elsewhere.
+    /// Answers a WebSocket's handshake with 101, and passes each message on. Refuses a request that is no
+    /// handshake. On the loop only. This exists for WebSocket conformance suites; an endpoint's sockets are
+    /// made elsewhere.
     ///
-    /// - Parameter request: the one that this answers.
+    /// - Parameter request: the request that this answers.
     /// - Parameter takeMessage: called on the loop.
     package func openWebSocket(
         for request: HTTPRequest, maxMessageBytes: Int,
@@ -54,7 +57,7 @@ enum RequestID {
     static let header = "X-Request-Id"
     private static let maxLength = 128
 
-    /// The caller's, if it is harmless in a log and a header, or a new one.
+    /// Returns the caller's id if it is harmless in a log and a header, or a new one.
     static func of(_ request: HTTPRequest?, randomness: any Randomness) -> String {
         guard let given = request?.headers[header], (1...maxLength).contains(given.utf8.count),
             given.utf8.allSatisfy(isSane)

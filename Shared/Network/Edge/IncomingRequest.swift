@@ -1,24 +1,26 @@
 import HTTP
 import Reactor
 
-/// A request whose head has come, or all of it: counted for its client, and sent to whoever serves its path.
+/// A request whose head has arrived, or all of it. It is counted for its client and passed to the code that
+/// serves its path.
 struct IncomingRequest {
     let request: HTTPRequest
     let connection: HTTPConnection
-    /// The connection's number for it.
+    /// The connection's number for the request.
     let exchange: Int
-    /// nil: a plain request's path.
+    /// The endpoint at its path, or nil for a plain request.
     let endpoint: ServedEndpoint?
 
     private var edge: EdgeLoop { connection.edge }
     private var client: IPAddress { connection.client(of: request) }
 
-    /// Counts a request, once, whatever comes of it.
+    /// Counts a request, once, whatever its outcome.
     ///
-    /// - Returns: false if its client has asked too often, and was answered that.
+    /// - Returns: false if its client exceeded its rate; it has been answered then.
     func isAdmitted() -> Bool {
         edge.counters.requests.add(1)
-        // A balancer takes a gateway whose health checks are refused for one that is down, and cuts off all who are on it.
+        // A balancer treats a gateway whose health checks are refused as down, and disconnects everyone on
+        // it.
         if edge.configuration.isProxysOwn(request, from: connection.channel.peer.ip) { return true }
         guard let wait = edge.delegate.secondsToWait(of: client) else { return true }
         connection.endKeepAlive(exchange)
@@ -28,7 +30,7 @@ struct IncomingRequest {
         return false
     }
 
-    /// It has come whole.
+    /// Serves the request, which has arrived completely.
     func serve() {
         if let endpoint {
             EndpointRequest(request: request, endpoint: endpoint, connection: connection, exchange: exchange).serve()
@@ -39,13 +41,13 @@ struct IncomingRequest {
         }
     }
 
-    /// Its body is larger than what anyone may send: takes it, or refuses it.
+    /// Takes or refuses a body that is larger than every client may send.
     func askForBody() {
         let response: HTTPResponse?
         if let endpoint {
             let asked = EndpointRequest(
                 request: request, endpoint: endpoint, connection: connection, exchange: exchange)
-            // Who has connected is seen where the session is.
+            // Whether the client has connected is known on the session's loop.
             if let loop = asked.sessionLoop, loop != edge.loop.index {
                 return edge.move(connection, with: request, isWhole: false, to: loop)
             }
@@ -72,14 +74,14 @@ struct HTTPExchange {
     let requestID: String
     var keepsAlive: Bool
     let isHead: Bool
-    /// For the page that asked.
+    /// The CORS headers for the page that asked.
     let originFields: HTTPHeaders
-    /// Of its head and body, which whoever answers holds.
+    /// The size of its head and body, which the code that answers holds.
     let bytes: Int
-    /// The session that holds it as its GET.
+    /// The session that holds this request as its GET.
     var poll: EngineConnection?
 
-    /// The answer, in pieces.
+    /// Encodes the response, in pieces.
     func encode(_ response: HTTPResponse, keepsAlive: Bool, date: String) -> some Sequence<[UInt8]> {
         var response = response
         response.headers.add(RequestID.header, requestID)

@@ -1,11 +1,11 @@
 import WebSocket
 
-/// A WebSocket without Engine.IO: what its client sends goes to a closure. On its loop only.
+/// A WebSocket without Engine.IO that passes its client's messages to a closure. On its loop only.
 package final class PlainWebSocket {
     private unowned let connection: WebSocketConnection
     private let takeMessage: (PlainWebSocket, ArraySlice<UInt8>, _ isBinary: Bool) -> Void
 
-    /// - Parameter connection: has this one until it ends.
+    /// - Parameter connection: keeps this object until it ends.
     init(
         _ connection: WebSocketConnection,
         _ takeMessage: @escaping (PlainWebSocket, ArraySlice<UInt8>, _ isBinary: Bool) -> Void
@@ -14,7 +14,7 @@ package final class PlainWebSocket {
         self.takeMessage = takeMessage
     }
 
-    /// Sends one message. A client that does not read is no longer read from, and is cut off after
+    /// Sends one message. While a client does not read, nothing is read from it, and it is disconnected after
     /// `EdgeConfiguration.writeTimeout`.
     package func send(_ message: some Collection<UInt8>, isBinary: Bool) {
         connection.write(WebSocketFrame.encode(isBinary ? .binary : .text, Array(message)))

@@ -3,27 +3,28 @@ import JSON
 import Reactor
 import SocketIO
 
-/// One client, whatever transport it uses: a handle, to be used on its loop only. Two of one client are equal.
+/// A handle of one client, whatever transport it uses. To be used on its loop only. Two handles of one client
+/// are equal.
 public struct Socket: Sendable, Hashable {
     private let connection: LoopBound<EngineConnection>
 
     init(_ connection: LoopBound<EngineConnection>) { self.connection = connection }
 
-    /// The Engine.IO session's id. Whoever knows it can speak as the client: not to be shown to others.
+    /// The Engine.IO session's id. Anyone who knows it can act as the client, so never show it to others.
     public var id: String { connection.object.engine.id }
     public var handshake: SocketHandshake { connection.object.handshake }
     public var loop: EventLoop { connection.loop }
 
-    /// False once it has closed; what is sent then is dropped.
+    /// False once the socket has closed; later packets are dropped.
     public var isOpen: Bool { connection.object.engine.isOpen }
 
-    /// For the application's own state. Released when the socket has closed.
+    /// The application's own state. Released when the socket has closed.
     public var context: AnyObject? {
         get { connection.object.context }
         nonmutating set { connection.object.context = newValue }
     }
 
-    /// The connected person. What is buffered for all sockets and requests of a person counts together.
+    /// The connected person. The buffered bytes of all of a person's sockets and requests count together.
     public var person: String? {
         get { connection.object.person }
         nonmutating set { connection.object.person = newValue }
@@ -31,7 +32,8 @@ public struct Socket: Sendable, Hashable {
 
     // MARK: Connecting
 
-    /// Answers a CONNECT, with `{"sid": …}` and the payload's members; the events that waited follow before this returns.
+    /// Answers a CONNECT with `{"sid": …}` and the payload's members. The events that waited are delivered
+    /// before this returns.
     public func accept(_ namespace: String = SocketIOPacket.mainNamespace, payload: JSONValue? = nil) {
         connection.object.accept(namespace, payload: payload)
     }
@@ -47,12 +49,12 @@ public struct Socket: Sendable, Hashable {
 
     // MARK: Sending
 
-    /// Queues a packet; a turn's packets go out together. A client that would then have more than
-    /// `EdgeConfiguration.maxUnsentBytes` waiting is cut off instead.
+    /// Queues a packet; a turn's packets go out together. If a client would then have more than
+    /// `EdgeConfiguration.maxUnsentBytes` waiting, it is disconnected instead.
     ///
-    /// - Parameter droppable: the packet is dropped if half of that is waiting: for what is of use only at once, or can be
-    ///   told later.
-    /// - Returns: false if it was dropped for that.
+    /// - Parameter droppable: true to drop the packet if half of that is waiting. For events that are useful
+    ///   only at once, or can be sent later.
+    /// - Returns: false if it was dropped.
     @discardableResult
     public func send(_ packet: OutgoingPacket, droppable: Bool = false) -> Bool {
         connection.object.send(packet, droppable: droppable)
@@ -62,23 +64,25 @@ public struct Socket: Sendable, Hashable {
         for packet in packets { connection.object.send(packet) }
     }
 
-    /// As each of its packets, one after the other.
+    /// Queues each packet of a batch, in order.
     public func send(_ batch: OutgoingBatch) { connection.object.send(batch) }
 
-    /// An event in the main namespace.
+    /// Sends an event in the main namespace.
     public func emit(_ event: String, _ arguments: JSONValue...) { send(.event(event, arguments)) }
 
-    /// The answer to an event in the main namespace.
+    /// Acknowledges an event in the main namespace.
     public func ack(_ id: Int, _ arguments: JSONValue...) { send(.ack(id, arguments)) }
 
-    /// The memory, about, of what the client has not taken yet.
+    /// The memory, approximately, of the output that the client has not taken yet.
     public var unsentCost: Int { connection.object.unsentCost }
 
-    /// Counts, among the client's buffered bytes, what the application keeps for it in memory: events that it works on, for example.
+    /// Counts memory that the application holds for the client, such as events in progress, as part of the
+    /// client's buffered bytes.
     ///
-    /// - Parameter change: how much more it is by now, or less. Less is always granted. It counts until it is given back, also when the
-    ///   socket has closed.
-    /// - Returns: why the client may not have so much (`EdgeLimits.bufferedBytes`): the change is not counted then.
+    /// - Parameter change: the increase, or a negative number for a decrease, which is always granted. The
+    ///   bytes count until they are given back, also after the socket has closed.
+    /// - Returns: the reason of a refusal (`EdgeLimits.bufferedBytes`), in which case the change is not
+    ///   counted.
     @discardableResult
     public func noteHeld(change: Int) -> BufferRefusal? {
         connection.object.noteHeld(change: change).map { $0 == .total ? .total : .own }
@@ -86,31 +90,33 @@ public struct Socket: Sendable, Hashable {
 
     // MARK: Closing
 
-    /// Says DISCONNECT in every namespace, then closes. Client libraries do not come back from that by themselves.
+    /// Sends DISCONNECT in every namespace, then closes. Client libraries do not reconnect by themselves
+    /// after that.
     public func disconnect() { connection.object.leave() }
 
-    /// Closes without a word: client libraries come back by themselves.
+    /// Closes without a DISCONNECT, so client libraries reconnect by themselves.
     public func closeTransport() { connection.object.close(.engine(.closedByServer)) }
 }
 
-/// Why nothing more is buffered for a client.
+/// The reason why nothing more is buffered for a client.
 public enum BufferRefusal: Sendable {
-    /// Its address or its person has as much as it may have.
+    /// The client's address or person is at its limit.
     case own
-    /// All clients together have.
+    /// The clients together are at the limit.
     case total
 }
 
-/// The kept part of the request that opened a socket: as little as an idle socket should hold.
+/// The part of the opening request that a socket keeps: as little as an idle socket should hold.
 public struct SocketHandshake: Sendable {
     /// The `token` of the query.
     public let token: String?
     /// The `Authorization` field, whole; nil if the query has a token.
     public let authorization: String?
-    /// The peer, or whoever a trusted proxy spoke for.
+    /// The peer, or the client of a trusted proxy.
     public let client: IPAddress
 
-    /// Longer ones are no tokens, and are not kept: a client chooses them, and many may wait.
+    /// The length limit of tokens. Longer ones are invalid and are not kept: clients choose them, and many
+    /// may wait.
     static let maxTokenLength = 8 * 1024
 
     init(of request: HTTPRequest, _ query: HTTPQuery, from client: IPAddress) {

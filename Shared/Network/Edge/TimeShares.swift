@@ -1,42 +1,46 @@
 import Glibc
 import Reactor
 
-/// Shares a loop's time out among addresses: none may use more than its share of it for having its requests and messages taken.
+/// Shares a loop's time among addresses: none may use more than its share to have its requests and messages
+/// processed.
 ///
-/// What is over the share waits, in the order it came. So an address with a thousand connections gets no more done than one with a
-/// single one, others are served meanwhile, and the threads beside the loop have the core for the rest of the time.
+/// Work over the share waits, in order of arrival. So an address with a thousand connections gets no more
+/// done than an address with one. Others are served meanwhile, and threads besides the loop have the core for
+/// the rest of the time.
 ///
-/// It counts as the generic cell rate algorithm does (ITU-T I.371): one time for each address.
+/// The algorithm is the generic cell rate algorithm (ITU-T I.371), with one time for each address.
 final class TimeShares {
     /// The loop time that an address may use at once after it was idle.
     private static let burst: Duration = .milliseconds(1)
-    /// A step of work that takes longer is checked against the thread's own time, as the thread may not have run all the while.
+    /// The duration over which a step is checked against the thread's CPU time, as the thread may have been
+    /// preempted.
     private static let longStep: Duration = .milliseconds(2)
-    /// How long the thread's own time is as good as new. It takes a system call.
+    /// The time for which a reading of the thread's CPU time is precise enough. A reading takes a system
+    /// call.
     private static let markInterval: Duration = .milliseconds(1)
-    /// What received bytes cost beside the work: the kernel's part, and copies.
+    /// The cost of received bytes besides the work: the kernel's part, and copies.
     private static let nanosecondsPerKilobyte = 500
 
     fileprivate final class Share {
-        /// When all that was used is paid for.
+        /// The instant at which all used time is paid for.
         var paid = LoopInstant(nanoseconds: 0)
         var waiting: [() -> Void] = []
-        /// A timer is set for those that wait, or they are being called.
+        /// True if a timer is set for those that wait, or they are being called.
         var isWaking = false
     }
 
-    /// The work of one call, measured.
+    /// A measurement of the work of one call.
     struct Interval {
-        /// nil where nothing is measured.
+        /// The shares to charge, or nil if nothing is measured.
         fileprivate let shares: TimeShares?
-        /// Whose share it is of; nil where nobody's is used.
+        /// The address whose share is charged, or nil if none is.
         private(set) var address: IPAddress?
         private var share: Share?
         fileprivate var began: LoopInstant
-        /// What was used before it began, and is not counted yet.
+        /// The time that was used before the interval began and is not counted yet.
         fileprivate var before: Duration = .zero
-        /// The address has had its share: that stands for the rest of the interval, however long the thread does not run. Whoever
-        /// asks twice, to stop and then to wait, gets one answer.
+        /// True once the address has used its share. It stays true for the rest of the interval, however long
+        /// the thread is preempted. So code that asks twice, to stop and then to wait, gets the same answer.
         private var isOver = false
 
         fileprivate init(_ shares: TimeShares?, of address: IPAddress?, began: LoopInstant, before: Duration) {
@@ -44,7 +48,8 @@ final class TimeShares {
             pass(to: address)
         }
 
-        /// The rest is another's, and so is what nobody's share was used for until now.
+        /// Charges the rest of the interval to another address, together with the time so far that no share
+        /// was charged for.
         mutating func pass(to address: IPAddress?) {
             _ = goesOn()
             guard let shares, self.address != address else { return }
@@ -53,9 +58,9 @@ final class TimeShares {
             share = address.map(shares.share)
         }
 
-        /// Counts the time since it was asked last.
+        /// Charges the time since the last call.
         ///
-        /// - Returns: false if the address has had its share. `TimeShares.wait` says when there is more.
+        /// - Returns: false if the address has used its share. `TimeShares.wait` calls when there is more.
         mutating func goesOn() -> Bool {
             guard let shares, let share else { return true }
             if isOver { return false }
@@ -70,16 +75,17 @@ final class TimeShares {
     }
 
     private let loop: EventLoop
-    /// A unit of time that is used is paid for with 100 / percent of time that passes.
+    /// The percentage of time that an address may use. A unit of used time is paid for with 100 / percent of
+    /// elapsed time.
     private let percent: Int
     private let allowance: Duration
     private let isOn: Bool
     private var shares: [IPAddress: Share] = [:]
-    /// How long the thread had run, at an instant not long ago.
+    /// A recent instant, and the CPU time of the thread then.
     private var mark = (at: LoopInstant(nanoseconds: 0), threadTime: Duration.zero)
     private var sizeToPrune = 1024
 
-    /// - Parameter percent: of the loop's time; nil: nobody is limited.
+    /// - Parameter percent: the share of the loop's time; nil: no limit.
     init(percent: Int?, on loop: EventLoop) {
         self.loop = loop
         isOn = percent != nil
@@ -87,9 +93,9 @@ final class TimeShares {
         allowance = Self.burst * 100 / self.percent
     }
 
-    /// Begins to measure work for an address; nil where it is not known yet whose it is.
+    /// Begins to measure work for an address, or nil while it is not known.
     ///
-    /// - Parameter received: bytes that have come since the last interval.
+    /// - Parameter received: bytes that have arrived since the last interval.
     func begin(for address: IPAddress?, received: Int = 0) -> Interval {
         guard isOn else { return Interval(nil, of: nil, began: loop.now, before: .zero) }
         let now = LoopInstant.now()
@@ -98,7 +104,7 @@ final class TimeShares {
         return Interval(self, of: address, began: now, before: receiving)
     }
 
-    /// For how long the calling thread has run.
+    /// Returns the CPU time of the calling thread.
     private static func threadTime() -> Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -110,7 +116,7 @@ final class TimeShares {
         return step < Self.longStep ? step : min(step, Self.threadTime() - mark.threadTime)
     }
 
-    /// Makes a call once the address has something left of its share, after those that wait already.
+    /// Calls a closure once the address has some of its share left, after those that wait already.
     func wait(for address: IPAddress?, _ work: @escaping () -> Void) {
         guard isOn, let address else { return loop.inNextTurn(work) }
         let share = share(of: address)
@@ -121,7 +127,7 @@ final class TimeShares {
     private func wakeLater(_ share: Share) {
         share.isWaking = true
         let left = share.paid - (.now() + allowance)
-        // Half of the allowance, so that a wake-up is worth its while.
+        // Half of the allowance, so that a wake-up is worthwhile.
         loop.schedule(after: max(left, .zero) + allowance / 2) { [self] in wake(share) }
     }
 
@@ -133,7 +139,7 @@ final class TimeShares {
             waiting[next]()
             next += 1
         }
-        // Those that have had their turn, and want another, come after those that have not.
+        // Those that had a turn and want another come after those that did not.
         share.waiting = waiting[next...] + share.waiting
         share.isWaking = false
         if !share.waiting.isEmpty { wakeLater(share) }
@@ -147,7 +153,7 @@ final class TimeShares {
         return share
     }
 
-    /// Forgets addresses that are as new. Connections bound the others.
+    /// Removes addresses that have no time left to pay for. Connections bound the number of others.
     private func prune() {
         let now = LoopInstant.now()
         shares = shares.filter { !$0.value.waiting.isEmpty || $0.value.paid > now }

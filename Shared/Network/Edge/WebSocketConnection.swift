@@ -7,17 +7,17 @@ final class WebSocketConnection: ChannelHandler {
     /// Close codes that this server sends of its own accord (RFC 6455, section 7.4.1).
     enum CloseCode: UInt16 {
         case normal = 1000
-        /// The server goes; clients come back.
+        /// The server shuts down; clients reconnect.
         case goingAway = 1001
-        /// Of a client that does what clients don't.
+        /// The client violates the protocol.
         case policyViolation = 1008
-        /// There is too much to do; clients come back later (IANA's registry).
+        /// The server is overloaded; clients reconnect later (IANA's registry).
         case tryAgainLater = 1013
     }
 
     /// The receiver of its messages.
     private enum Receiver {
-        /// Whose transport it is, or is to become.
+        /// The session that the WebSocket is, or is to become, the transport of.
         case session(EngineConnection)
         case plain(PlainWebSocket)
     }
@@ -28,28 +28,30 @@ final class WebSocketConnection: ChannelHandler {
     private var receiver: Receiver?
     private var isClosing = false
     private var isSlow = false
-    /// It has had its share for now, and goes on by itself.
+    /// True while the connection waits for its share of the loop's time. It then continues by itself.
     private var isResting = false
-    /// It takes and receives nothing until its client has read what is unsent.
+    /// True while nothing is received or processed until the client has read its output.
     private var isHeldUp = false
     /// The last ping that has not been answered.
     private var ping: [UInt8]?
 
-    /// Messages and control frames of one client that are taken in a turn, before others have theirs.
+    /// The number of messages and control frames of one client that are taken in a turn, before other clients
+    /// have theirs.
     private static let maxEventsPerTurn = 64
-    /// Pings of a turn that are answered at once. Of further ones the last is (RFC 6455, section 5.5.3, lets us): a flood has few answers.
+    /// The number of pings in a turn that are answered at once. Of further ones only the last is answered
+    /// (RFC 6455, section 5.5.3, permits it), so a flood gets few answers.
     private static let maxPromptPongs = 10
 
     private let client: IPAddress
-    /// Whose connection it is counted as; nil once its socket has connected.
+    /// The address that this connection counts for, or nil once its socket has connected.
     private(set) var countedAddress: IPAddress?
     private var counted = ClientUsage.Buffered()
 
-    /// There is one while something was written lately.
+    /// The timer that finds slow readers. It exists while something was written recently.
     private var stallTimer: LoopTimer?
 
-    /// Answers a handshake with 101, and puts a WebSocket in the connection's place. nil: it is refused and answered, or the connection has
-    /// closed.
+    /// Answers a handshake with 101, and replaces the connection with a WebSocket. Returns nil if the
+    /// handshake was refused and answered, or the connection has closed.
     static func open(
         for request: HTTPRequest, on connection: HTTPConnection, exchange id: Int, maxMessageBytes: Int
     ) -> WebSocketConnection? {
@@ -69,9 +71,9 @@ final class WebSocketConnection: ChannelHandler {
         }
     }
 
-    /// Counts the connection as its client's: behind a proxy only the request says whose it is.
+    /// Counts the connection for its client's address: behind a proxy only the request names it.
     ///
-    /// - Returns: false if that client may have no more, and was answered that.
+    /// - Returns: false if that client may have no more; it has been answered then.
     private static func count(_ connection: HTTPConnection, asOf client: IPAddress, exchange id: Int) -> Bool {
         do throws(ClientUsage.Excess) {
             try connection.edge.usage.moveConnection(from: connection.countedAddress, to: client.subscriber)
@@ -85,7 +87,7 @@ final class WebSocketConnection: ChannelHandler {
         }
     }
 
-    /// The connection has been counted as its client's.
+    /// Creates a WebSocket on a connection that has been counted for its client.
     private init(
         _ channel: Channel, of client: IPAddress, maxMessageBytes: Int, received: [UInt8], edge: EdgeLoop
     ) {
@@ -100,10 +102,10 @@ final class WebSocketConnection: ChannelHandler {
         edge.add(self)
     }
 
-    /// Its socket has connected to a namespace, or left the last one: it may send messages of this size, and is counted by address only
-    /// while it has not.
+    /// Applies the message limit of a socket that has connected to a namespace, or left its last one. The
+    /// connection counts for its address only while the socket is not connected.
     ///
-    /// - Returns: false if there are too many of its address that have not: it has to end.
+    /// - Returns: false if its address has too many such connections; this one must then end.
     @discardableResult
     func note(isConnected: Bool, maxMessageBytes: Int) -> Bool {
         parser.maxMessageBytes = maxMessageBytes
@@ -119,7 +121,7 @@ final class WebSocketConnection: ChannelHandler {
         }
     }
 
-    /// Starts to read, beginning with what came along with the handshake.
+    /// Starts to read, beginning with the bytes that came with the handshake.
     func start(for session: EngineConnection) {
         receiver = .session(session)
         goOn()
@@ -137,7 +139,7 @@ final class WebSocketConnection: ChannelHandler {
         goOn(received: bytes.count)
     }
 
-    /// Takes what has come, and counts what is left of it.
+    /// Processes the received bytes, and counts the rest.
     private func goOn(received: Int = 0) {
         process(received: received)
         if !countBytes() { close(.tryAgainLater, reason: "too much is being sent") }
@@ -148,7 +150,9 @@ final class WebSocketConnection: ChannelHandler {
     }
 
     func channelDidDrain(_ channel: Channel) {
-        // Every broadcast drains every connection: only one that was held up has anything to go on with. Less is granted, or stays counted as before (`ClientUsage.changeBuffer`).
+        // Every broadcast drains every connection, but only a connection that was held up has something to
+        // continue with. A decrease is granted; otherwise the previous count stays
+        // (`ClientUsage.changeBuffer`).
         if isHeldUp { goOn() } else { _ = countBytes() }
     }
 
@@ -182,7 +186,7 @@ final class WebSocketConnection: ChannelHandler {
         let goesOn = interval.goesOn()
         if isClosing { return }
         if let answered = ping.take() { write(WebSocketFrame.encode(.pong, answered)) }
-        // Of whoever has had their share, nothing more is received either.
+        // When a client has used its share, stop receiving from it too.
         if !goesOn {
             rest { edge.shares.wait(for: client.subscriber, $0) }
         } else if left == 0, parser.hasInput {
@@ -192,7 +196,7 @@ final class WebSocketConnection: ChannelHandler {
         if isResting || isHeldUp { channel.pauseReading() } else { channel.resumeReading() }
     }
 
-    /// A client that takes none of its answers has no more of its messages read.
+    /// True if the client does not read its answers, in which case its messages are not read either.
     private var isUnread: Bool { channel.pendingCost > edge.configuration.maxUnsentBytes / 2 }
 
     private func rest(until wakeUp: (@escaping () -> Void) -> Void) {
@@ -203,7 +207,7 @@ final class WebSocketConnection: ChannelHandler {
         }
     }
 
-    /// - Returns: false if it is more than the client may have.
+    /// - Returns: false if the client may not have so much.
     private func countBytes() -> Bool {
         if isReleased { return true }
         return edge.count(
@@ -228,12 +232,12 @@ final class WebSocketConnection: ChannelHandler {
 
     var unsentCost: Int { channel.pendingCost }
 
-    /// Takes a whole frame.
+    /// Writes a whole frame.
     func write(_ frame: [UInt8]) {
         channel.write(frame)
         if channel.isStalled, !countBytes() { return cutOff() }
         guard stallTimer == nil, channel.isOpen else { return }
-        // It is cancelled before this goes, at the latest when the channel has closed.
+        // The timer is cancelled before this object is released, at the latest when the channel has closed.
         stallTimer = edge.loop.schedule(after: edge.configuration.writeTimeout) { [unowned self] in checkStall() }
     }
 
@@ -260,7 +264,8 @@ final class WebSocketConnection: ChannelHandler {
 
     // MARK: Closing
 
-    /// Says so, then closes once what is pending is written. The client's own close frame is read and dropped.
+    /// Sends a close frame, then closes once the pending output is written. The client's own close frame is
+    /// read and dropped.
     func close(_ code: CloseCode, reason: String = "") { close(code.rawValue, reason: reason) }
 
     private func close(_ code: UInt16?, reason: String) {
@@ -270,7 +275,7 @@ final class WebSocketConnection: ChannelHandler {
         channel.close()
     }
 
-    /// Drops what is pending.
+    /// Closes at once and drops the pending output.
     func abort() {
         isClosing = true
         channel.abort()

@@ -15,7 +15,7 @@ struct HTTPBodyReader {
     }
 
     private var state: State
-    /// Lines around chunks, so far: of tiny chunks they are most of what comes.
+    /// The bytes of lines around chunks so far. If the chunks are tiny, these are most of the input.
     private(set) var framingBytes = 0
     private var extensionBytes = 0
     private var trailerBytes = 0
@@ -26,12 +26,12 @@ struct HTTPBodyReader {
     static func length(_ length: Int) -> HTTPBodyReader { HTTPBodyReader(.length(remaining: length)) }
     static let chunked = HTTPBodyReader(.chunkSize)
 
-    /// The body's length; nil for a chunked one, whose length is known only at its end.
+    /// The body's length, or nil for a chunked body, whose length is known only at its end.
     var announcedLength: Int? {
         if case .length(let remaining) = state { remaining } else { nil }
     }
 
-    /// The next piece of the body in the input; nil until more arrives.
+    /// Returns the next piece of the body in the input, or nil until more arrives.
     mutating func next(_ input: inout HTTPInput, limits: HTTPLimits) throws(HTTPParseError) -> Piece? {
         while true {
             switch state {
@@ -49,7 +49,7 @@ struct HTTPBodyReader {
                 guard let line = try input.line(limit: limits.maxChunkLineBytes, tooLong: tooLong) else { return nil }
                 let size = try chunkSize(input.bytes.span.extracting(line), limits: limits)
                 state = size == 0 ? .trailer : .chunk(remaining: size)
-                // With the empty line at the chunk's end.
+                // Includes the CRLF at the chunk's end.
                 if size > 0 { framingBytes += line.count + 4 }
             case .chunk(let remaining):
                 guard !input.isEmpty else { return nil }
@@ -69,7 +69,8 @@ struct HTTPBodyReader {
         }
     }
 
-    /// Hexadecimal digits, then perhaps `;` and extensions, which are skipped. 15 digits always fit an `Int`.
+    /// Parses hexadecimal digits and optional extensions after `;`, which are skipped. 15 digits always fit
+    /// an `Int`.
     private mutating func chunkSize(_ line: Span<UInt8>, limits: HTTPLimits) throws(HTTPParseError) -> Int {
         var size = 0
         var digits = 0
@@ -87,8 +88,8 @@ struct HTTPBodyReader {
         return size
     }
 
-    /// True if there was a complete line. The fields are checked as headers are, and dropped:
-    /// section 7.1.2 allows it, and none of them has a meaning here.
+    /// Reads one line of the trailer, and returns true if it was complete. The fields are checked like
+    /// headers and dropped: section 7.1.2 allows it, and none of them has a meaning here.
     private mutating func trailerLine(_ input: inout HTTPInput, limits: HTTPLimits) throws(HTTPParseError) -> Bool {
         let tooLong = HTTPParseError(431, "the trailer is too large")
         guard let line = try input.line(limit: limits.maxHeadBytes - trailerBytes, tooLong: tooLong) else {

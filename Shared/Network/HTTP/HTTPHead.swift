@@ -1,12 +1,13 @@
-/// The head of a request while its lines arrive: each line is checked when it is complete, so nonsense is refused
-/// before its end has come.
+/// The head of a request while its lines arrive. Each line is checked when it is complete, so malformed input
+/// is refused before the head ends.
 struct HTTPHead {
-    /// Without its headers, which grow beside it: reached through an optional, all of it would be copied for each.
+    /// The request without its headers, which are collected separately: inside an optional, all of them would
+    /// be copied for each new one.
     private var request: HTTPRequest?
     private var headers = HTTPHeaders()
     private(set) var hasRequestLine = false
 
-    /// The request line, then the fields.
+    /// Parses the request line at first, and a field at each later call.
     mutating func take(line: Span<UInt8>, limits: HTTPLimits) throws(HTTPParseError) {
         if hasRequestLine {
             let field = try HTTPFieldLine(parsing: line)
@@ -18,8 +19,8 @@ struct HTTPHead {
         }
     }
 
-    /// The request up to the end of its head, after the empty line; nil if there was nothing before
-    /// it. Starts over.
+    /// Returns the request up to the end of its head, after the empty line, or nil if there was nothing
+    /// before it. Resets this value.
     mutating func finish() -> HTTPRequest? {
         var finished = request.take()
         finished?.headers = headers
@@ -27,14 +28,15 @@ struct HTTPHead {
         return finished
     }
 
-    /// `method SP target SP version` (RFC 9112, section 3), with single spaces: neither part may hold one.
+    /// Parses `method SP target SP version` (RFC 9112, section 3), with single spaces: neither part may
+    /// contain one.
     private static func requestLine(_ line: Span<UInt8>) throws(HTTPParseError) -> HTTPRequest {
         let space = UInt8(ascii: " ")
         guard let first = line.firstIndex(of: space), let second = line.firstIndex(of: space, from: first + 1) else {
             throw HTTPParseError(400, "no request line of method, target and version")
         }
         guard first > 0, line.allSatisfy(in: 0..<first, { $0.isTokenByte }) else {
-            throw HTTPParseError(400, "the method is no token")
+            throw HTTPParseError(400, "the method is not a token")
         }
         let version = try version(line.extracting((second + 1)...))
         let method = line.text(0..<first)
@@ -53,12 +55,12 @@ struct HTTPHead {
         return text[7] == UInt8(ascii: "0") ? .http10 : .http11
     }
 
-    /// Checks what the fields say together, and how the body is framed.
+    /// Checks the fields against each other, and returns how the body is framed.
     static func framing(of request: HTTPRequest) throws(HTTPParseError) -> HTTPBodyReader? {
         try checkHost(request)
         let lengths = request.headers.all("Content-Length")
         if request.headers.contains("Transfer-Encoding") {
-            // RFC 9112, section 6.1: both together are how requests are smuggled.
+            // RFC 9112, section 6.1: requests with both are used for smuggling.
             guard lengths.isEmpty else { throw HTTPParseError(400, "Content-Length beside Transfer-Encoding") }
             try checkTransferCoding(request)
             return .chunked
@@ -69,7 +71,8 @@ struct HTTPHead {
         return length == 0 ? nil : .length(length)
     }
 
-    /// RFC 9112, section 3.2: exactly one, and a valid one; HTTP/1.0 may have none.
+    /// Checks `Host` as in RFC 9112, section 3.2: there is exactly one, and it is valid; HTTP/1.0 may have
+    /// none.
     private static func checkHost(_ request: HTTPRequest) throws(HTTPParseError) {
         let hosts = request.headers.all("Host")
         if hosts.isEmpty, request.version == .http10 { return }
@@ -77,7 +80,8 @@ struct HTTPHead {
         guard HTTPTarget.isAuthority(hosts[0]) else { throw HTTPParseError(400, "Host is malformed") }
     }
 
-    /// RFC 9112, sections 6.1 and 6.3: `chunked` has to be there, once and last; of other codings none is known.
+    /// Checks `Transfer-Encoding` as in RFC 9112, sections 6.1 and 6.3: `chunked` must occur once, as the
+    /// last coding. No other coding is supported.
     private static func checkTransferCoding(_ request: HTTPRequest) throws(HTTPParseError) {
         guard request.version == .http11 else { throw HTTPParseError(400, "Transfer-Encoding in HTTP/1.0") }
         let codings = request.headers.members("Transfer-Encoding")
@@ -87,15 +91,16 @@ struct HTTPHead {
         guard codings.count == 1 else { throw HTTPParseError(501, "no transfer coding but chunked is known") }
     }
 
-    /// RFC 9110, section 8.6: digits and nothing else. What does not fit is as long as can be, and refused for that.
+    /// Parses digits only (RFC 9110, section 8.6). A number that does not fit becomes the largest one, which
+    /// is over every limit.
     private static func contentLength(_ text: String) throws(HTTPParseError) -> Int {
         guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit) else {
-            throw HTTPParseError(400, "Content-Length is no number")
+            throw HTTPParseError(400, "Content-Length is not a number")
         }
         return Int(text) ?? .max
     }
 
-    /// RFC 9110, section 10.1.1: whether the client waits for 100 before it sends its body.
+    /// Returns true if the client waits for 100 before it sends its body (RFC 9110, section 10.1.1).
     static func expectsContinue(_ request: HTTPRequest) throws(HTTPParseError) -> Bool {
         guard request.version == .http11, request.headers.contains("Expect") else { return false }
         guard request.headers.members("Expect").allSatisfy({ $0 == "100-continue" }) else {

@@ -2,8 +2,8 @@ import Text
 
 /// The fields of a message's head, in the order they were written. Names are compared without regard to case.
 ///
-/// All fields share one array of bytes, and a `String` is made only of a value that is asked for: of a browser's
-/// dozen fields a request needs two or three.
+/// All fields share one array of bytes, and a `String` is made only of a value that is asked for: a request
+/// needs two or three of a browser's dozen fields.
 public struct HTTPHeaders: Sendable {
     private struct Field {
         let name: Range<Int>
@@ -38,7 +38,7 @@ public struct HTTPHeaders: Sendable {
     public func list(_ name: String, contains token: String) -> Bool {
         for field in fields where isNamed(field, name) {
             var start = field.value.lowerBound
-            // A comma is not looked for behind the field: the rest of the head would be read for each.
+            // Do not search behind the field: for each token, the rest of the head would be read.
             let upToItsEnd = bytes.span.extracting(..<field.value.upperBound)
             while start < field.value.upperBound {
                 let end = upToItsEnd.firstIndex(of: UInt8(ascii: ","), from: start) ?? field.value.upperBound
@@ -49,8 +49,9 @@ public struct HTTPHeaders: Sendable {
         return false
     }
 
-    /// The members of a list, over all its fields, in order; empty members are kept. ASCII letters are in lower case, and no others are
-    /// touched: Unicode has a sign (U+212A) that becomes a `k`, and two servers must not read one field in two ways.
+    /// Returns the members of a list, over all its fields, in order, including empty ones. Only ASCII letters
+    /// are lowercased: Unicode has a sign (U+212A) that becomes a `k`, and two servers must not read one
+    /// field differently.
     public func members(_ name: String) -> [String] {
         all(name).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map { member in
             let member = member.utf8.map(\.lowercased)
@@ -60,10 +61,10 @@ public struct HTTPHeaders: Sendable {
 
     private func isNamed(_ field: Field, _ name: String) -> Bool { bytes.span.equals(name, ignoringCaseIn: field.name) }
 
-    /// Adds a field behind the others; one of the same name stays.
+    /// Adds a field after the others. Fields of the same name stay.
     ///
-    /// Control characters in the value become spaces, as RFC 9110, section 5.5, says: nothing that is passed on from a
-    /// request can end the line. The name has to be a token, and is for this process to choose.
+    /// Control characters in the value become spaces (RFC 9110, section 5.5), so a value from a request
+    /// cannot end the line. The name must be a token chosen by this process.
     public mutating func add(_ name: String, _ value: String) {
         precondition(Self.isName(name), "no name for a header: \(name)")
         let start = bytes.count
@@ -73,7 +74,7 @@ public struct HTTPHeaders: Sendable {
         fields.append(Field(name: start..<middle, value: middle..<bytes.count))
     }
 
-    /// Adds all fields of another head behind the others.
+    /// Adds all fields of another head after the others.
     public mutating func add(contentsOf other: HTTPHeaders) {
         let shift = bytes.count
         bytes.append(contentsOf: other.bytes)
@@ -88,9 +89,9 @@ public struct HTTPHeaders: Sendable {
     /// True if a text may be a field's name: a token of RFC 9110, section 5.6.2.
     public static func isName(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(\.isTokenByte) }
 
-    /// Takes a line that the parser has checked.
+    /// Adds a line that the parser has checked.
     mutating func add(_ field: HTTPFieldLine, of line: Span<UInt8>) {
-        // Room for a browser's head: growing from nothing would copy it four times.
+        // Reserve room for a browser's head: growing from nothing would copy it four times.
         if fields.isEmpty {
             bytes.reserveCapacity(1024)
             fields.reserveCapacity(16)
@@ -103,7 +104,7 @@ public struct HTTPHeaders: Sendable {
                 value: start + field.value.lowerBound..<start + field.value.upperBound))
     }
 
-    /// Writes every field as a line, but those that the encoder writes itself.
+    /// Writes every field as a line, except those that the encoder writes itself.
     func write(to head: inout [UInt8], leavingOut reserved: [String]) {
         for field in fields where !reserved.contains(where: { isNamed(field, $0) }) {
             head.append(contentsOf: bytes[field.name])
@@ -129,35 +130,36 @@ extension HTTPHeaders: ExpressibleByDictionaryLiteral {
 }
 
 extension HTTPHeaders: Equatable {
-    /// The same fields in the same order, names without regard to case.
+    /// True if both have the same fields in the same order, with names compared without regard to case.
     public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
         left.count == right.count
             && zip(left, right).allSatisfy { ($0.name.lowercased(), $0.value) == ($1.name.lowercased(), $1.value) }
     }
 }
 
-/// `name:value` of a head or a trailer (RFC 9112, section 5), as places in its line.
+/// The line `name:value` of a head or a trailer (RFC 9112, section 5), as ranges in it.
 struct HTTPFieldLine {
     let name: Range<Int>
-    /// Without the white space around it.
+    /// The range of the value, without the white space around it.
     let value: Range<Int>
 
     init(parsing line: Span<UInt8>) throws(HTTPParseError) {
-        // Section 5.2: a line that goes on with the one before it.
+        // Section 5.2: a line that continues the one before it.
         if !line.isEmpty, line[0].isBlank { throw HTTPParseError(400, "a header is folded") }
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
             throw HTTPParseError(400, "a header has no colon")
         }
         name = 0..<colon
-        // Section 5.1: this includes white space before the colon, which some take as part of the name.
+        // Section 5.1: this includes white space before the colon, which some servers take as part of the
+        // name.
         guard colon > 0, line.allSatisfy(in: name, { $0.isTokenByte }) else {
-            throw HTTPParseError(400, "the name of a header is no token")
+            throw HTTPParseError(400, "the name of a header is not a token")
         }
         value = line.trimming(colon + 1..<line.count)
         guard line.allSatisfy(in: value, { $0.isFieldValueByte }) else {
             throw HTTPParseError(400, "a control character in a header")
         }
-        // Values are compared and split, also those of fields that no client should fill with them.
+        // Values are compared and split, including those of unexpected fields.
         guard line.allSatisfy(in: value, { $0 < 0x80 }) || CombiningMarks.areFew(in: line.text(value)) else {
             throw HTTPParseError(400, "too many combining marks in a header")
         }

@@ -1,4 +1,4 @@
-/// Bytes that have arrived and have not been used. What was used stays readable until `releaseUsed`.
+/// Bytes that have arrived and have not been used. Used bytes stay readable until `releaseUsed`.
 struct HTTPInput {
     private(set) var bytes: [UInt8] = []
     private var position = 0
@@ -11,18 +11,17 @@ struct HTTPInput {
 
     mutating func append(_ new: UnsafeRawBufferPointer) { bytes.append(contentsOf: new) }
 
-    /// The next bytes, at most `limit` of them.
+    /// Takes the next bytes, up to `limit` of them.
     mutating func take(atMost limit: Int) -> ArraySlice<UInt8> {
         let taken = bytes[position..<position + min(limit, count)]
         advance(to: taken.endIndex)
         return taken
     }
 
-    /// The range of the next line, without its CRLF; nil until it is complete.
+    /// Returns the range of the next line, without its CRLF, or nil until it is complete.
     ///
-    /// - Throws: 400 for a line that ends in LF alone (RFC 9112, section 2.2, lets us refuse lines
-    ///   that not all servers accept), and `tooLong` as soon as the line with its CRLF is longer
-    ///   than `limit`.
+    /// - Throws: 400 for a line that ends in LF alone (RFC 9112, section 2.2, lets us refuse lines that not
+    ///   all servers accept), and `tooLong` as soon as the line with its CRLF is longer than `limit`.
     mutating func line(limit: Int, tooLong: HTTPParseError) throws(HTTPParseError) -> Range<Int>? {
         let start = position
         guard let end = bytes.span.firstIndex(of: UInt8(ascii: "\n"), from: max(searched, start)) else {
@@ -38,8 +37,8 @@ struct HTTPInput {
         return start..<end - 1
     }
 
-    /// Lets go of what was used. With nothing left, no memory is held; else it goes once it is half of the whole, so
-    /// that each byte is moved at most once on the way.
+    /// Releases used bytes. If no others are left, all memory is released; otherwise once the used bytes are
+    /// more than half of the whole, so that each byte is moved at most once.
     mutating func releaseUsed() {
         if position == bytes.count {
             bytes = []

@@ -4,10 +4,10 @@ import Text
 public struct HTTPQuery: Sendable {
     public let items: [(name: String, value: String)]
 
-    /// Nobody has as many. A query of separators alone would have thousands.
+    /// The limit of items. No real query has as many; one that consists of separators would have thousands.
     static let maxItems = 128
 
-    /// `+` is a space, an item without `=` has an empty value, and empty items are skipped.
+    /// Parses a query. `+` is a space, an item without `=` has an empty value, and empty items are skipped.
     ///
     /// - Returns: nil if an escape is broken, the result is not UTF-8, or there are more than `maxItems`.
     public init?(parsing text: String) {
@@ -31,7 +31,8 @@ public struct HTTPQuery: Sendable {
 
 /// Escapes of RFC 3986, section 2.1.
 enum PercentEncoding {
-    /// nil if a `%` is not followed by two hexadecimal digits, if the bytes are not UTF-8, or have too many combining marks in a row.
+    /// Decodes escapes. Returns nil if a `%` is not followed by two hexadecimal digits, or if the bytes are
+    /// not UTF-8 or have too many combining marks in a row.
     static func decode(_ encoded: ArraySlice<UInt8>, plusIsSpace: Bool = false) -> String? {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(encoded.count)

@@ -1,23 +1,24 @@
 /// A request that has arrived whole.
 public struct HTTPRequest: Sendable, Equatable {
     public enum Version: Sendable {
-        /// One request a connection, unless the client asks for more.
+        /// HTTP/1.0, with one request for each connection unless the client asks for more.
         case http10
-        /// Also any later 1.x, which RFC 9110, section 2.5, has us read as the highest we know.
+        /// HTTP/1.1, and any later 1.x, which RFC 9110, section 2.5, has us read as the highest version we
+        /// know.
         case http11
     }
 
-    /// As written: methods are case-sensitive.
+    /// The method as it was sent: methods are case-sensitive.
     public var method: String
     /// The target as it was sent.
     public var target: String
     /// The path as it was sent, still percent-encoded, without the query; `*` for `OPTIONS *`.
     public var path: String
-    /// What follows the first `?`, still percent-encoded; nil without a `?`.
+    /// The part after the first `?`, still percent-encoded; nil without a `?`.
     public var query: String?
     public var version: Version
     public var headers: HTTPHeaders
-    /// Without its framing. Trailer fields of a chunked body are checked and dropped.
+    /// The body without its framing. Trailer fields of a chunked body are checked and dropped.
     public var body: [UInt8]
 
     public init(
@@ -39,21 +40,22 @@ public struct HTTPRequest: Sendable, Equatable {
         return version == .http11 || headers.list("Connection", contains: "keep-alive")
     }
 
-    /// No route has as many. A path of slashes alone would have thousands.
+    /// The limit of path segments. No route has as many; a path that consists of slashes would have
+    /// thousands.
     static let maxPathSegments = 64
 
     /// The path's parts, decoded: `/api/rooms/caf%C3%A9` is `api`, `rooms`, `café`, and `/` alone has none.
     ///
-    /// Split before decoding, so `%2F` is part of a segment. Nothing is normalised: `//` and a `/` at the end make an
-    /// empty segment, and dots are segments like any other.
+    /// The path is split before decoding, so `%2F` is part of a segment. Nothing is normalised: `//` and a
+    /// `/` at the end make an empty segment, and dots are segments like any other.
     ///
-    /// - Returns: nil if an escape is broken, the result is not UTF-8, or there are more than `maxPathSegments`: the request is
-    ///   malformed (400).
+    /// - Returns: nil if an escape is broken, the result is not UTF-8, or there are more than
+    ///   `maxPathSegments`: the request is malformed (400).
     public var pathSegments: [String]? {
         guard path.utf8.first == UInt8(ascii: "/") else { return nil }
         if path == "/" { return [] }
         var segments: [String] = []
-        // An array, as clients choose how long it is: indices of a string's bytes cost ten times as much.
+        // Split an array, as clients choose its length: indices of a string's bytes cost ten times as much.
         let parts = Array(path.utf8.dropFirst())
             .split(separator: UInt8(ascii: "/"), maxSplits: Self.maxPathSegments, omittingEmptySubsequences: false)
         guard parts.count <= Self.maxPathSegments else { return nil }
@@ -64,6 +66,6 @@ public struct HTTPRequest: Sendable, Equatable {
         return segments
     }
 
-    /// The query, decoded; empty without one, nil if an escape is broken or the result is not UTF-8 (400).
+    /// The decoded query; empty without one, nil if an escape is broken or the result is not UTF-8 (400).
     public var queryItems: HTTPQuery? { HTTPQuery(parsing: query ?? "") }
 }

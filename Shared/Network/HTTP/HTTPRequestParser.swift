@@ -7,17 +7,17 @@
 public struct HTTPRequestParser: Sendable {
     /// The state that a deadline is for.
     public enum Progress: Sendable {
-        /// Nothing of a request has come.
+        /// Nothing of a request has arrived.
         case idle
         case head
-        /// The head is complete; its body, or the rest of one that is dropped, has still to come.
+        /// The head is complete, and its body, or the rest of one that is dropped, has not arrived.
         case body
     }
 
     private enum State {
         case head
         case body
-        /// `largeBody` was given.
+        /// `largeBody` was returned and waits for a decision.
         case asking
         case draining
         case ended
@@ -56,18 +56,19 @@ public struct HTTPRequestParser: Sendable {
     /// The number of bytes that were appended and not used yet.
     public var bufferedBytes: Int { input.count }
 
-    /// The memory that is held, about: `bufferedBytes`, and what has come of the request under way, its head included.
+    /// The memory, approximately, that is held: `bufferedBytes`, and the received part of the current request
+    /// including its head.
     public var heldBytes: Int { input.count + headBytes + (pending?.body.count ?? 0) }
 
-    /// The request whose body is under way.
+    /// The request whose body is arriving.
     public var unfinished: HTTPRequest? { pending }
 
-    /// A body comes that is to be taken and is larger than what anyone may send.
+    /// True while a body arrives that was accepted although it is larger than every client may send.
     public var isTakingLargeBody: Bool {
         if case .body = state { mayTakeLargeBody } else { false }
     }
 
-    /// The rest of a body comes that is dropped: `next` keeps nothing of it.
+    /// True while the rest of a refused body arrives, of which `next` keeps nothing.
     public var isDropping: Bool {
         if case .draining = state { true } else { false }
     }
@@ -80,9 +81,10 @@ public struct HTTPRequestParser: Sendable {
         }
     }
 
-    /// The next event; nil until more has arrived.
+    /// Returns the next event, or nil until more has arrived.
     ///
-    /// - Throws: why the connection has to be closed, after its status is answered; and the same at every later call.
+    /// - Throws: the reason to close the connection, after its status is sent as the answer. Every later call
+    ///   throws the same.
     public mutating func next() throws(HTTPParseError) -> HTTPEvent? {
         defer { input.releaseUsed() }
         do throws(HTTPParseError) {
@@ -99,17 +101,17 @@ public struct HTTPRequestParser: Sendable {
         }
     }
 
-    /// Goes on with the body that `largeBody` asked about.
+    /// Continues with the body that `largeBody` asked about.
     public mutating func takeBody() {
         guard case .asking = state else { return }
         mayTakeLargeBody = true
         state = .body
     }
 
-    /// Drops the body that `largeBody` asked about as it comes; `drained` follows.
+    /// Drops the body that `largeBody` asked about as it arrives; `drained` follows.
     ///
-    /// - Returns: false if the connection has to be closed after the answer: the client waits to be asked for the body, and may send it or
-    ///   leave it out (RFC 9110, section 10.1.1).
+    /// - Returns: false if the connection has to be closed after the answer, because the client waits for 100
+    ///   Continue and may then send the body or leave it out (RFC 9110, section 10.1.1).
     public mutating func dropBody() -> Bool {
         guard case .asking = state else { return true }
         pending = nil
@@ -118,7 +120,7 @@ public struct HTTPRequestParser: Sendable {
         return !expectsContinue
     }
 
-    /// Ends the parsing, and hands over what has not been used: the first bytes of the protocol that was upgraded to.
+    /// Ends the parsing and returns the unused input: the first bytes of the protocol that was upgraded to.
     public mutating func takeRemaining() -> [UInt8] {
         let remaining = Array(input.take(atMost: input.count))
         end(in: .ended)
@@ -170,8 +172,8 @@ public struct HTTPRequestParser: Sendable {
         bodyBytes = 0
         mayTakeLargeBody = false
         if let length = framing.announcedLength, length > limits.maxBodyBytes {
-            // Told 413 instead of 100, the client may send its body or leave it out (RFC 9110, section 10.1.1): what
-            // comes next could be either.
+            // After a 413 instead of 100, the client may send its body or leave it out (RFC 9110, section
+            // 10.1.1). The next bytes could be either.
             if expectsContinue { throw HTTPParseError(413, "the body is too large") }
             noteGivenOut()
             state = .draining
@@ -194,8 +196,8 @@ public struct HTTPRequestParser: Sendable {
 
     // MARK: Body
 
-    /// Most bodies are smaller, and are put into memory that is allocated once; a client that announces a large one has
-    /// to send it before it costs anything.
+    /// The capacity that is reserved for a body. Most bodies are smaller and need one allocation; a client
+    /// that announces a large body has to send it before it uses memory.
     private static let initialBodyCapacity = 4 * 1024
 
     private mutating func readBody() throws(HTTPParseError) -> HTTPEvent? {
@@ -203,7 +205,7 @@ public struct HTTPRequestParser: Sendable {
             expectsContinue = false
             return .continueExpected
         }
-        // Taken out while it grows: a second reference to its body would copy it with every piece.
+        // Take it out while it grows: a second reference to its body would copy it with every piece.
         guard var request = pending.take() else { return nil }
         if request.body.isEmpty {
             request.body.reserveCapacity(min(body.announcedLength ?? 0, Self.initialBodyCapacity))
@@ -220,7 +222,8 @@ public struct HTTPRequestParser: Sendable {
             }
             bodyBytes += data.count
             if bodyBytes <= limits.maxBodyBytes { request.body.append(contentsOf: data) }
-            // First, also if the body is too large by now: whether that is known already depends on how the bytes were cut.
+            // Ask first, even if the body is too large by now: whether that is known already depends on how
+            // the bytes were split.
             if bodyBytes > limits.maxUnaskedBodyBytes, !mayTakeLargeBody {
                 state = .asking
                 pending = request

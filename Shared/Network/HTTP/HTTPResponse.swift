@@ -1,8 +1,8 @@
-/// An answer, and how it is written (RFC 9112, section 4).
+/// A response and its encoding (RFC 9112, section 4).
 public struct HTTPResponse: Sendable, Equatable {
     public var status: Int
-    /// `Content-Length`, `Transfer-Encoding` and `Date` in here are not written, nor is `Connection` but with a 101:
-    /// the encoder knows better.
+    /// The fields to send. `Content-Length`, `Transfer-Encoding` and `Date` are ignored, and so is
+    /// `Connection` except in a 101: the encoder writes its own.
     public var headers: HTTPHeaders
     public var body: [UInt8]
 
@@ -12,16 +12,16 @@ public struct HTTPResponse: Sendable, Equatable {
         self.body = body
     }
 
-    /// The answer to `continueExpected`; the final answer follows later.
+    /// The response to `continueExpected`; the final response follows later.
     public static let continueBytes = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
-    /// The bytes to send, in order: one array, or two where the body is large, for which memory to copy it into would
-    /// cost more than the sending.
+    /// Returns the bytes to send, in order: one array, or two if the body is large, as copying it would cost
+    /// more than sending it separately.
     ///
     /// - Parameters:
-    ///   - keepAlive: whether the connection stays open; said in either case, as HTTP/1.0 needs it and 1.1 allows it.
-    ///   - headOnly: for an answer to HEAD: the length is that of the body, which is not sent.
-    ///   - date: `HTTPDate.string`, which whoever writes many answers makes once a second.
+    ///   - keepAlive: true if the connection stays open. It is written in either case, as HTTP/1.0 needs it and 1.1 allows it.
+    ///   - headOnly: true for a response to HEAD: the length is that of the body, which is not sent.
+    ///   - date: the result of `HTTPDate.string`; callers with many responses format it once a second.
     public func encode(keepAlive: Bool, headOnly: Bool = false, date: String) -> [[UInt8]] {
         let sendsBody = Self.mayHaveBody(status) && !headOnly
         let isLarge = body.count >= Self.largeBody
@@ -45,16 +45,17 @@ public struct HTTPResponse: Sendable, Equatable {
     private static let reserved = ["Content-Length", "Transfer-Encoding", "Date"]
     private static let reservedButForUpgrades = reserved + ["Connection"]
 
-    /// Enough for the answers of an API, so that the bytes are allocated once.
+    /// The capacity that is reserved for a head. An API's responses fit, so the bytes are allocated once.
     private static let usualHeadBytes = 384
 
-    /// A smaller body is cheaper to copy than to write as a piece of its own.
+    /// The size from which a body is not copied. A smaller body is cheaper to copy than to write separately.
     private static let largeBody = 16 * 1024
 
-    /// RFC 9110, sections 15.2, 15.3.5 and 15.4.5.
+    /// Returns true unless the status forbids a body (RFC 9110, sections 15.2, 15.3.5 and 15.4.5).
     private static func mayHaveBody(_ status: Int) -> Bool { status >= 200 && status != 204 && status != 304 }
 
-    /// For people; clients go by the number. Empty for a status that is not in use here.
+    /// Returns the phrase for people; clients use the number. Empty for a status that this server does not
+    /// send.
     static func reasonPhrase(_ status: Int) -> String {
         switch status {
         case 100: "Continue"
@@ -105,8 +106,10 @@ public enum HTTPDate {
     private static let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-    /// - Parameter unixTime: seconds since 1970. The format has four digits for a year, so what is before 1970 or after
-    ///   9999 is moved to these ends.
+    /// Formats a time.
+    ///
+    /// - Parameter unixTime: seconds since 1970. A year has four digits, so times before 1970 or after 9999
+    ///   are moved to these limits.
     public static func string(unixTime: Int) -> String {
         let seconds = min(max(unixTime, 0), 253_402_300_799)
         let (days, time) = seconds.quotientAndRemainder(dividingBy: 86_400)
@@ -115,8 +118,8 @@ public enum HTTPDate {
             + "\(padded(time / 3600)):\(padded(time / 60 % 60)):\(padded(time % 60)) GMT"
     }
 
-    /// Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`, for days from 1970 on: years
-    /// begin in March, so that the day that comes and goes is the last one.
+    /// Converts days to a date, as `civil_from_days` in Howard Hinnant's "chrono-Compatible Low-Level Date
+    /// Algorithms", for days from 1970 on. Its years begin in March, so that the leap day is the last one.
     private static func civil(daysSince1970: Int) -> (year: Int, month: Int, day: Int) {
         let (era, dayOfEra) = (daysSince1970 + 719_468).quotientAndRemainder(dividingBy: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -133,11 +136,12 @@ public enum HTTPDate {
     }
 }
 
-/// Distinguishes one representation of a resource from all others (RFC 9110, section 8.8.3). A strong one.
+/// A strong entity tag, which distinguishes one representation of a resource from all others (RFC 9110,
+/// section 8.8.3).
 public struct EntityTag: Sendable, Equatable {
     private let opaque: String
 
-    /// - Parameter opaque: what stands between the quotation marks; visible ASCII, and none of those among it.
+    /// - Parameter opaque: the text between the quotation marks; visible ASCII without quotation marks.
     public init(_ opaque: String) {
         precondition(opaque.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }, "no tag: \(opaque)")
         self.opaque = opaque
@@ -145,13 +149,13 @@ public struct EntityTag: Sendable, Equatable {
 
     public var text: String { "\"\(opaque)\"" }
 
-    /// True if a list of tags has this one, by the weak comparison: a proxy may have weakened it.
+    /// True if a list of tags contains this one, by the weak comparison: a proxy may have weakened it.
     fileprivate func isListed(in list: String) -> Bool {
         var rest = list.utf8[...]
         while true {
             rest = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: ",") }
             if rest.starts(with: "W/".utf8) { rest = rest.dropFirst(2) }
-            // A tag may have commas in it. Behind what is none there may be anything.
+            // A tag may contain commas. After something that is not a tag, the rest is unreliable.
             guard rest.popFirst() == UInt8(ascii: "\""), let end = rest.firstIndex(of: UInt8(ascii: "\"")) else {
                 return false
             }

@@ -18,7 +18,7 @@ struct HTTPTarget {
         query = mark.map { bytes.text($0 + 1..<bytes.count) }
     }
 
-    /// The start of the path in `http://host/path`. Section 3.2.2 requires servers to accept this
+    /// Returns the start of the path in `http://host/path`. Section 3.2.2 requires servers to accept this
     /// form, although only proxies get it.
     private static func endOfAuthority(_ bytes: Span<UInt8>) throws(HTTPParseError) -> Int {
         for scheme in ["http://", "https://"] {
@@ -37,7 +37,8 @@ struct HTTPTarget {
         return isAuthority(bytes.span)
     }
 
-    /// `host` or `host:port`, without a user (RFC 3986, section 3.2). An empty host is allowed in `Host`.
+    /// True if the bytes are `host` or `host:port`, without a user (RFC 3986, section 3.2). An empty host is
+    /// allowed in `Host`.
     private static func isAuthority(_ bytes: Span<UInt8>) -> Bool {
         var end = 0
         if !bytes.isEmpty, bytes[0] == UInt8(ascii: "[") {
@@ -52,7 +53,7 @@ struct HTTPTarget {
             || bytes[end] == UInt8(ascii: ":") && bytes.allSatisfy(in: end + 1..<bytes.count) { $0.isDigit }
     }
 
-    /// `unreserved`, `sub-delims` and the `%` of an escape.
+    /// True for `unreserved`, `sub-delims` and the `%` of an escape.
     private static func isHostByte(_ byte: UInt8) -> Bool {
         byte.isLetter || byte.isDigit || "-._~%!$&'()*+,;=".utf8.contains(byte)
     }

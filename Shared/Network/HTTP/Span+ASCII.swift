@@ -1,7 +1,7 @@
 import Glibc
 
-/// Lines are read through spans: checked as arrays are, but without counting references at every step, which made up
-/// most of the time that a request took.
+/// Functions to read lines through spans. They are checked like arrays, but without reference counting at
+/// every step, which took most of the time of a request.
 extension Span<UInt8> {
     func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
         guard start < count else { return nil }
@@ -14,8 +14,8 @@ extension Span<UInt8> {
         }
     }
 
-    /// Looks at every byte, also behind one that does not belong: without a way out the loop is vectorised, and nearly
-    /// every byte that comes here belongs.
+    /// True if all bytes of a range satisfy the predicate. It reads every byte, also after one that fails:
+    /// without an early exit the loop is vectorised, and nearly all input is valid.
     @inline(__always) func allSatisfy(in range: Range<Int>, _ belongs: (UInt8) -> Bool) -> Bool {
         extracting(range).withUnsafeBufferPointer { bytes in
             var all = true
@@ -26,7 +26,7 @@ extension Span<UInt8> {
 
     @inline(__always) func allSatisfy(_ belongs: (UInt8) -> Bool) -> Bool { allSatisfy(in: 0..<count, belongs) }
 
-    /// A range without the white space (`OWS`) at its ends.
+    /// Returns a range without the white space (`OWS`) at its ends.
     func trimming(_ range: Range<Int>) -> Range<Int> {
         var (start, end) = (range.lowerBound, range.upperBound)
         while start < end, self[start].isBlank { start += 1 }
@@ -53,28 +53,30 @@ extension Span<UInt8> {
 
 /// The classes of bytes in HTTP's grammar (RFC 9110, section 5; RFC 9112, section 3).
 extension UInt8 {
-    /// `tchar`: letters, digits and ``!#$%&'*+-.^_`|~``. One bit a byte value, so that a test is a shift.
+    /// True for a `tchar`: letters, digits and ``!#$%&'*+-.^_`|~``. The table has one bit for each byte
+    /// value, so a test is a shift.
     @inline(__always) var isTokenByte: Bool {
         guard self < 128 else { return false }
         let bits: UInt64 = self < 64 ? 0x03FF_6CFA_0000_0000 : 0x57FF_FFFF_C7FF_FFFE
         return (bits >> UInt64(self & 63)) & 1 == 1
     }
 
-    /// What may stand in a field's value: tabs, spaces, visible characters and bytes from 0x80 (`obs-text`).
+    /// True for bytes that may occur in a field's value: tabs, spaces, visible characters and bytes from 0x80
+    /// (`obs-text`).
     @inline(__always) var isFieldValueByte: Bool { (self >= 0x20 && self != 0x7F) || self == UInt8(ascii: "\t") }
 
-    /// `OWS`: white space that may surround a value.
+    /// True for `OWS`, the white space that may surround a value.
     @inline(__always) var isBlank: Bool { self == UInt8(ascii: " ") || self == UInt8(ascii: "\t") }
 
-    /// Visible ASCII, but not the `#` of a fragment. Browsers leave `|`, `{` or `"` unescaped, which RFC 3986 forbids
-    /// but nobody reads in two ways, so these are let through.
+    /// True for visible ASCII except the `#` of a fragment. Browsers leave `|`, `{` or `"` unescaped; RFC
+    /// 3986 forbids it, but no server reads them differently, so they are accepted.
     @inline(__always) var isTargetByte: Bool { self > 0x20 && self < 0x7F && self != UInt8(ascii: "#") }
 
     @inline(__always) var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
 
     @inline(__always) var isLetter: Bool { lowercased >= UInt8(ascii: "a") && lowercased <= UInt8(ascii: "z") }
 
-    /// ASCII letters only: names in HTTP know no other.
+    /// The lower-case form of an ASCII letter, or the byte itself: HTTP's names have no other letters.
     @inline(__always) var lowercased: UInt8 { self >= 0x41 && self <= 0x5A ? self | 0x20 : self }
 
     var hexDigit: UInt8? {

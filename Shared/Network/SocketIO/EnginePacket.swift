@@ -1,6 +1,6 @@
 import Security
 
-/// One packet of Engine.IO 4, as it came in.
+/// A packet of Engine.IO 4 that was received.
 public struct EnginePacket: Sendable, Equatable {
     public enum Kind: UInt8, Sendable {
         case open = 0x30
@@ -8,9 +8,9 @@ public struct EnginePacket: Sendable, Equatable {
     }
 
     public let kind: Kind
-    /// The bytes after the kind. UTF-8 unless `isBinary`.
+    /// The bytes after the kind, which are UTF-8 unless `isBinary`.
     public let payload: ArraySlice<UInt8>
-    /// Only messages are.
+    /// True for a binary packet. Only messages can be binary.
     public let isBinary: Bool
 
     public init(_ kind: Kind, payload: ArraySlice<UInt8> = []) {
@@ -36,12 +36,13 @@ public struct EnginePacket: Sendable, Equatable {
     static let probe = Array("probe".utf8)[...]
 }
 
-/// Several packets in the body of one long-polling request or answer.
+/// The body of one long-polling request or response, which carries several packets.
 public enum PollingPayload {
-    /// In one answer. The stock Python clients drop what exceeds it.
+    /// The limit of packets in one response. The standard Python clients drop any beyond it.
     public static let maxPackets = 16
-    /// In one POST: what a client saved up while it was away, and more than applications take at once. A packet may be a
-    /// single byte, and is some hundred once it is parsed.
+    /// The limit of packets in one POST: more than a client saves up while it is away, and more than
+    /// applications process at once. A packet may be a single byte, and takes some hundred bytes once it is
+    /// parsed.
     public static let maxReceivedPackets = 4096
 
     private static let separator: UInt8 = 0x1E
@@ -49,10 +50,11 @@ public enum PollingPayload {
 
     /// Parses the body of a POST.
     ///
-    /// - Throws: if any packet is malformed, or there are more than `maxReceivedPackets`; then none of them counts.
+    /// - Throws: if any packet is malformed, or there are more than `maxReceivedPackets`; none of them is
+    ///   used then.
     public static func parse(_ body: ArraySlice<UInt8>) throws(ProtocolViolation) -> [EnginePacket] {
         guard String(validating: body, as: UTF8.self) != nil else {
-            throw ProtocolViolation("a payload that is no UTF-8")
+            throw ProtocolViolation("a payload that is not UTF-8")
         }
         guard body.count(where: { $0 == separator }) < maxReceivedPackets else {
             throw ProtocolViolation("a payload of too many packets")
@@ -64,14 +66,14 @@ public enum PollingPayload {
                 continue
             }
             guard let bytes = Base64.decode(part.dropFirst()) else {
-                throw ProtocolViolation("a packet that is no base64")
+                throw ProtocolViolation("a packet that is not base64")
             }
             packets.append(EnginePacket(binary: bytes[...]))
         }
         return packets
     }
 
-    /// The body of an answer with these packets. At most `maxPackets` of them.
+    /// Returns the body of a response with these packets, at most `maxPackets`.
     public static func encode(_ packets: some Collection<OutgoingPacket>) -> [UInt8] {
         precondition(packets.count <= maxPackets)
         var body: [UInt8] = []
@@ -92,7 +94,7 @@ public enum PollingPayload {
 /// Packets that wait for a client's next GET.
 struct PollingQueue: Sendable {
     private var packets: [OutgoingPacket] = []
-    /// The memory that they take, about.
+    /// The memory that the packets take, approximately.
     private(set) var cost = 0
 
     var isEmpty: Bool { packets.isEmpty }
@@ -102,9 +104,9 @@ struct PollingQueue: Sendable {
         cost += packet.cost
     }
 
-    /// The body of one answer, with as many as fit.
+    /// Takes the body of one response, with as many packets as fit.
     ///
-    /// - Parameter closing: a close packet follows the last one.
+    /// - Parameter closing: true if a close packet follows the last one.
     mutating func takeBody(closing: Bool = false) -> [UInt8] {
         var taken = Array(packets.prefix(closing ? PollingPayload.maxPackets - 1 : PollingPayload.maxPackets))
         packets.removeFirst(taken.count)

@@ -1,10 +1,11 @@
-/// The values that a client gets in the handshake, and the time for an upgrade.
+/// The values that a client receives in the handshake, and the time limit of an upgrade.
 public struct EngineConfiguration: Sendable {
     public var pingInterval: Duration
     public var pingTimeout: Duration
-    /// The most bytes a client may put into one message or one POST.
+    /// The limit of bytes in one message or one POST of a client.
     public var maxPayload: Int
-    /// From a WebSocket's attaching to the upgrade's end. After it the session goes on by polling.
+    /// The time limit from a WebSocket's attaching to the upgrade's end. After it the session continues by
+    /// polling.
     public var upgradeTimeout: Duration
 
     /// The reference server's defaults.
@@ -21,7 +22,7 @@ public struct EngineConfiguration: Sendable {
 
 /// The actions to take, in this order, after an event of an `EngineSession`.
 public enum EngineAction: Sendable, Equatable {
-    // The request or WebSocket that was the input:
+    // Actions on the request or WebSocket that was the input:
 
     /// Answer it with 200 and this body.
     case answer([UInt8])
@@ -30,33 +31,33 @@ public enum EngineAction: Sendable, Equatable {
     /// Answer it with 400 (`EngineError.badRequest`).
     case refuse
 
-    // The GET that is held:
+    // Actions on the held GET:
 
     /// Answer it with 200 and this body.
     case answerHeldPoll([UInt8])
 
-    // The WebSockets:
+    // Actions on the WebSockets:
 
-    /// On the one that is this session's transport.
+    /// Write the packet to the WebSocket that is this session's transport.
     case write(OutgoingPacket)
-    /// On the one that wants to become it.
+    /// Write the packet to the WebSocket that is to become the transport.
     case writeToProbe(OutgoingPacket)
-    /// The probing WebSocket is the transport from here on.
+    /// Make the probing WebSocket the transport.
     case promoteProbe
     case closeProbe
 
-    /// Restarts if it was running. Timers are exact: a heartbeat after a heartbeat's timer counts
-    /// from the time when that was due.
+    /// Start the timer, or restart it if it was running. Timers are exact: a heartbeat that starts when the
+    /// heartbeat's timer fires counts from the time when that was due.
     case startTimer(EngineTimer, Duration)
     case stopTimer(EngineTimer)
 
     case deliver(EnginePacket)
 
-    // What the application may want to know:
+    // Actions for the application:
 
-    /// A ping went out, after all that was sent before.
+    /// Note that a ping was sent, after everything that was sent before.
     case notePing
-    /// The client has answered it.
+    /// Note that the client has answered the ping.
     case noteAnsweredPing
 
     /// The last action of a session: close its WebSocket if it has one, stop its timers, forget it.
@@ -69,19 +70,19 @@ public enum EngineTimer: Sendable, Hashable, CaseIterable {
     case heartbeat
     /// The upgrade takes too long.
     case upgrade
-    /// Nobody fetches the last packets.
+    /// The client does not fetch the last packets.
     case closing
 }
 
 /// The reason why an Engine.IO session ended.
 public enum EngineCloseReason: Sendable, Equatable {
     case pingTimeout
-    /// The connection that carried it ended.
+    /// The connection of the transport ended.
     case transportClosed
     /// The client closed it.
     case closedByClient
     case closedByServer
-    /// A second GET came while one was held.
+    /// A second GET arrived while one was held.
     case overlappingPolls
     case violation(ProtocolViolation)
 }
@@ -107,7 +108,7 @@ public enum EngineError: Int, Error, Sendable {
 
 /// A packet that no client of this protocol may send. Its session is closed.
 public struct ProtocolViolation: Error, Equatable, CustomStringConvertible {
-    /// For a log: never holds what was sent.
+    /// A description for a log. It never contains received data.
     public let reason: StaticString
 
     init(_ reason: StaticString) { self.reason = reason }
@@ -120,6 +121,6 @@ public struct ProtocolViolation: Error, Equatable, CustomStringConvertible {
 }
 
 extension Duration {
-    /// Whole milliseconds, as the handshake writes them.
+    /// The duration in whole milliseconds, as the handshake writes it.
     var milliseconds: Int { Int(components.seconds) * 1000 + Int(components.attoseconds / 1_000_000_000_000_000) }
 }

@@ -1,24 +1,25 @@
 import JSON
 
-/// One Engine.IO session: a client by long-polling, by WebSocket, and while it goes from one to the other.
+/// An Engine.IO session, with a client that uses long-polling, WebSocket, or both during an upgrade.
 ///
-/// A state machine without effects: a method says what happened, and what it returns is to be done, in order. Packets to
-/// the client go through `send`, which says where they belong; those for polling wait here until `flush`.
+/// A state machine without effects: each method takes an event and returns the actions to perform, in order.
+/// Packets to the client pass through `send`, which returns their destination; those for polling are queued
+/// here until `flush`.
 public struct EngineSession: Sendable {
     public enum Transport: Sendable { case polling, webSocket }
 
     private enum State {
         case polling, webSocket
-        /// By polling: what is queued and a close packet go out with the next GETs.
+        /// Ends by polling: the queued packets and a close packet go out with the next GETs.
         case leaving
         case closed
     }
 
     private enum Probe {
         case none
-        /// A WebSocket is attached; its `2probe` is awaited.
+        /// A WebSocket is attached; its `2probe` is expected.
         case attached
-        /// `3probe` was written; `5` is awaited.
+        /// `3probe` was written; `5` is expected.
         case answered
     }
 
@@ -31,22 +32,23 @@ public struct EngineSession: Sendable {
     private var awaitsPong = false
     private var queue = PollingQueue()
 
-    /// A session that a handshake just made. Its `handshakePacket` goes out first; then do what `start` says.
+    /// Creates a session after a handshake. Send its `handshakePacket` first, then perform the actions of
+    /// `start`.
     public init(id: String, transport: Transport, configuration: EngineConfiguration) {
         self.id = id
         self.configuration = configuration
         state = transport == .webSocket ? .webSocket : .polling
     }
 
-    /// The memory that what waits for a GET takes, about.
+    /// The memory, approximately, of the packets that wait for a GET.
     public var queuedCost: Int { queue.cost }
 
     public var transport: Transport { state == .webSocket ? .webSocket : .polling }
 
-    /// False once it is closed, or only waits for its last packets to be fetched.
+    /// False once the session is closed, or only waits for its last packets to be fetched.
     public var isOpen: Bool { state == .polling || state == .webSocket }
 
-    /// True once nothing more happens.
+    /// True once the session has ended and performs no more actions.
     public var isClosed: Bool { state == .closed }
 
     // MARK: The handshake
@@ -68,15 +70,15 @@ public struct EngineSession: Sendable {
 
     // MARK: Long-polling
 
-    /// A GET came.
+    /// Handles a GET.
     public mutating func poll() -> [EngineAction] {
         switch state {
         case .polling where holdsPoll:
-            // As the reference server does with a client that lost count: the first GET learns of the end.
+            // Like the reference server with a client that lost count: the first GET reports the end.
             return [.refuse] + end(.overlappingPolls, sending: .close)
         case .polling:
             if !queue.isEmpty { return [.answer(queue.takeBody())] }
-            // The client waits for its upgrade: a GET that stayed would only hold that up.
+            // The client waits for its upgrade, and a held GET would only delay it.
             if probe == .answered { return [.answer(PollingPayload.encode([.noop]))] }
             holdsPoll = true
             return [.hold]
@@ -88,7 +90,7 @@ public struct EngineSession: Sendable {
         }
     }
 
-    /// A POST came whole, with this body: so two of them never overlap here.
+    /// Handles a POST that has arrived completely, with its body. So two of them never overlap here.
     public mutating func post(_ body: ArraySlice<UInt8>) -> [EngineAction] {
         guard state == .polling else { return [.refuse] }
         do throws(ProtocolViolation) {
@@ -100,20 +102,20 @@ public struct EngineSession: Sendable {
         }
     }
 
-    /// The connection of the held GET is gone.
+    /// Handles the loss of the held GET's connection.
     public mutating func pollLost() -> [EngineAction] {
         guard state == .polling else { return [] }
         holdsPoll = false
         return end(.transportClosed)
     }
 
-    /// Answers the held GET with what is queued. To be called when a loop turn's sends are done.
+    /// Answers the held GET with the queued packets. To be called when a loop turn's sends are done.
     public mutating func flush() -> [EngineAction] {
         guard holdsPoll, !queue.isEmpty else { return [] }
         return release()
     }
 
-    /// Answers the held GET, with a noop if there is nothing to say.
+    /// Answers the held GET, with a noop if the queue is empty.
     private mutating func release() -> [EngineAction] {
         guard holdsPoll else { return [] }
         holdsPoll = false
@@ -122,16 +124,17 @@ public struct EngineSession: Sendable {
 
     // MARK: The upgrade
 
-    /// A WebSocket that names this session was opened. `refuse`: close it; the session goes on as it was.
+    /// Handles the opening of a WebSocket that names this session. `refuse`: close the WebSocket; the session
+    /// continues as it was.
     public mutating func attachWebSocket() -> [EngineAction] {
         guard state == .polling, probe == .none else { return [.refuse] }
         probe = .attached
         return [.startTimer(.upgrade, configuration.upgradeTimeout)]
     }
 
-    /// A text message came on the WebSocket that probes.
+    /// Handles a text message on the probing WebSocket.
     ///
-    /// Whatever is wrong with it ends the probe, not the session.
+    /// An invalid message ends the probe, not the session.
     public mutating func receiveOnProbe(_ text: ArraySlice<UInt8>) -> [EngineAction] {
         guard probe != .none, let kind = text.first.flatMap(EnginePacket.Kind.init) else { return abandonProbe() }
         switch kind {
@@ -139,7 +142,8 @@ public struct EngineSession: Sendable {
             probe = .answered
             return [.writeToProbe(.probeAnswer)] + release()
         case .upgrade where probe == .answered:
-            // A client that upgrades has no GET open; one that has is let go first, with what was queued before.
+            // A client that upgrades has no GET open. If there is one, answer it first, with the packets that
+            // were queued before.
             let released = release()
             let waiting = queue.takeAll().map(EngineAction.write)
             state = .webSocket
@@ -150,10 +154,10 @@ public struct EngineSession: Sendable {
         }
     }
 
-    /// A binary message came on the WebSocket that probes.
+    /// Handles a binary message on the probing WebSocket.
     public mutating func receiveBinaryOnProbe() -> [EngineAction] { abandonProbe() }
 
-    /// The WebSocket that probes is gone.
+    /// Handles the loss of the probing WebSocket.
     public mutating func probeClosed() -> [EngineAction] {
         if probe == .none { return [] }
         probe = .none
@@ -167,7 +171,7 @@ public struct EngineSession: Sendable {
 
     // MARK: WebSocket
 
-    /// A text message came on the WebSocket that is the transport.
+    /// Handles a text message on the WebSocket that is the transport.
     public mutating func receive(_ text: ArraySlice<UInt8>) -> [EngineAction] {
         guard state == .webSocket else { return [] }
         do throws(ProtocolViolation) {
@@ -177,12 +181,12 @@ public struct EngineSession: Sendable {
         }
     }
 
-    /// A binary message came on the WebSocket that is the transport.
+    /// Handles a binary message on the WebSocket that is the transport.
     public mutating func receiveBinary(_ bytes: ArraySlice<UInt8>) -> [EngineAction] {
         state == .webSocket ? [.deliver(EnginePacket(binary: bytes))] : []
     }
 
-    /// The WebSocket that is the transport is gone.
+    /// Handles the loss of the WebSocket that is the transport.
     public mutating func webSocketClosed() -> [EngineAction] { state == .webSocket ? end(.transportClosed) : [] }
 
     // MARK: Both
@@ -192,7 +196,7 @@ public struct EngineSession: Sendable {
         case .message: return [.deliver(packet)]
         case .pong:
             defer { awaitsPong = false }
-            // One that nobody asked for proves nothing.
+            // An unsolicited pong proves nothing.
             return (awaitsPong ? [.noteAnsweredPing] : []) + [.startTimer(.heartbeat, configuration.pingInterval)]
         case .close: return end(.closedByClient)
         case .noop: return []
@@ -218,16 +222,16 @@ public struct EngineSession: Sendable {
         return written + [.notePing, .startTimer(.heartbeat, configuration.pingTimeout)]
     }
 
-    /// The transport that a packet took.
+    /// The destination of a packet.
     public enum Destination: Sendable { case webSocket, queue, nowhere }
 
-    /// True if senders write to the WebSocket, without asking for each packet.
+    /// True if senders may write to the WebSocket without asking for each packet.
     public var sendsOnWebSocket: Bool {
         if case .webSocket = state { true } else { false }
     }
 
-    /// Takes a packet for the client. `webSocket`: the caller writes it. `queue`: it is kept here, for `flush` or the
-    /// next GET. `nowhere`: the session is over.
+    /// Routes a packet for the client. `webSocket`: the caller writes it. `queue`: it is queued here, for
+    /// `flush` or the next GET. `nowhere`: the session is over.
     public mutating func send(_ packet: OutgoingPacket) -> Destination {
         switch state {
         case .webSocket: return .webSocket
@@ -238,11 +242,11 @@ public struct EngineSession: Sendable {
         }
     }
 
-    /// Ends the session at once. A held GET is let go without a close packet: its client finds the session gone and
-    /// comes back by itself.
+    /// Ends the session at once. A held GET is answered without a close packet: its client finds the session
+    /// gone and reconnects by itself.
     public mutating func close() -> [EngineAction] { end(.closedByServer) }
 
-    /// Ends the session once all that was sent has arrived, and notifies the client.
+    /// Ends the session, with a close packet, once the client has received everything that was sent.
     public mutating func leave() -> [EngineAction] {
         switch state {
         case .webSocket: return end(.closedByServer)
@@ -260,6 +264,8 @@ public struct EngineSession: Sendable {
         }
     }
 
+    /// Ends the session at once.
+    ///
     /// - Parameter last: the packet for the held GET, instead of the queued ones.
     private mutating func end(_ reason: EngineCloseReason, sending last: OutgoingPacket? = nil) -> [EngineAction] {
         if state == .closed { return [] }

@@ -1,6 +1,6 @@
 import JSON
 
-/// Socket.IO's packets, each inside an Engine.IO message, and without attachments.
+/// Socket.IO's packets, each in an Engine.IO message without attachments.
 extension OutgoingPacket {
     public static func event(
         _ name: String, _ arguments: [JSONValue], namespace: String = SocketIOPacket.mainNamespace, id: Int? = nil
@@ -28,7 +28,7 @@ extension OutgoingPacket {
     private enum Payload {
         case none
         case value(JSONValue)
-        /// An array: an event's name, if it is one, and the arguments.
+        /// An array: the name, for an event, and the arguments.
         case list(JSONValue?, [JSONValue])
 
         var length: Int {
@@ -36,7 +36,7 @@ extension OutgoingPacket {
             case .none: 0
             case .value(let value): value.bytes.count
             case .list(let name, let arguments):
-                // A comma or bracket for each, and one more bracket; an empty list has two, too.
+                // A comma or bracket for each, and one more bracket; an empty list has two as well.
                 arguments.reduce(1 + (name.map { $0.bytes.count + 1 } ?? 0)) { $0 + $1.bytes.count + 1 }
                     + (name == nil && arguments.isEmpty ? 1 : 0)
             }

@@ -1,8 +1,8 @@
-/// One Engine.IO packet, ready for every socket it goes to.
+/// An Engine.IO packet, encoded once for all sockets that receive it.
 ///
-/// `bytes` is a whole WebSocket frame (RFC 6455, section 5.2; a server's frames are not masked). From `payloadOffset` on,
-/// the same bytes are the packet as long-polling writes it; a binary one is base64 there. Copying shares the bytes, so
-/// an event to ten thousand sockets is encoded and framed once.
+/// `bytes` is a whole WebSocket frame (RFC 6455, section 5.2; a server's frames are not masked). From
+/// `payloadOffset` on, the same bytes are the packet as long-polling writes it; a binary one is base64 there.
+/// Copies share the bytes, so an event to ten thousand sockets is encoded and framed once.
 public struct OutgoingPacket: Sendable, Equatable {
     public let bytes: [UInt8]
     public let payloadOffset: Int
@@ -10,20 +10,21 @@ public struct OutgoingPacket: Sendable, Equatable {
 
     public var payload: ArraySlice<UInt8> { bytes[payloadOffset...] }
 
-    /// The memory that it takes in a queue, about: an array's header and its place there come to the bytes.
+    /// The memory, approximately, that it takes in a queue: its bytes, an array's header and the queue's
+    /// entry.
     var cost: Int { bytes.count + 64 }
 
-    /// A text packet, from what it consists of: the kind's digit and what follows it.
+    /// Creates a text packet from the kind's digit and the bytes after it.
     public init(text payload: [UInt8]) { self.init(of: payload.count, isBinary: false) { $0 += payload } }
 
-    /// A binary message. In a frame it has no kind.
+    /// Creates a binary message, which has no kind in a frame.
     public init(binary payload: [UInt8]) { self.init(of: payload.count, isBinary: true) { $0 += payload } }
 
     public init(_ kind: EnginePacket.Kind, _ payload: some Collection<UInt8> = EmptyCollection<UInt8>()) {
         self.init(text: [kind.rawValue] + payload)
     }
 
-    /// - Parameter write: appends so many bytes.
+    /// - Parameter write: must append `length` bytes.
     init(of length: Int, isBinary: Bool, _ write: (inout [UInt8]) -> Void) {
         var frame: [UInt8] = []
         frame.reserveCapacity(length + 10)
@@ -49,11 +50,11 @@ public struct OutgoingPacket: Sendable, Equatable {
     static let probeAnswer = OutgoingPacket(.pong, EnginePacket.probe)
 }
 
-/// Packets that go to many sockets together: their frames are joined once, so that each socket costs one step, however many
-/// there are.
+/// Packets for many sockets. Their frames are joined once, so that each socket needs one write, however many
+/// packets there are.
 public struct OutgoingBatch: Sendable {
     public let packets: [OutgoingPacket]
-    /// The frames of all of them, in order.
+    /// The frames of all packets, in order.
     public let frames: [UInt8]
 
     public init(_ packets: [OutgoingPacket]) {

@@ -1,8 +1,9 @@
 import JSON
 
-/// Puts packets together with the binary messages that follow them.
+/// Combines packets with the binary messages that follow them.
 ///
-/// Also for a server that takes no attachments: a client may send them, and it has to be known where the next packet begins.
+/// A server that takes no attachments needs it too: clients may send them, and the start of the next packet
+/// must be known.
 public struct SocketIODecoder: Sendable {
     private let maxAttachments: Int
     private let maxBytes: Int
@@ -10,28 +11,29 @@ public struct SocketIODecoder: Sendable {
 
     private enum State {
         case idle
-        /// Indirect, for most decoders are idle for ever, and there is one for each client.
+        /// Indirect, as most decoders stay idle, and there is one for each client.
         indirect case gathering(SocketIOPacket, missing: Int, bytes: Int)
     }
 
     private var state = State.idle
 
     /// - Parameters:
-    ///   - maxAttachments: of one packet.
-    ///   - maxBytes: of one packet's attachments together.
-    ///   - keepsAttachments: false to count them only, for a server that wants none.
+    ///   - maxAttachments: the limit for one packet.
+    ///   - maxBytes: the limit of one packet's attachments together.
+    ///   - keepsAttachments: false to count them only, for a server that takes none.
     public init(maxAttachments: Int, maxBytes: Int, keepsAttachments: Bool = true) {
         self.maxAttachments = maxAttachments
         self.maxBytes = maxBytes
         self.keepsAttachments = keepsAttachments
     }
 
-    /// No attachments are due.
+    /// True if no attachments are expected.
     var isIdle: Bool { if case .idle = state { true } else { false } }
 
-    /// Takes one Engine.IO message. nil: attachments are still to come.
+    /// Decodes one Engine.IO message. Returns nil while attachments are missing.
     ///
-    /// - Throws: if it is malformed, out of place, or over a limit. The decoder is of no use after that.
+    /// - Throws: if the message is malformed, unexpected, or over a limit. The decoder cannot be used after
+    ///   that.
     public mutating func decode(_ message: EnginePacket) throws(ProtocolViolation) -> SocketIOPacket? {
         message.isBinary ? try decodeAttachment(message.payload) : try decodeText(message.payload)
     }
@@ -41,8 +43,8 @@ public struct SocketIODecoder: Sendable {
         let packet = try SocketIOPacket(parsing: text)
         guard packet.attachmentCount > 0 else { return packet }
         guard packet.attachmentCount <= maxAttachments else { throw ProtocolViolation("too many attachments") }
-        // Placeholders are looked for level by level, which one that is too deep must not be; and not where attachments are dropped, for each
-        // level is read anew.
+        // The search for placeholders recurses, so skip packets that are too deep. Also skip it if
+        // attachments are dropped, as each level is parsed again.
         if keepsAttachments, !packet.isTooDeep, let payload = packet.payload,
             !Self.placeholdersFit(payload, count: packet.attachmentCount)
         {

@@ -1,6 +1,6 @@
 import JSON
 
-/// One packet of Socket.IO 5, as it came in.
+/// A packet of Socket.IO 5 that was received.
 public struct SocketIOPacket: Sendable, Equatable {
     public enum Kind: UInt8, Sendable {
         case connect = 0x30
@@ -10,21 +10,24 @@ public struct SocketIOPacket: Sendable, Equatable {
     public static let mainNamespace = "/"
 
     public let kind: Kind
-    /// Starts with a slash. Without the query that some clients append to it.
+    /// The namespace, which starts with a slash, without the query that some clients append to it.
     public private(set) var namespace = SocketIOPacket.mainNamespace
     public private(set) var id: Int?
-    /// The first element of an event's array. A number counts as its text: the reference clients can send one.
+    /// The first element of an event's array. A number counts as its text, as the reference clients can send
+    /// one.
     public private(set) var eventName: String?
     /// The values after the name in an event, and all values of an ack.
     public private(set) var arguments: [JSONValue] = []
-    /// CONNECT: an object or nil. CONNECT_ERROR: an object or a string. Events and acks: the whole array.
+    /// The payload: for CONNECT an object or nil, for CONNECT_ERROR an object or a string, for events and
+    /// acks the whole array.
     public private(set) var payload: JSONValue?
-    /// True for an event whose payload is JSON that is nested too deeply. It has a name and no
-    /// arguments.
+    /// True for an event whose payload is JSON that is nested too deeply. Its name is known, and its
+    /// arguments are left out.
     public private(set) var isTooDeep = false
     /// The number of binary messages that follow this one.
     public private(set) var attachmentCount = 0
-    /// Those messages, in the order of their placeholders' numbers. `SocketIODecoder` puts them here, if they are kept.
+    /// The binary messages, in the order of their placeholders' numbers. `SocketIODecoder` sets them if it
+    /// keeps attachments.
     public internal(set) var attachments: [[UInt8]] = []
 
     /// Names that the client libraries use for themselves (the reference parser's list).
@@ -34,13 +37,13 @@ public struct SocketIOPacket: Sendable, Equatable {
 
     private static let maxNamespaceBytes = 255
 
-    /// More digits than any client counts to; the number always fits.
+    /// The limit of a number's digits: more than any client counts to, and the number always fits.
     private static let maxDigits = 15
 
-    /// Names that services declare are shorter.
+    /// The length limit of names in a preview. Names that services declare are shorter.
     private static let maxPreviewedName = 512
 
-    /// Deeper nesting in a packet with attachments is refused: each level is searched for placeholders.
+    /// The limit of nesting in a packet with attachments, as each level is searched for placeholders.
     private static let maxDepthWithAttachments = 32
 
     /// Parses the text of an Engine.IO message: kind, attachments, namespace, id, payload.
@@ -51,16 +54,18 @@ public struct SocketIOPacket: Sendable, Equatable {
         try checkShape()
     }
 
-    /// Parses a packet as far as the name of its event, however long it is: its arguments are neither read nor checked.
+    /// Parses a packet as far as the name of its event. Its arguments are neither read nor checked, so their
+    /// length does not matter.
     ///
-    /// - Returns: nil if it is no packet. The name is empty where the array does not begin with a short string.
+    /// - Returns: nil if the text is not a packet. The name is empty if the array does not begin with a short
+    ///   string.
     init?(previewing text: ArraySlice<UInt8>) {
         var rest = text
         do throws(ProtocolViolation) { try self.init(takingHeadOf: &rest) } catch { return nil }
         if kind == .event { eventName = Self.leadingString(of: rest) ?? "" }
     }
 
-    /// The first element of an array, if it is a string of up to `maxPreviewedName` bytes.
+    /// Returns the first element of an array, if it is a string of up to `maxPreviewedName` bytes.
     private static func leadingString(of array: ArraySlice<UInt8>) -> String? {
         let isSpace = { (byte: UInt8) in byte == 0x20 || (0x09...0x0D).contains(byte) }
         let array = array.drop(while: isSpace)
@@ -75,7 +80,7 @@ public struct SocketIOPacket: Sendable, Equatable {
         do throws(JSONError) { return try JSONValue(parsing: text[...end]).string } catch { return nil }
     }
 
-    /// Takes kind, attachments, namespace and id.
+    /// Parses kind, attachments, namespace and id, and removes them from `rest`.
     private init(takingHeadOf rest: inout ArraySlice<UInt8>) throws(ProtocolViolation) {
         guard let kind = rest.popFirst().flatMap(Kind.init) else { throw ProtocolViolation("an unknown packet type") }
         self.kind = kind
@@ -124,21 +129,20 @@ public struct SocketIOPacket: Sendable, Equatable {
         }
     }
 
-    /// Reads the name of an event that is nested too deeply. That is an error of the application's
-    /// request, not of the packet, so its sender gets an answer. Neither the check nor the search
-    /// for the name recurses.
+    /// Parses an event that is nested too deeply. That is an error of the application's request, not of the
+    /// packet, so the sender gets an answer. Neither the check nor the search for the name recurses.
     private static func deepEvent(_ kind: Kind, _ text: ArraySlice<UInt8>) throws(ProtocolViolation) -> JSONValue {
-        let objection = ProtocolViolation("a payload that is no JSON")
+        let objection = ProtocolViolation("a payload that is not JSON")
         guard kind == .event || kind == .binaryEvent else { throw objection }
         do throws(JSONError) { return try JSONValue(parsing: text, maxDepth: .max) } catch { throw objection }
     }
 
-    /// Which parts a packet of this kind has.
+    /// Checks that the packet has the parts that its kind requires, and no others.
     private func checkShape() throws(ProtocolViolation) {
         switch kind {
         case .connect:
             guard id == nil, payload == nil || payload?.kind == .object else {
-                throw ProtocolViolation("a CONNECT whose payload is no object")
+                throw ProtocolViolation("a CONNECT whose payload is not an object")
             }
         case .disconnect:
             guard id == nil, payload == nil else { throw ProtocolViolation("a DISCONNECT with a payload") }

@@ -1,26 +1,29 @@
 import JSON
 
-/// Settings in which a server's Socket.IO may differ from the reference server's.
+/// The settings in which a server's Socket.IO may differ from the reference server's.
 public struct SocketIOConfiguration: Sendable {
-    /// The treatment of a well-formed packet that is not expected: an event on a namespace that is
-    /// not connected, a second CONNECT, an ack that nobody waits for.
+    /// The treatment of a well-formed packet that is not expected: an event on a namespace that is not
+    /// connected, a second CONNECT, an ack that was not requested.
     public enum UnexpectedPackets: Sendable {
-        /// As the reference server does.
+        /// Close the session, as the reference server does.
         case close
-        /// A client that was refused, and sends on until it reads that, can connect again on the same engine.
+        /// Ignore the packet. A client that was refused, and keeps sending until it reads the refusal, can
+        /// then connect again on the same engine.
         case ignore
     }
 
-    /// That a client can connect to.
+    /// The namespaces that a client can connect to.
     public var namespaces: Set<String>
     public var unexpectedPackets: UnexpectedPackets
-    /// False: an event with attachments is reported as refused, its attachments are skipped, the session goes on.
+    /// True if events may have attachments. If false, such an event is reported as refused, its attachments
+    /// are skipped, and the session continues.
     public var acceptsAttachments: Bool
     /// The maximum of one packet's attachments; more close the session.
     public var maxAttachments: Int
     /// The maximum size of one packet's attachments together; more close the session.
     public var maxAttachmentBytes: Int
-    /// Memory, about, of events that wait while their namespace's CONNECT is checked; more close the session.
+    /// The memory, approximately, of events that wait while their namespace's CONNECT is checked; more close
+    /// the session.
     public var maxQueuedBytes: Int
 
     public init(
@@ -37,12 +40,12 @@ public struct SocketIOConfiguration: Sendable {
     }
 }
 
-/// A message by its first bytes.
+/// The kind of a message, as its first bytes show it.
 public enum SocketIOPreview: Sendable, Equatable {
-    /// Has a name and no arguments.
+    /// An event with its name and without arguments.
     case event(SocketIOEvent)
     case ack
-    /// `receive` would ignore it.
+    /// A message that `receive` would ignore.
     case ignored
 }
 
@@ -50,14 +53,14 @@ public enum SocketIOPreview: Sendable, Equatable {
 public struct SocketIOEvent: Sendable, Equatable {
     public let namespace: String
     public let name: String
-    /// With the placeholders of attachments as they came.
+    /// The arguments, with the placeholders of attachments as they were sent.
     public let arguments: [JSONValue]
     public let attachments: [[UInt8]]
-    /// If the client waits for an ack.
+    /// The id of the ack, if the client waits for one.
     public let ackID: Int?
 
-    /// The event with its first argument alone, copied. The arguments of the original keep alive all that came with it: its message,
-    /// or the whole body of a POST.
+    /// Returns the event with only its first argument, copied. The arguments of the original keep everything
+    /// alive that arrived with them: the message, or the whole body of a POST.
     public func withFirstArgumentCopied() -> SocketIOEvent {
         SocketIOEvent(
             namespace: namespace, name: name,
@@ -68,10 +71,10 @@ public struct SocketIOEvent: Sendable, Equatable {
 
 /// The reason why an event is not delivered, although its session continues.
 public enum SocketIORefusal: Sendable, Equatable {
-    /// It came with attachments, which this server does not take. They are left out.
+    /// The event has attachments, which this server does not take. They are left out.
     case attachments
-    /// Its arguments, which are left out, are nested deeper than `JSONValue.defaultMaxDepth`, or than 32 levels with
-    /// attachments.
+    /// The event's arguments are nested deeper than `JSONValue.defaultMaxDepth`, or than 32 levels with
+    /// attachments. They are left out.
     case depth
 }
 
@@ -81,11 +84,11 @@ public enum SocketIOAction: Sendable, Equatable {
     /// Answer with the session's `accept` or `refuse`, now or later.
     case checkConnect(namespace: String, auth: JSONValue?)
     case event(SocketIOEvent)
-    /// The event is not to be done; its ack, if it wants one, is still to be sent.
+    /// Do not process the event. If it requests an ack, the ack still has to be sent.
     case refuse(SocketIOEvent, SocketIORefusal)
     case ack(namespace: String, id: Int, arguments: [JSONValue], attachments: [[UInt8]])
     /// The client left this namespace.
     case disconnected(namespace: String)
-    /// The last action: the Engine.IO session has to be closed.
+    /// Close the Engine.IO session. This is the last action.
     case close(ProtocolViolation)
 }

@@ -2,11 +2,11 @@ import JSON
 
 /// The Socket.IO layer of one Engine.IO session: its namespaces and the packets in them.
 ///
-/// A state machine without effects: a method says what happened, and what it returns is to be done. Events that come while a CONNECT
-/// is checked wait for it and follow it.
+/// A state machine without effects: each method takes an event and returns the action to perform. Events that
+/// arrive while a CONNECT is checked are queued and delivered after it.
 ///
-/// It stands beside `EngineSession`, not in it: the packets of one POST are taken one after the other, and what the application does
-/// with one (refuse the CONNECT, close) decides what becomes of the next.
+/// It is separate from `EngineSession`: the packets of one POST are processed one after the other, and what
+/// the application does with one (refuse the CONNECT, close) decides what happens to the next.
 public struct SocketIOSession: Sendable {
     private struct Namespace {
         let name: String
@@ -18,7 +18,7 @@ public struct SocketIOSession: Sendable {
 
     private let configuration: SocketIOConfiguration
     private var decoder: SocketIODecoder
-    /// A client has one or two: an array is smaller than a table, and no slower.
+    /// A client has one or two namespaces: an array is smaller than a dictionary, and no slower.
     private var namespaces: [Namespace] = []
     private var queuedCost = 0
     private var isClosed = false
@@ -34,12 +34,12 @@ public struct SocketIOSession: Sendable {
         namespaces.contains { $0.isConnected && $0.name == namespace }
     }
 
-    /// Those that are connected.
+    /// The names of the connected namespaces.
     public var connectedNamespaces: [String] { namespaces.filter(\.isConnected).map(\.name) }
 
     private func index(of namespace: String) -> Int? { namespaces.firstIndex { $0.name == namespace } }
 
-    /// Takes one out whose CONNECT is being checked.
+    /// Removes and returns a namespace whose CONNECT is being checked.
     private mutating func takeChecked(_ namespace: String) -> Namespace? {
         guard let index = index(of: namespace), !namespaces[index].isConnected else { return nil }
         let checked = namespaces.remove(at: index)
@@ -47,7 +47,8 @@ public struct SocketIOSession: Sendable {
         return checked
     }
 
-    /// Tells what a large message is by its first bytes. Its payload is neither read nor checked, and `receive` need not be called for it.
+    /// Returns the kind of a large message from its first bytes. Its payload is neither read nor checked, and
+    /// `receive` need not be called for it.
     ///
     /// - Returns: nil if the message has to be received.
     public func preview(of message: EnginePacket) -> SocketIOPreview? {
@@ -60,16 +61,16 @@ public struct SocketIOSession: Sendable {
                     namespace: packet.namespace, name: packet.eventName ?? "", arguments: [], attachments: [],
                     ackID: packet.id))
         case (.ack, true): return .ack
-        // What breaks the protocol is for `receive` to say.
+        // `receive` reports violations of the protocol.
         case _ where configuration.unexpectedPackets != .ignore: return nil
         case (.connectError, _), (.connect, true): return .ignored
-        // Of a namespace whose CONNECT is checked, an event waits.
+        // While a namespace's CONNECT is checked, its events are queued.
         case (.event, false), (.ack, false): return index(of: packet.namespace) == nil ? .ignored : nil
         default: return nil
         }
     }
 
-    /// An Engine.IO message came.
+    /// Handles an Engine.IO message.
     public mutating func receive(_ message: EnginePacket) -> SocketIOAction? {
         if isClosed { return nil }
         do throws(ProtocolViolation) {
@@ -106,7 +107,7 @@ public struct SocketIOSession: Sendable {
             guard queuedCost <= configuration.maxQueuedBytes else {
                 throw ProtocolViolation("too many events before CONNECT was answered")
             }
-            // In place: a copy for each would be quadratic.
+            // Append in place: a copy for each packet would be quadratic.
             namespaces[index].queue.append(packet)
             return nil
         default:
@@ -121,7 +122,7 @@ public struct SocketIOSession: Sendable {
 
     private func action(for packet: SocketIOPacket) -> SocketIOAction {
         if packet.kind == .ack || packet.kind == .binaryAck {
-            // The parser lets no ack pass without its id.
+            // The parser accepts no ack without an id.
             return .ack(
                 namespace: packet.namespace, id: packet.id ?? 0, arguments: packet.arguments,
                 attachments: packet.attachments)
@@ -133,10 +134,11 @@ public struct SocketIOSession: Sendable {
         return packet.isTooDeep ? .refuse(event, .depth) : .event(event)
     }
 
-    /// Answers a CONNECT that is being checked; what waited for it follows. Nothing if the client did not wait.
+    /// Accepts a CONNECT that is being checked; the events that waited for it follow. Does nothing if the
+    /// client does not wait.
     ///
     /// - Parameters:
-    ///   - sid: what the client knows this connection by.
+    ///   - sid: the id by which the client knows this connection.
     ///   - payload: an object with further members for the answer.
     public mutating func accept(_ namespace: String, sid: String, payload: JSONValue? = nil) -> [SocketIOAction] {
         guard let checked = takeChecked(namespace) else { return [] }
@@ -148,7 +150,8 @@ public struct SocketIOSession: Sendable {
         return [.send(.connect(answer, namespace: namespace))] + checked.queue.map(action)
     }
 
-    /// Refuses a CONNECT that is being checked; what waited for it is dropped. The client may send another CONNECT.
+    /// Refuses a CONNECT that is being checked, and drops the events that waited for it. The client may send
+    /// another CONNECT.
     public mutating func refuse(_ namespace: String, error: JSONValue) -> SocketIOAction? {
         guard takeChecked(namespace) != nil else { return nil }
         return .send(.connectError(error, namespace: namespace))
@@ -163,7 +166,7 @@ public struct SocketIOSession: Sendable {
 }
 
 extension SocketIOPacket {
-    /// The memory that it takes in a queue, about: a packet without a payload takes some, too.
+    /// The memory, approximately, that it takes in a queue. A packet without a payload takes some as well.
     fileprivate var queuedCost: Int {
         attachments.reduce(256 + (payload?.bytes.count ?? 0)) { $0 + $1.count + 64 }
     }

@@ -1,10 +1,10 @@
 import CCurl
 import Workers
 
-/// One request while libcurl carries it out.
+/// A request while libcurl performs it.
 ///
-/// `@unchecked Sendable`: made on the caller's thread, handed to the client's thread through its queue, and touched only there
-/// from then on.
+/// `@unchecked Sendable`: it is made on the caller's thread, passed to the client's thread through its queue,
+/// and used only there from then on.
 final class Transfer: @unchecked Sendable {
     typealias Completion = @Sendable (Result<WebResponse, WebFailure>) -> Void
 
@@ -22,14 +22,14 @@ final class Transfer: @unchecked Sendable {
         self.completion = completion
     }
 
-    /// True if it has waited for its turn beyond its timeout.
+    /// True if it has waited for its start longer than its timeout.
     var isOverdue: Bool { askedAt + request.timeout <= .now }
 
-    /// Sets a handle up for it. The handle holds it until `release`.
+    /// Configures a handle for the request. The handle keeps this object alive until `release`.
     func prepare(_ handle: UnsafeMutableRawPointer, _ configuration: WebClient.Configuration) {
         startedAt = .now
         for (name, value) in request.headers { fields = curl_slist_append(fields, "\(name): \(value)") }
-        // What libcurl would add, and nobody needs; the first would cost a round trip.
+        // Headers that libcurl would add and that are not needed; the first would cost a round trip.
         for unwanted in ["Expect:", "Accept:"] { fields = curl_slist_append(fields, unwanted) }
         let pointer = Unmanaged.passRetained(self).toOpaque()
         curl_set_pointer(handle, CURLOPT_URL, request.url)
@@ -46,14 +46,14 @@ final class Transfer: @unchecked Sendable {
             Transfer.from(pointer)?.receive(header: UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
         }
         curl_set_number(handle, CURLOPT_HTTP_VERSION, curl_http_version_2_over_tls)
-        // A request waits for the connection that is being made, and does not open another one beside it.
+        // A request waits for the connection that is being made, instead of opening another one.
         curl_set_number(handle, CURLOPT_PIPEWAIT, 1)
         curl_set_number(handle, CURLOPT_NOSIGNAL, 1)
         curl_set_number(handle, CURLOPT_TCP_KEEPALIVE, 1)
         curl_set_number(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(configuration.connectTimeout / .milliseconds(1)))
         curl_set_number(handle, CURLOPT_TIMEOUT_MS, max(1, Int(request.timeout / .milliseconds(1))))
         curl_allow_web_only(handle)
-        // No setting of ours: libcurl would take one from the environment.
+        // Without this setting, libcurl would take a proxy from the environment.
         curl_set_pointer(handle, CURLOPT_PROXY, "")
         if let file = configuration.authorityFile {
             curl_set_pointer(handle, CURLOPT_CAINFO, file)
@@ -65,7 +65,7 @@ final class Transfer: @unchecked Sendable {
         pointer.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// The handle is done with it.
+    /// Releases the request from its handle.
     func release(_ handle: UnsafeMutableRawPointer) {
         curl_easy_reset(handle)
         curl_slist_free_all(fields)
@@ -73,9 +73,9 @@ final class Transfer: @unchecked Sendable {
         Unmanaged.passUnretained(self).release()
     }
 
-    /// Takes part of the answer's body.
+    /// Receives a part of the response's body.
     ///
-    /// - Returns: how many bytes it took: fewer than there are end the transfer.
+    /// - Returns: the number of bytes taken. Fewer than given end the transfer.
     private func receive(body bytes: UnsafeRawBufferPointer) -> Int {
         guard body.count + bytes.count <= WebClient.maxBody else { return 0 }
         body += bytes

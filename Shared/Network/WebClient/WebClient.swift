@@ -3,55 +3,58 @@ import Glibc
 import Synchronization
 import Workers
 
-/// Sends requests to a few servers, many at once over one connection each where the server speaks HTTP/2, on one thread of its
-/// own: libcurl's multi interface. No call blocks.
+/// Sends requests to a few servers, over one connection each if the server speaks HTTP/2, on one thread of
+/// its own (libcurl's multi interface). No call blocks.
 public final class WebClient: Sendable {
     public struct Configuration: Sendable {
-        /// Certificates in PEM that are believed in place of the system's.
+        /// A file of certificates in PEM that are trusted instead of the system's.
         public var authorityFile: String?
-        /// Connections to one server.
+        /// The limit of connections to one server.
         public var maxConnections = 1
         public var connectTimeout: Duration = .seconds(5)
-        /// Requests that are under way or wait; the next one is refused.
+        /// The limit of requests that are in progress or wait; the next one is refused.
         public var maxRequests = 4096
 
         public init() {}
     }
 
-    /// An answer of more than this is a failure: what is asked here is answered in a line.
+    /// The limit of a response's body; a larger one is a failure. The responses that are expected here have
+    /// one line.
     static let maxBody = 64 * 1024
     static let maxHeaders = 64 * 1024
-    /// Requests that libcurl has in hand; others wait here. It looks at all of them whenever anything happens to one: with a
-    /// thousand, that was three quarters of a core at 660 requests a second. Enough for 2,000 a second at 50 ms each.
+    /// The limit of requests that libcurl performs at once; others wait here. libcurl looks at all of them on
+    /// each event: with a thousand, that took three quarters of a core at 660 requests a second. The limit
+    /// suffices for 2,000 a second at 50 ms each.
     public static let maxInFlight = 100
-    /// Requests that are begun before others have a turn at the core: each takes a tenth of a millisecond.
+    /// The number of requests that are started before other threads get the core: each takes a tenth of a
+    /// millisecond.
     private static let maxBegun = 2
-    /// The longest sleep of the thread while it has nothing to do; anything else wakes it.
+    /// The longest sleep of the thread while it is idle; new requests wake it.
     private static let longestWait: Int32 = 1000
-    /// After a wait that failed at once, so that the thread does not spin.
+    /// The pause after a wait that failed at once, so that the thread does not spin.
     private static let failureWait: UInt32 = 100_000
 
     private struct State {
         var waiting: [Transfer] = []
         var count = 0
         var isClosed = false
-        /// The multi handle that is to be woken; nil until the thread runs and after its end.
+        /// The multi handle to wake; nil until the thread runs and after its end.
         nonisolated(unsafe) var multi: UnsafeMutableRawPointer?
     }
 
     private let configuration: Configuration
     private let state = Mutex(State())
-    /// In the background: what is sent here is waited for by nobody.
+    /// The client's thread, at background priority, as no person waits for its requests.
     private let thread = WorkerThreads(priority: .background)
 
-    /// - Throws: if there is no libcurl.
+    /// - Throws: `MissingLibrary` if libcurl cannot be loaded.
     public init(_ configuration: Configuration = Configuration()) throws(MissingLibrary) {
         try Self.library.get()
         self.configuration = configuration
         thread.start(named: "curl") { [self] in run() }
     }
 
-    /// Once in a process, before any other call.
+    /// The loaded library. It is initialised once in a process, before any other call.
     private static let library: Result<Void, MissingLibrary> = {
         if let reason = load_libcurl() {
             return .failure(MissingLibrary("libcurl is needed: \(String(cString: reason))"))
@@ -60,19 +63,19 @@ public final class WebClient: Sendable {
         return .success(())
     }()
 
-    /// Sends, and waits for the answer. Cancelling the caller does not take the request back.
+    /// Sends a request and waits for the response. Cancelling the caller does not cancel the request.
     public func send(_ request: WebRequest) async -> Result<WebResponse, WebFailure> {
         await withCheckedContinuation { continuation in
             enqueue(Transfer(request) { continuation.resume(returning: $0) })
         }
     }
 
-    /// Refuses what comes from now on, ends what is under way as `closed`, and returns when the thread has ended.
+    /// Refuses new requests, ends those in progress as `closed`, and returns when the thread has ended.
     public func close() async {
         state.withLock { state in
             state.isClosed = true
-            // Under the lock: the thread takes the handle out under it before it lets go of it. libcurl allows this call alone
-            // from another thread.
+            // Call it under the lock: the thread clears the handle under the lock before it frees it. This is
+            // the only call that libcurl allows from another thread.
             if let multi = state.multi { curl_multi_wakeup(multi) }
         }
         await thread.ended()
@@ -114,11 +117,11 @@ public final class WebClient: Sendable {
                 ended += connections.perform()
                 if ended > 0 { state.withLock { $0.count -= ended } }
                 ThreadPriority.giveWay()
-                // There may be room for those that wait, or more to begin with.
+                // There may be room for requests that wait, or more to start.
                 connections.wait(atMost: ended > 0 || arrived.count == Self.maxBegun ? 0 : Self.longestWait)
             }
-            // Nothing came from a server for as long as a request may take: its connection is dead, whatever TCP believes, and
-            // requests would go on to be sent into it.
+            // No server sent anything for as long as a request may take. The connection is dead, whatever TCP
+            // reports, and further requests would be sent into it.
             state.withLock { state in
                 state.multi = nil
                 state.count -= connections.count
@@ -127,7 +130,7 @@ public final class WebClient: Sendable {
         }
     }
 
-    /// The connections of one multi handle and what is under way on them.
+    /// The connections of one multi handle and the transfers on them.
     private struct Connections {
         let multi: UnsafeMutableRawPointer
         private let configuration: Configuration
@@ -146,7 +149,7 @@ public final class WebClient: Sendable {
             curl_multi_set_number(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, WebClient.maxInFlight)
         }
 
-        /// - Returns: false if it has ended with that.
+        /// - Returns: false if the transfer has ended by that.
         mutating func start(_ transfer: Transfer) -> Bool {
             guard !transfer.isOverdue else {
                 transfer.complete(.failure(.busy))
@@ -165,9 +168,9 @@ public final class WebClient: Sendable {
             return true
         }
 
-        /// Does what can be done without waiting.
+        /// Performs the work that needs no waiting.
         ///
-        /// - Returns: how many transfers have ended.
+        /// - Returns: the number of transfers that have ended.
         mutating func perform() -> Int {
             var running: Int32 = 0
             curl_multi_perform(multi, &running)

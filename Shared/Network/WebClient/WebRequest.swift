@@ -1,11 +1,12 @@
-/// A POST to a server: what this client is for.
+/// A POST to a server, which is the only method of this client.
 public struct WebRequest: Sendable {
-    /// `https://HOST/PATH` or, for a server that has no TLS, `http://…`.
+    /// The URL: `https://HOST/PATH`, or `http://…` for a server without TLS.
     public var url: String
-    /// Names and values without control characters.
+    /// The headers. Names and values must not contain control characters.
     public var headers: [(name: String, value: String)]
     public var body: [UInt8]
-    /// From its turn to the end of the answer. For its turn it waits no longer than that, either.
+    /// The time limit from the start of the transfer to the end of the response. The wait before the start
+    /// has the same limit.
     public var timeout: Duration
 
     public init(_ url: String, headers: [(name: String, value: String)] = [], body: [UInt8], timeout: Duration) {
@@ -18,14 +19,14 @@ public struct WebRequest: Sendable {
 
 public struct WebResponse: Sendable {
     public let status: Int
-    /// Up to `WebClient.maxBody` bytes.
+    /// The body, up to `WebClient.maxBody` bytes.
     public let body: [UInt8]
-    /// By lower-case name; the last of several.
+    /// The headers by lower-case name. Of several with one name, the last.
     public let headers: [String: String]
-    /// 2 for HTTP/2.
+    /// The HTTP version; 2 for HTTP/2.
     public let httpVersion: Int
-    /// The time after which the server wants the next request (Retry-After, in seconds or as a
-    /// date); nil if it gave none.
+    /// The time for which the server asks not to send the next request (Retry-After, in seconds or as a
+    /// date), or nil if it gave none.
     public let retryAfter: Duration?
 
     public init(
@@ -46,16 +47,15 @@ public struct MissingLibrary: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// The reason why there is no answer. The server may have carried the request out, unless it is
-/// `busy`.
+/// The reason why there is no response. The server may have performed the request, unless it is `busy`.
 public enum WebFailure: Error, Sendable, Equatable {
-    /// No answer in time.
+    /// The response did not arrive in time.
     case timeout
-    /// No connection, or it broke.
+    /// The connection could not be made, or broke.
     case connection(String)
     /// The server's certificate is not trusted.
     case notTrusted(String)
-    /// More requests wait than may, or for too long.
+    /// Too many requests wait, or this one waited too long.
     case busy
     /// The client is closed.
     case closed

@@ -1,9 +1,10 @@
-/// Checks UTF-8 that comes in pieces, and fails at the first byte that no valid text goes on with (RFC 3629, section 4).
+/// Validates UTF-8 that arrives in pieces, and fails at the first byte that cannot continue a valid text (RFC
+/// 3629, section 4).
 struct UTF8Validator {
     /// The number of bytes that the current character still needs.
     private var needed: UInt8 = 0
-    /// The range of the next of them. Only the second byte of a character has a range of its own,
-    /// which excludes overlong forms, surrogates and values beyond U+10FFFF.
+    /// The range of the next byte. Only the second byte of a character has a range of its own, which excludes
+    /// overlong forms, surrogates and values beyond U+10FFFF.
     private var range: (lowest: UInt8, highest: UInt8) = (0x80, 0xBF)
 
     /// True if the text may end here.
@@ -13,7 +14,7 @@ struct UTF8Validator {
     mutating func accept(_ bytes: UnsafeRawBufferPointer) -> Bool {
         guard let start = bytes.baseAddress else { return true }
         let count = bytes.count
-        // Copies, which the compiler keeps in registers.
+        // Work on copies, which the compiler keeps in registers.
         var (needed, lowest, highest) = (needed, range.lowest, range.highest)
         var at = 0
         while at < count {

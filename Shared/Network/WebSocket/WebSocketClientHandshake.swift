@@ -18,10 +18,10 @@ public struct WebSocketClientHandshake: Sendable {
         key = Base64.encode(nonce)
     }
 
-    /// The bytes that ask for the upgrade.
+    /// Returns the bytes of the request to upgrade.
     ///
     /// - Parameters:
-    ///   - host: with the port, if it is not the scheme's own.
+    ///   - host: the host, with the port if it is not the scheme's default.
     ///   - target: path and query, percent-encoded.
     public func request(
         host: String, target: String, additionalHeaders: [(name: String, value: String)] = []
@@ -35,9 +35,9 @@ public struct WebSocketClientHandshake: Sendable {
             ] + additionalHeaders)
     }
 
-    /// Checks the server's answer; if this returns, what follows the head are frames.
+    /// Checks the server's response. If this returns, the bytes after the head are frames.
     ///
-    /// - Parameter header: all values of the fields with a name, in order and as they were sent.
+    /// - Parameter header: returns all values of the fields with a name, in order and as they were sent.
     public func check(status: Int, header: (String) -> [String]) throws(Failure) {
         guard status == 101 else { throw .refused(status: status) }
         guard WebSocketHandshake.list(header("Upgrade"), contains: "websocket"),

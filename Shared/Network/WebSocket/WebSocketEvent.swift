@@ -4,11 +4,11 @@ public enum WebSocketEvent: Sendable, Equatable {
     case text([UInt8])
     /// A whole message.
     case binary([UInt8])
-    /// To be answered with a pong of the same bytes.
+    /// A ping, to be answered with a pong of the same bytes.
     case ping([UInt8])
     case pong([UInt8])
-    /// The peer's last frame: answer it with a close frame, unless one was sent before. No event
-    /// follows. Without a code the peer gave no reason.
+    /// The peer's last frame. Answer it with a close frame, unless one was sent before. No event follows.
+    /// Without a code the peer gave no reason.
     case close(code: UInt16?, reason: String)
 }
 
@@ -17,7 +17,7 @@ public enum WebSocketEvent: Sendable, Equatable {
 public struct WebSocketError: Error, Equatable, CustomStringConvertible {
     /// 1002 for a breach of the protocol, 1007 for text that is not UTF-8, 1009 for a message that is too big.
     public let closeCode: UInt16
-    /// For a developer to read; short enough for a close frame, and never a byte of what was sent.
+    /// A description for a developer. It fits a close frame, and contains no received byte.
     public let reason: String
 
     static func breach(_ reason: String) -> WebSocketError { WebSocketError(closeCode: 1002, reason: reason) }

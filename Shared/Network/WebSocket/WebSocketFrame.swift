@@ -1,8 +1,8 @@
 /// Frames to send (RFC 6455, section 5.2).
 public enum WebSocketFrame {
-    /// A whole frame.
+    /// Encodes a whole frame.
     ///
-    /// - Parameter mask: a client has to give one, new and unpredictable for each frame; a server none.
+    /// - Parameter mask: required from a client, new and unpredictable for each frame; nil from a server.
     public static func encode(
         _ opcode: WebSocketOpcode, _ payload: [UInt8], isFinal: Bool = true, mask: UInt32? = nil
     ) -> [UInt8] {
@@ -19,10 +19,10 @@ public enum WebSocketFrame {
         return frame
     }
 
-    /// The header alone, for a payload that is appended next, or is sent from where it is. With a mask, the payload has
-    /// to be masked by whoever appends it; servers send none.
+    /// Appends the header alone, for a payload that is appended next, or is sent from where it is. The caller
+    /// has to mask the payload if there is a mask; servers use none.
     ///
-    /// A control frame's payload is 125 bytes at most.
+    /// The payload of a control frame is limited to 125 bytes.
     public static func appendHeader(
         _ opcode: WebSocketOpcode, payloadLength: Int, isFinal: Bool = true, mask: UInt32? = nil,
         to bytes: inout [UInt8]
@@ -43,9 +43,9 @@ public enum WebSocketFrame {
         if let mask { appendBigEndian(mask, to: &bytes) }
     }
 
-    /// A close frame; the reason is shortened, at a character, to the 123 bytes that fit.
+    /// Encodes a close frame. The reason is shortened, at a character, to the 123 bytes that fit.
     ///
-    /// - Parameter code: one that may be sent (section 7.4); nil for a frame that gives no reason.
+    /// - Parameter code: a code that may be sent (section 7.4); nil for a frame without a reason.
     public static func close(_ code: UInt16?, reason: String = "", mask: UInt32? = nil) -> [UInt8] {
         guard let code else { return encode(.close, [], mask: mask) }
         var payload: [UInt8] = []
@@ -58,7 +58,7 @@ public enum WebSocketFrame {
         return encode(.close, payload, mask: mask)
     }
 
-    /// Two bytes, eight for a length, four for a mask.
+    /// The size of the longest header: two bytes, eight for a length, four for a mask.
     static let maxHeaderBytes = 14
 
     private static func appendBigEndian(_ number: some FixedWidthInteger, to bytes: inout [UInt8]) {
@@ -75,15 +75,16 @@ public enum WebSocketOpcode: UInt8, Sendable {
     case ping = 0x9
     case pong = 0xA
 
-    /// Control frames may come between the fragments of a message, and are short and whole themselves (section 5.5).
+    /// True for control frames, which may come between the fragments of a message, and are short and whole
+    /// themselves (section 5.5).
     var isControl: Bool { rawValue & 0x8 != 0 }
 }
 
-/// Masking, which is its own reverse (RFC 6455, section 5.3).
+/// Masking, which is its own inverse (RFC 6455, section 5.3).
 enum WebSocketMask {
     /// - Parameters:
-    ///   - key: its first byte on the wire is the highest.
-    ///   - offset: how much of the payload comes before these bytes.
+    ///   - key: the mask; its first byte on the wire is the highest.
+    ///   - offset: the number of payload bytes before these.
     static func apply(_ key: UInt32, offset: Int, to bytes: UnsafeMutableRawBufferPointer) {
         let shift = UInt32(truncatingIfNeeded: offset & 3) * 8
         let turned = shift == 0 ? key : key << shift | key >> (32 - shift)

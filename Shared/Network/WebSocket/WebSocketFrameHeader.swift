@@ -3,14 +3,14 @@ struct WebSocketFrameHeader {
     let isFinal: Bool
     let opcode: WebSocketOpcode
     let payloadLength: Int
-    /// The first byte on the wire is the highest.
+    /// The mask; its first byte on the wire is the highest.
     let mask: UInt32?
     /// The length of the header itself.
     let byteCount: Int
 
-    /// nil until enough has come.
+    /// Parses a header; nil until enough bytes have arrived.
     ///
-    /// - Throws: for whatever is wrong with one frame by itself.
+    /// - Throws: if the frame is invalid by itself.
     init?(parsing bytes: Span<UInt8>, role: WebSocketParser.Role) throws(WebSocketError) {
         guard bytes.count >= 2 else { return nil }
         let (first, second) = (bytes[0], bytes[1])
@@ -56,13 +56,13 @@ struct WebSocketInput {
 
     var count: Int { bytes.count - position }
 
-    /// The header that comes next, if all of it is there; it is left in place.
+    /// Returns the next header if it is complete, and leaves it in the input.
     func header(for role: WebSocketParser.Role) throws(WebSocketError) -> WebSocketFrameHeader? {
         try WebSocketFrameHeader(parsing: bytes.span.extracting(position...), role: role)
     }
 
     mutating func append(_ new: UnsafeRawBufferPointer) {
-        // What was used goes once it is half of the whole: each byte is moved at most once on the way.
+        // Remove used bytes once they are half of the whole, so that each byte is moved at most once.
         if position > 0, position >= bytes.count / 2 {
             bytes.removeFirst(position)
             position = 0
@@ -70,7 +70,7 @@ struct WebSocketInput {
         bytes.append(contentsOf: new)
     }
 
-    /// The next bytes, at most `limit` of them.
+    /// Takes the next bytes, up to `limit` of them.
     mutating func take(atMost limit: Int) -> ArraySlice<UInt8> {
         let taken = bytes[position..<position + min(limit, count)]
         position = taken.endIndex

@@ -1,14 +1,15 @@
 import Security
 
-/// The server's part of the opening handshake (RFC 6455, section 4.2). It takes the request's fields through a closure,
-/// so that it stands without an HTTP module.
+/// The server's part of the opening handshake (RFC 6455, section 4.2). It reads the request's fields through
+/// a closure, so that it does not depend on an HTTP module.
 public enum WebSocketHandshake {
-    /// Checks a request and writes the answer that opens the connection. No subprotocol and no extension is taken.
+    /// Checks a request and returns the response that opens the connection. No subprotocol or extension is
+    /// accepted.
     ///
     /// - Parameters:
-    ///   - isHTTP11: HTTP/1.0 knows no upgrade.
-    ///   - header: all values of the fields with a name, in order and as they were sent.
-    ///   - additionalHeaders: written with the answer. Control characters in values become spaces.
+    ///   - isHTTP11: false for HTTP/1.0, which has no upgrade.
+    ///   - header: returns all values of the fields with a name, in order and as they were sent.
+    ///   - additionalHeaders: further fields of the response. Control characters in values become spaces.
     /// - Returns: the bytes of the 101.
     public static func accept(
         method: String, isHTTP11: Bool = true, additionalHeaders: [(name: String, value: String)] = [],
@@ -20,7 +21,7 @@ public enum WebSocketHandshake {
         guard list(header("Upgrade"), contains: "websocket"), list(header("Connection"), contains: "upgrade") else {
             throw .upgradeRequired("no upgrade to websocket was asked for")
         }
-        // Section 4.4: the client learns which version to come back with.
+        // Section 4.4: the response names the version to use.
         guard header("Sec-WebSocket-Version") == ["13"] else { throw .upgradeRequired("the version has to be 13") }
         let keys = header("Sec-WebSocket-Key")
         guard keys.count == 1, Base64.decode(keys[0])?.count == 16 else {
@@ -34,7 +35,8 @@ public enum WebSocketHandshake {
             ] + additionalHeaders)
     }
 
-    /// Section 4.2.2, step 5.4: what proves that the server has read the key as a WebSocket's.
+    /// Returns the value which proves that the server has read the key as a WebSocket's (section 4.2.2, step
+    /// 5.4).
     static func acceptValue(forKey key: String) -> String {
         Base64.encode(SHA1.hash(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
     }
@@ -43,7 +45,7 @@ public enum WebSocketHandshake {
     static func list(_ values: [String], contains token: String) -> Bool {
         values.contains { value in
             value.split(separator: ",").contains { member in
-                // Byte by byte, as Unicode has letters that become ASCII ones in lower case.
+                // Compare bytes, as Unicode has letters that become ASCII ones in lower case.
                 let words = member.utf8.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
                 return words.count == 1 && words[0].map(lowercased) == Array(token.utf8)
             }
@@ -52,7 +54,7 @@ public enum WebSocketHandshake {
 
     private static func lowercased(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte }
 
-    /// A start line and fields, in which nothing but their end ends a line.
+    /// Encodes a start line and fields, replacing control characters so that no value ends its line.
     static func head(_ startLine: String, _ fields: [(name: String, value: String)]) -> [UInt8] {
         var head = Array("\(startLine)\r\n".utf8)
         for field in fields {
@@ -66,14 +68,14 @@ public enum WebSocketHandshake {
     }
 }
 
-/// The reason why a request does not become a WebSocket, as the HTTP answer. The connection may
-/// continue after it.
+/// The reason why a request does not become a WebSocket, as an HTTP response. The connection may continue
+/// after it.
 public struct WebSocketRefusal: Error {
-    /// 400 or 426.
+    /// The response's status: 400 or 426.
     public let status: Int
-    /// Fields that belong to the answer.
+    /// The fields of the response.
     public let headers: [(name: String, value: String)]
-    /// For a developer to read; never a byte of the request.
+    /// A description for a developer. It contains no byte of the request.
     public let reason: String
 
     init(status: Int, headers: [(name: String, value: String)] = [], reason: String) {
@@ -82,7 +84,8 @@ public struct WebSocketRefusal: Error {
         self.reason = reason
     }
 
-    /// 426, with the protocol (RFC 9110, section 15.5.22) and the version (RFC 6455, section 4.4) to come back with.
+    /// Returns a 426 with the required protocol (RFC 9110, section 15.5.22) and version (RFC 6455, section
+    /// 4.4).
     static func upgradeRequired(_ reason: String) -> WebSocketRefusal {
         WebSocketRefusal(
             status: 426, headers: [("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")], reason: reason)

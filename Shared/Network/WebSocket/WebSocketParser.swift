@@ -1,23 +1,23 @@
-/// Takes the messages of one connection out of its bytes (RFC 6455): bytes in, events out, no socket.
+/// Parses the messages of one connection (RFC 6455): bytes in, events out, no socket.
 ///
-/// How the bytes are cut makes no difference to the events. `append` what arrives, then call `next` until it gives nil.
-/// Frames are unmasked and checked as they come, so a message is refused when its first wrong byte is there. Between
-/// messages the parser holds no memory.
+/// The events do not depend on how the bytes are split. `append` all that arrives, then call `next` until it
+/// returns nil. Frames are unmasked and checked as they arrive, so a message is refused at its first wrong
+/// byte. Between messages the parser holds no memory.
 public struct WebSocketParser: Sendable {
     /// The end of the connection on which it runs.
     public enum Role: Sendable {
-        /// Takes masked frames only.
+        /// The server, which accepts masked frames only.
         case server
-        /// Takes unmasked frames only.
+        /// The client, which accepts unmasked frames only.
         case client
     }
 
-    /// As large as a body over HTTP may be.
+    /// The default limit of a message, as large as a body over HTTP may be.
     public static let defaultMaxMessageBytes = 1024 * 1024
-    /// More than clients need that write a message in pieces as they make it.
+    /// The default limit of small fragments: more than clients need that write a message piece by piece.
     public static let defaultMaxSmallFragments = 1024
-    /// Larger fragments are bounded by the limit in bytes: 1 MiB in the most of them takes 7 ms to read, and nothing is kept of a fragment
-    /// but its bytes.
+    /// The size below which a fragment is small. Larger fragments are bounded by the limit in bytes: 1 MiB in
+    /// the largest possible number of them takes 7 ms to read, and only the bytes of a fragment are kept.
     public static let smallFragmentBytes = 16
 
     private enum State {
@@ -27,17 +27,18 @@ public struct WebSocketParser: Sendable {
     }
 
     private let role: Role
-    /// Over it, all fragments together, the connection fails with 1009, as soon as a frame says so. A change counts from the next frame on.
+    /// The limit of a message, all fragments together. A longer one fails the connection with 1009, as soon
+    /// as a frame announces it. A change applies from the next frame on.
     public var maxMessageBytes: Int
     private let maxSmallFragments: Int
     private var state = State.open
     private var input = WebSocketInput()
 
-    /// The frame whose payload is being read, and how much of it has been.
+    /// The frame whose payload is being read, followed by the number of bytes read.
     private var frame: WebSocketFrameHeader?
     private var payloadBytes = 0
 
-    /// The message whose fragments are being put together: text or binary.
+    /// The kind of the message whose fragments are being combined: text or binary.
     private var messageOpcode: WebSocketOpcode?
     private var message: [UInt8] = []
     private var smallFragments = 0
@@ -46,9 +47,10 @@ public struct WebSocketParser: Sendable {
     private var control: [UInt8] = []
 
     /// - Parameters:
-    ///   - maxMessageBytes: over it, all fragments together, the connection fails with 1009, as soon as a frame says so.
-    ///   - maxSmallFragments: how many frames of a message may have fewer bytes than `smallFragmentBytes`; over it, 1009 too.
-    ///     Empty ones would be without a bound otherwise.
+    ///   - maxMessageBytes: the limit of a message, as in the property.
+    ///   - maxSmallFragments: the number of frames of a message that may have fewer bytes than
+    /// `smallFragmentBytes`; more fail the connection with 1009. Without it the number of empty frames would
+    /// be unbounded.
     public init(
         role: Role, maxMessageBytes: Int = Self.defaultMaxMessageBytes,
         maxSmallFragments: Int = Self.defaultMaxSmallFragments
@@ -58,7 +60,7 @@ public struct WebSocketParser: Sendable {
         self.maxSmallFragments = maxSmallFragments
     }
 
-    /// After a close frame or an error, what comes is dropped (section 5.5.1).
+    /// Appends received bytes. After a close frame or an error, they are dropped (section 5.5.1).
     public mutating func append(_ bytes: UnsafeRawBufferPointer) {
         if case .open = state { input.append(bytes) }
     }
@@ -67,15 +69,15 @@ public struct WebSocketParser: Sendable {
         Array(bytes).withUnsafeBytes { append($0) }
     }
 
-    /// The number of held bytes: appended and unused ones, and the incomplete message.
+    /// The number of held bytes: those not used yet, and the incomplete message.
     public var bufferedBytes: Int { input.count + message.count + control.count }
 
     /// True if `next` may return another frame.
     public var hasInput: Bool { input.count > 0 }
 
-    /// The next event; nil until more has arrived, and for ever after a close.
+    /// Returns the next event, or nil until more has arrived, and always after a close.
     ///
-    /// - Throws: why the connection has to fail; and the same at every later call.
+    /// - Throws: the reason why the connection has to fail. Every later call throws the same.
     public mutating func next() throws(WebSocketError) -> WebSocketEvent? {
         do throws(WebSocketError) {
             switch state {
@@ -107,7 +109,7 @@ public struct WebSocketParser: Sendable {
         }
     }
 
-    /// Reads a header, and checks it against the frames before it. True if it was complete.
+    /// Reads a header, and checks it against the frames before it. Returns true if it was complete.
     private mutating func beginFrame() throws(WebSocketError) -> Bool {
         guard let header = try input.header(for: role) else { return false }
         _ = input.take(atMost: header.byteCount)
@@ -180,7 +182,7 @@ public struct WebSocketParser: Sendable {
 
     // MARK: Close
 
-    /// Section 5.5.1: nothing, or a code and a reason in UTF-8.
+    /// Parses a close frame's payload: empty, or a code and a reason in UTF-8 (section 5.5.1).
     private mutating func close(_ payload: [UInt8]) throws(WebSocketError) -> WebSocketEvent {
         guard !payload.isEmpty else {
             end(in: .closed)
@@ -194,8 +196,9 @@ public struct WebSocketParser: Sendable {
         return .close(code: code, reason: reason)
     }
 
-    /// Section 7.4 and IANA's registry: 1004 to 1006 and 1015 never stand in a frame, others below 3000 have to be
-    /// registered, and up to 4999 they are for libraries and applications.
+    /// Returns true if a code may occur in a frame. By section 7.4 and IANA's registry, 1004 to 1006 and 1015
+    /// may not; others below 3000 have to be registered, and codes up to 4999 are for libraries and
+    /// applications.
     private static func mayBeSent(_ code: UInt16) -> Bool {
         switch code {
         case 1000...1003, 1007...1014, 3000...4999: true

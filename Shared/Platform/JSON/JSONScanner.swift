@@ -1,10 +1,10 @@
-/// Finds its way through text that has been validated. On any other text it stops early, within bounds.
+/// Navigates text that has been validated. On any other text it stops early, within bounds.
 ///
-/// What it finds are places, counted from the start of the text, and no slices of it: each slice is one more owner of the
-/// bytes to be counted, and an object has a dozen members.
+/// It returns ranges, counted from the start of the text, instead of slices: each slice would add a reference
+/// count, and an object has a dozen members.
 struct JSONScanner {
     struct Member {
-        /// Between the quotation marks.
+        /// The range between the quotation marks.
         let name: Range<Int>
         let value: Range<Int>
     }
@@ -14,7 +14,7 @@ struct JSONScanner {
 
     private init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
 
-    /// The members of the object that the text is.
+    /// Returns the members of a text that is an object.
     static func members(of text: ArraySlice<UInt8>) -> [Member] {
         text.withUnsafeBufferPointer { buffer in
             var scanner = JSONScanner(buffer)
@@ -22,7 +22,7 @@ struct JSONScanner {
         }
     }
 
-    /// The values of the array that the text is.
+    /// Returns the values of a text that is an array.
     static func elements(of text: ArraySlice<UInt8>) -> [Range<Int>] {
         text.withUnsafeBufferPointer { buffer in
             var scanner = JSONScanner(buffer)
@@ -30,7 +30,7 @@ struct JSONScanner {
         }
     }
 
-    /// Where the value of the last member of this name stands in the object that the text is.
+    /// Returns the range of the value of the last member with this name, in a text that is an object.
     static func value(named name: String, in text: ArraySlice<UInt8>) -> Range<Int>? {
         var name = name
         return name.withUTF8 { name in
@@ -46,12 +46,13 @@ struct JSONScanner {
         }
     }
 
-    /// Whether what stands between quotation marks is this name. Escapes are rare in names, so bytes come first.
+    /// True if the text between quotation marks is this name. Escapes are rare in names, so the bytes are
+    /// compared first.
     static func spells(_ written: UnsafeBufferPointer<UInt8>, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
         if written.count == name.count { return written.elementsEqual(name) }
-        // An escape is longer than what it stands for.
+        // An escape is longer than the character that it encodes.
         guard written.count > name.count, written.contains(UInt8(ascii: "\\")) else { return false }
-        // By bytes again: two texts that look alike are equal as strings, and two names.
+        // Compare bytes again: texts with equal normal forms are equal as strings, but are two names.
         return unescaped(Array(written)[...]).utf8.elementsEqual(name)
     }
 
@@ -93,7 +94,7 @@ struct JSONScanner {
         return found
     }
 
-    /// So that most objects and lists need one allocation.
+    /// The capacities with which most objects and lists need one allocation.
     private static let usualMembers = 12
     private static let usualElements = 4
 
@@ -106,7 +107,7 @@ struct JSONScanner {
         return nil
     }
 
-    /// From an opening quotation mark to past the closing one.
+    /// Skips a string, from its opening quotation mark to after its closing one.
     private mutating func skipString() {
         var at = position + 1
         while case let end = bytes.endOfPlainText(from: at, stoppingAtControlBytes: false), end < bytes.count {
@@ -115,13 +116,13 @@ struct JSONScanner {
                 position = at
                 return
             }
-            // What a backslash escapes is no end.
+            // Skip the escaped character, which does not end the string.
             at += 1
         }
         position = bytes.count
     }
 
-    /// Where the next value stands; nothing at the end of the text.
+    /// Skips the next value and returns its range, which is empty at the end of the text.
     private mutating func skipValue() -> Range<Int> {
         guard let first = nextSignificant() else { return position..<position }
         let start = position
@@ -151,7 +152,7 @@ struct JSONScanner {
         }
     }
 
-    /// The text between quotation marks with its escapes undone (RFC 8259, section 7).
+    /// Returns the text between quotation marks with its escapes decoded (RFC 8259, section 7).
     static func unescaped(_ written: ArraySlice<UInt8>) -> String {
         let plainEnd = written.withUnsafeBufferPointer { $0.endOfPlainText(from: 0, stoppingAtControlBytes: false) }
         guard plainEnd < written.count else { return String(decoding: written, as: UTF8.self) }
@@ -188,7 +189,7 @@ struct JSONScanner {
         return unit
     }
 
-    /// nil if it has a fraction or an exponent, or does not fit.
+    /// Parses an integer; nil if it has a fraction or an exponent, or does not fit.
     static func integer(_ written: ArraySlice<UInt8>) -> Int? {
         let negative = written.first == UInt8(ascii: "-")
         let digits = negative ? written.dropFirst() : written
@@ -208,7 +209,7 @@ struct JSONScanner {
 }
 
 extension ArraySlice<UInt8> {
-    /// What stands at a place that the scanner found.
+    /// Returns the bytes at a range that the scanner found.
     func part(_ range: Range<Int>) -> ArraySlice<UInt8> {
         self[(startIndex + range.lowerBound)..<(startIndex + range.upperBound)]
     }

@@ -1,6 +1,7 @@
 import Text
 
-/// Checks a text against RFC 8259, in one pass and without recursion: nesting costs a bit a level, not stack.
+/// Checks a text against RFC 8259, in one pass and without recursion: nesting takes a bit for each level, and
+/// no stack.
 struct JSONValidator {
     private let bytes: UnsafeBufferPointer<UInt8>
     private let maxDepth: Int
@@ -9,7 +10,7 @@ struct JSONValidator {
     private var levels = Levels()
     private var marks = CombiningMarks()
 
-    /// The range of the value in `bytes`, without the white space around it.
+    /// Returns the range of the value in `bytes`, without the white space around it.
     static func validate(
         _ bytes: ArraySlice<UInt8>, maxDepth: Int, boundsMarks: Bool
     ) throws(JSONError) -> Range<Int> {
@@ -49,7 +50,7 @@ struct JSONValidator {
         while position < bytes.count, bytes[position].isJSONWhiteSpace { position += 1 }
     }
 
-    /// One value; containers are walked with `levels` as the stack.
+    /// Validates one value, with `levels` as the stack of its containers.
     private mutating func value() throws(JSONError) {
         repeat {
             switch current {
@@ -80,7 +81,7 @@ struct JSONValidator {
         skipWhiteSpace()
     }
 
-    /// Closes what ends here, then stands at the next value, or past the outermost one.
+    /// Closes the containers that end here, and moves to the next value, or behind the outermost one.
     private mutating func afterValue() throws(JSONError) {
         while levels.count > 0 {
             let object = levels.isObject
@@ -181,7 +182,7 @@ struct JSONValidator {
         }
     }
 
-    /// Stands at the `u`; goes past the four digits.
+    /// Reads the four digits after the `u` at the current position.
     private mutating func hexUnit() throws(JSONError) -> UInt16 {
         guard bytes.count - position > 4 else { throw failure("an escape without its digits") }
         var unit: UInt16 = 0
@@ -193,7 +194,8 @@ struct JSONValidator {
         return unit
     }
 
-    /// A scalar of two to four bytes, by the table of RFC 3629, section 4: no overlong forms, no surrogates.
+    /// Validates a scalar of two to four bytes by the table of RFC 3629, section 4: no overlong forms, no
+    /// surrogates.
     private mutating func multibyte(_ first: UInt8) throws(JSONError) {
         let (length, low, high): (Int, UInt8, UInt8) =
             switch first {
@@ -225,13 +227,13 @@ struct JSONValidator {
     }
 }
 
-/// The containers that are open: a bit for each, whether it is an object. The innermost 64 are in a register.
+/// The open containers, with one bit for each: 1 for an object. The innermost 64 are in a register.
 private struct Levels {
     private(set) var count = 0
     private var innermost: UInt64 = 0
     private var outer: [UInt64] = []
 
-    /// Of the innermost one.
+    /// True if the innermost container is an object.
     @inline(__always) var isObject: Bool { innermost & 1 == 1 }
 
     @inline(__always) mutating func push(isObject: Bool) {

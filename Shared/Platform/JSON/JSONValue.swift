@@ -1,6 +1,7 @@
-/// One JSON value, as the bytes it was written in (RFC 8259, UTF-8, no white space around it).
+/// A JSON value, stored as its text (RFC 8259, UTF-8, no white space around it).
 ///
-/// Copying shares the bytes. Equality is equality of the text: `1.0` and `1` differ, and so do two orders of members.
+/// Copies share the bytes. Two values are equal if their texts are: `1.0` and `1` differ, and so do two
+/// orders of members.
 public struct JSONValue: Sendable, Hashable {
     public enum Kind: Sendable {
         case object, array, string, number, bool, null
@@ -8,14 +9,15 @@ public struct JSONValue: Sendable, Hashable {
 
     public let bytes: ArraySlice<UInt8>
 
-    /// Checks a whole text and keeps it, without the white space around it.
+    /// Validates a whole text and keeps it, without the white space around it.
     ///
     /// - Parameters:
-    ///   - maxDepth: how deep arrays and objects may nest.
-    ///   - boundsMarks: whether strings are refused that could not be compared or hashed in linear time (`CombiningMarks`). False for what
-    ///     is known to have been stored before there was this bound.
-    /// - Throws: `JSONError` at the first byte that is not JSON: bad grammar, bad UTF-8, half a surrogate pair, a raw
-    ///   control character in a string, nesting deeper than `maxDepth`, or anything but white space after the value.
+    ///   - maxDepth: the limit for the nesting of arrays and objects.
+    ///   - boundsMarks: true to refuse strings that could not be compared or hashed in linear time
+    /// (`CombiningMarks`). False for text that was stored before this limit existed.
+    /// - Throws: `JSONError` at the first byte that is not JSON: bad grammar, bad UTF-8, half a surrogate
+    ///   pair, a raw control character in a string, nesting deeper than `maxDepth`, or anything but white
+    ///   space after the value.
     public init(
         parsing bytes: ArraySlice<UInt8>, maxDepth: Int = JSONValue.defaultMaxDepth, boundsMarks: Bool = true
     ) throws(JSONError) {
@@ -33,15 +35,16 @@ public struct JSONValue: Sendable, Hashable {
         try self.init(parsing: Array(text.utf8)[...], maxDepth: maxDepth)
     }
 
-    /// Takes bytes that are known to be one JSON value: written by this process, or checked before.
-    /// Reading members of anything else gives nonsense, but never reads out of bounds.
+    /// Takes bytes that are known to be one JSON value: written by this process, or validated before. With
+    /// other bytes, members are meaningless, but nothing is read out of bounds.
     public init(trusted bytes: ArraySlice<UInt8>) { self.bytes = bytes }
     public init(trusted bytes: [UInt8]) { self.bytes = bytes[...] }
 
-    /// The same value in memory of its own: a part keeps alive all that it is a part of.
+    /// The same value in memory of its own. A part of a value keeps all of that value's bytes alive.
     public var detached: JSONValue { JSONValue(trusted: Array(bytes)) }
 
-    /// Deeper than any client's content, shallower than what makes a recursive decoder fall over.
+    /// The default limit of nesting: deeper than any client's content, and shallow enough for a recursive
+    /// decoder.
     public static let defaultMaxDepth = 512
 
     public static let null = JSONValue(trusted: Array("null".utf8))
@@ -71,13 +74,13 @@ public struct JSONValue: Sendable, Hashable {
         return JSONScanner.unescaped(bytes.dropFirst().dropLast())
     }
 
-    /// A number written without fraction or exponent that fits; nil otherwise.
+    /// The number if it is written without fraction or exponent and fits; nil otherwise.
     public var int: Int? {
         guard kind == .number else { return nil }
         return JSONScanner.integer(bytes)
     }
 
-    /// Any finite number; nil for another kind and for one beyond a double (`1e400`).
+    /// The number, if it is finite; nil for any other kind, and for a number beyond a double (`1e400`).
     public var double: Double? {
         guard kind == .number, let value = Double(String(decoding: bytes, as: UTF8.self)), value.isFinite else {
             return nil
@@ -95,7 +98,8 @@ public struct JSONValue: Sendable, Hashable {
         return JSONScanner.elements(of: bytes).map { JSONValue(trusted: bytes.part($0)) }
     }
 
-    /// The member of an object; nil if there is none, or if this is no object. For several, take `object` once.
+    /// The member of an object; nil if there is none, or if this is not an object. To read several, take
+    /// `object` once.
     public subscript(name: String) -> JSONValue? {
         guard kind == .object else { return nil }
         return JSONScanner.value(named: name, in: bytes).map { JSONValue(trusted: bytes.part($0)) }
@@ -108,7 +112,7 @@ extension JSONValue: CustomStringConvertible {
     public var description: String { text }
 }
 
-/// Where a text stops being JSON, and why, in words for a log or a developer.
+/// The position where a text stops being JSON, and the reason in words for a log or a developer.
 public struct JSONError: Error, Equatable, CustomStringConvertible {
     public let offset: Int
     public let reason: String
@@ -126,7 +130,7 @@ public struct JSONObject: Sendable {
     private let text: ArraySlice<UInt8>
     private let members: [JSONScanner.Member]
 
-    /// nil if the value is no object.
+    /// Parses the members; nil if the value is not an object.
     public init?(_ value: JSONValue) {
         guard value.kind == .object else { return nil }
         text = value.bytes
@@ -140,14 +144,15 @@ public struct JSONObject: Sendable {
         var name = name
         let found = name.withUTF8 { name in
             text.withUnsafeBufferPointer { text in
-                // Objects here have a dozen members at most: a scan from the end is faster than a table.
+                // These objects have a dozen members at most: a scan from the end is faster than a
+                // dictionary.
                 members.last { JSONScanner.spells(UnsafeBufferPointer(rebasing: text[$0.name]), name) }
             }
         }
         return found.map { JSONValue(trusted: text.part($0.value)) }
     }
 
-    /// Every member with its unescaped name, in order.
+    /// The members with their unescaped names, in order.
     public var all: [(name: String, value: JSONValue)] {
         members.map { (JSONScanner.unescaped(text.part($0.name)), JSONValue(trusted: text.part($0.value))) }
     }

@@ -1,4 +1,5 @@
-/// Writes JSON by appending to bytes. It puts the commas; closing what was opened is up to the closures.
+/// Writes JSON by appending to bytes. It adds the commas; objects and arrays are closed when their closures
+/// return.
 ///
 ///     let bytes = JSONWriter.bytes { json in
 ///         json.object {
@@ -57,7 +58,8 @@ public struct JSONWriter: ~Copyable {
         bytes.append(contentsOf: String(value).utf8)
     }
 
-    /// A whole number is written without its `.0`. The value has to be finite: JSON has no other.
+    /// Writes a number. A whole number is written without `.0`. The value has to be finite, as JSON has no
+    /// other numbers.
     public mutating func number(_ value: Double) {
         precondition(value.isFinite, "JSON has no \(value)")
         if value == value.rounded(), abs(value) < 9_007_199_254_740_992 {
@@ -78,7 +80,7 @@ public struct JSONWriter: ~Copyable {
         bytes.append(contentsOf: "null".utf8)
     }
 
-    /// A value goes in as the bytes it is.
+    /// Writes a value as its bytes.
     public mutating func value(_ value: JSONValue) {
         separate()
         bytes.append(contentsOf: value.bytes)
@@ -86,7 +88,7 @@ public struct JSONWriter: ~Copyable {
 
     // MARK: Members of an object
 
-    /// A member whose value is what is written next.
+    /// Writes the name of a member. The next value that is written is the member's.
     public mutating func name(_ name: String) {
         separate()
         appendQuoted(name)
@@ -99,7 +101,7 @@ public struct JSONWriter: ~Copyable {
         string(text)
     }
 
-    /// nil is written as null.
+    /// Writes a member; nil becomes null.
     public mutating func member(_ name: String, _ text: String?) {
         self.name(name)
         if let text { string(text) } else { null() }
@@ -120,7 +122,7 @@ public struct JSONWriter: ~Copyable {
         self.value(value)
     }
 
-    /// nil is written as null.
+    /// Writes a member; nil becomes null.
     public mutating func member(_ name: String, _ value: JSONValue?) {
         self.name(name)
         if let value { self.value(value) } else { null() }
@@ -136,7 +138,7 @@ public struct JSONWriter: ~Copyable {
         array(write)
     }
 
-    /// The members of another object, as they stand, among this one's.
+    /// Writes the members of another object, unchanged, among this one's.
     public mutating func members(of object: JSONValue) {
         let inner = object.bytes.dropFirst().dropLast()
         guard inner.contains(where: { !$0.isJSONWhiteSpace }) else { return }

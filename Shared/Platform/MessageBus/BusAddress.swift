@@ -8,13 +8,13 @@ public struct BusAddress: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// From `127.0.0.1:4150`, `[::1]:4150` or `bus:4150`.
+    /// Parses `127.0.0.1:4150`, `[::1]:4150` or `bus:4150`.
     ///
-    /// - Parameter defaultPort: for a text without one; nil if it has to have one.
+    /// - Parameter defaultPort: the port of a text without one; nil if the port is required.
     init?(_ text: some StringProtocol, defaultPort: UInt16? = nil) {
         var host = Substring(text)
         var port = defaultPort
-        // Within brackets a colon is part of the address.
+        // Inside brackets a colon is part of the address.
         if let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") {
             port = UInt16(host[host.index(after: colon)...])
             host = host[..<colon]
@@ -33,16 +33,16 @@ public struct BusAddress: Hashable, Sendable, CustomStringConvertible {
     public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }
 
-/// The servers of one bus: those that the setting names, and those that a server named itself. Tried in turn.
+/// The servers of one bus, from the setting and from a server's own announcements. They are tried in turn.
 struct BusServers {
-    /// A cluster has a handful; one that names more is not believed.
+    /// The limit of announced servers. A cluster has a handful.
     static let maxLearned = 64
 
     private let configured: [BusAddress]
     private var learned: [BusAddress] = []
     private var turn = 0
 
-    /// - Parameter addresses: one at least.
+    /// - Parameter addresses: at least one.
     init(_ addresses: [BusAddress]) {
         precondition(!addresses.isEmpty, "a bus without a server")
         configured = addresses
@@ -59,8 +59,8 @@ struct BusServers {
     }
 }
 
-/// The wait before each attempt to connect. It doubles from 50 ms to a second, with a random part
-/// of half of it, so that the clients of a bus that restarts do not reconnect at one instant.
+/// The wait before each attempt to connect. It doubles from 50 ms to a second. Up to half of it is random, so
+/// that the clients of a bus that restarts do not reconnect at the same instant.
 struct Backoff {
     static let first: Duration = .milliseconds(50)
     static let longest: Duration = .seconds(1)

@@ -1,25 +1,25 @@
 /// The reason why the bus did not deliver. A responder's own error is in its reply, not here.
 public enum BusError: Error, Equatable, Sendable {
-    /// Nobody serves the subject now.
+    /// The subject has no responder now.
     case noResponders
-    /// No reply in time. The request may have been carried out.
+    /// The reply did not arrive in time. The request may have been performed.
     case deadlineExceeded
-    /// This side or the responder lost its connection, or the bus is closed or draining. A request under way may have
-    /// been carried out.
+    /// This side or the responder lost its connection, or the bus is closed or draining. A request in
+    /// progress may have been performed.
     case disconnected
-    /// The line, or the reply's, is over the limit.
+    /// The line, or the reply's line, is over the limit.
     case lineTooLong
-    /// No subject, or no pattern, by the grammar of `SubjectGrammar`.
+    /// The text is not a subject, or not a pattern, by the grammar of `SubjectGrammar`.
     case badSubject
-    /// The other side does not take what it is sent as fast as it comes, and the bound is reached. A request was not sent; or
-    /// it was carried out, and its reply was not.
+    /// The other side does not take data as fast as it is sent, and the limit is reached. Either the request
+    /// was not sent, or it was performed and its reply was not sent.
     case slowConsumer
-    /// The bus does not want it, in its own words.
+    /// The bus refused it, with its reason.
     case refused(String)
 }
 
 extension BusError: CustomStringConvertible {
-    /// One word, as it stands on the wire and in logs.
+    /// The error in one word, for the wire and logs.
     public var code: String {
         switch self {
         case .noResponders: "no_responders"
@@ -32,7 +32,7 @@ extension BusError: CustomStringConvertible {
         }
     }
 
-    /// From a code on the wire. One that is not known here is a refusal in the sender's words.
+    /// Creates an error from a code on the wire. An unknown code becomes a refusal with the sender's message.
     package init(code: String, message: String) {
         switch code {
         case "no_responders": self = .noResponders

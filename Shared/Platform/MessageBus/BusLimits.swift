@@ -1,29 +1,30 @@
 import JSON
 
-/// The limits of JSON lines. Every bus keeps them, so that what works in one process works in several.
+/// The limits of JSON lines. Every bus enforces them, so that a message that works in one process works
+/// between processes.
 public enum BusLimits {
-    /// The longest line, counted with its newline: it bounds what one peer can make another one hold. A body so near
-    /// to it that it does not fit once it is wrapped is too large for the edge, too.
+    /// The longest line, including its newline. It bounds the memory that one peer can make another one use.
+    /// A body that is so long that its line exceeds this is too large for the edge as well.
     public static let maxLine = 1 << 20
 
-    /// The maximum of bytes that a broker adds to a line when it passes it on.
+    /// The number of bytes that a broker may add to a line when it forwards it.
     public static let maxAddedByBroker = 128
 
     /// The longest `pub`, `req` or `res` line.
     public static let maxPassedOnLine = maxLine - maxAddedByBroker
 
-    /// The queue at which a connection is closed: eight of the longest lines.
+    /// The queued bytes at which a connection is closed: eight of the longest lines.
     public static let defaultMaxPendingBytes = 8 << 20
 
-    /// The space for lines that report a reply without room: four thousand of them.
+    /// The extra space for lines that report a reply without room: four thousand of them.
     static let maxRefusalBytes = 256 << 10
 
     // MARK: Lengths
 
-    // Members, punctuation and numbers of the longest line come to less than this.
+    // The members, punctuation and numbers of the longest line are shorter than this.
     private static let frame = 200
 
-    /// True if the `pub` line would be longer than a broker passes on.
+    /// True if the `pub` line would be longer than a broker forwards.
     static func isPublishTooLong(_ subject: String, _ payload: any BusPayload) -> Bool {
         isTooLong(atMost: frame + subject.utf8.count + payload.maxBytes) {
             LineWriter.publish(subject, payload.json, to: &$0)
@@ -43,7 +44,7 @@ public enum BusLimits {
         isTooLong(atMost: frame + payload.maxBytes) { LineWriter.reply(.max >> 1, payload.json, to: &$0) }
     }
 
-    /// Only a line near the limit has to be written to be measured.
+    /// Measures a line. Only a line near the limit has to be written for that.
     private static func isTooLong(atMost bound: Int, _ write: (inout [UInt8]) -> Void) -> Bool {
         guard bound > maxPassedOnLine else { return false }
         var out: [UInt8] = []

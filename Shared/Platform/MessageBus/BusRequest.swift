@@ -1,12 +1,12 @@
 import JSON
 import Synchronization
 
-/// The content of an event or a reply. Between processes it travels as JSON; the bus within a
-/// process passes it on as it is.
+/// The content of an event or a reply. It is sent as JSON between processes; the in-process bus passes it on
+/// unchanged.
 public protocol BusPayload: Sendable {
     var json: JSONValue { get }
 
-    /// No less than `json` has. Most payloads are known by it to fit the bus before any JSON is made.
+    /// An upper bound for the size of `json`. It shows that most payloads fit the bus, without encoding them.
     var maxBytes: Int { get }
 }
 
@@ -15,10 +15,10 @@ extension JSONValue: BusPayload {
     public var maxBytes: Int { bytes.count }
 }
 
-/// An event as a subscriber gets it.
+/// An event as a subscriber receives it.
 public struct BusMessage: Sendable {
     public let subject: String
-    /// The published value, if that was in this process; otherwise its JSON.
+    /// The published value if the publisher is in this process, otherwise its JSON.
     public let payload: any BusPayload
 
     public init(subject: String, payload: any BusPayload) {
@@ -26,22 +26,22 @@ public struct BusMessage: Sendable {
         self.payload = payload
     }
 
-    /// Encoded with each call, unless it arrived as JSON.
+    /// The payload as JSON. It is encoded at each call, unless it arrived as JSON.
     public var data: JSONValue { payload.json }
 }
 
-/// A request as its responder gets it. It waits for `reply` until its deadline.
+/// A request as its responder receives it. It waits for `reply` until its deadline.
 public final class BusRequest: Sendable {
     public let subject: String
     public let data: JSONValue
-    /// Its `timeout` is what was left when the request arrived.
+    /// The context. Its `timeout` is the time that was left when the request arrived.
     public let context: BusContext
     public let deadline: ContinuousClock.Instant
 
     private let isReplied = Atomic(false)
     private let send: @Sendable (any BusPayload) -> Void
 
-    /// - Parameter send: takes the reply; called once at most, on the thread that replies.
+    /// - Parameter send: sends the reply; called at most once, on the thread that replies.
     init(
         subject: String, data: JSONValue, context: BusContext, deadline: ContinuousClock.Instant,
         send: @escaping @Sendable (any BusPayload) -> Void
@@ -53,32 +53,36 @@ public final class BusRequest: Sendable {
         self.send = send
     }
 
-    /// Zero or less once nobody waits any more.
+    /// The time until the deadline; zero or less once the sender has stopped waiting.
     public var remaining: Duration { ContinuousClock.now.duration(to: deadline) }
 
-    /// Answers, from any thread, which makes the JSON if the answer leaves the process. Only the first reply counts; one after the deadline is dropped. A reply too long for a
-    /// line ends the request with `lineTooLong`.
+    /// Replies, from any thread, which encodes the JSON if the reply leaves the process. Only the first reply
+    /// is sent; a reply after the deadline is dropped. A reply that is too long for a line ends the request
+    /// with `lineTooLong`.
     public func reply(_ payload: any BusPayload) {
         guard !isReplied.exchange(true, ordering: .acquiringAndReleasing) else { return }
         send(payload)
     }
 }
 
-/// The members of a request beside its data.
+/// The members of a request other than its data.
 public struct BusContext: Sendable {
-    /// Names what is being done, from the edge to the last service: for logs. Not unique on the bus.
+    /// The id of the operation, from the edge to the last service, for logs. It is not unique on the bus.
     public var requestID: String
     /// The caller, as the edge established it; opaque to the bus.
     public var caller: JSONValue?
-    /// The time to wait for the reply. In a received request it is the time that was left then.
+    /// The time to wait for the reply. In a received request it is the time that was left on arrival.
     public var timeout: Duration
-    /// Requests with one key go to one instance of the queue group while its membership lasts, whatever their
-    /// subject; NATS takes no notice. It warms caches and is no promise: nothing may depend on it.
+    /// The affinity key. Requests with one key go to one instance of the queue group while its membership
+    /// lasts, whatever their subject; NATS ignores it. It keeps caches warm and is not guaranteed: nothing
+    /// may depend on it.
     public var key: String?
     /// A trace context, opaque to the bus.
     public var trace: String?
-    /// It only asks: where the bus does not report that a responder is gone (NATS), it is asked again after a second without a reply,
-    /// and so on while nobody serves it; of many that are late only some are. It does not travel.
+    /// True if the request only reads, and so may be repeated. If the bus does not report lost responders
+    /// (NATS), such a request is sent again after a second without a reply, and once more a second after each
+    /// repetition that finds no responder. Of many late requests only some are repeated. This is not sent to
+    /// the responder.
     public var isQuestion: Bool
 
     public init(
@@ -93,6 +97,6 @@ public struct BusContext: Sendable {
         self.isQuestion = isQuestion
     }
 
-    /// Longer than any healthy answer takes, shorter than a person's patience.
+    /// The default timeout: longer than any healthy reply takes, and short enough for a waiting person.
     public static let defaultTimeout: Duration = .seconds(5)
 }

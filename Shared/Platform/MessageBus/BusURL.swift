@@ -1,13 +1,13 @@
 import Reactor
 
-/// The address of the bus, from a setting.
+/// The address of the bus, as given in a setting.
 public enum BusURL: Equatable, Sendable {
-    /// JSON lines: `tcp://127.0.0.1:4150`, `tcp://[::1]:4150`, `tcp://bus:4150`.
+    /// A broker of JSON lines: `tcp://127.0.0.1:4150`, `tcp://[::1]:4150`, `tcp://bus:4150`.
     case tcp(host: String, port: UInt16)
     /// A NATS server, or several of one cluster.
     case nats(NATSURL)
 
-    /// nil if it is none of the forms above.
+    /// Parses an address; nil if it has none of the forms above.
     public init?(_ text: String) {
         if let nats = NATSURL(text) {
             self = .nats(nats)
@@ -44,7 +44,7 @@ public enum BusURL: Equatable, Sendable {
 }
 
 extension BusURL: CustomStringConvertible {
-    /// For logs: without secrets.
+    /// The address without secrets, for logs.
     public var description: String {
         switch self {
         case .tcp(let host, let port): "tcp://\(BusAddress(host: host, port: port))"

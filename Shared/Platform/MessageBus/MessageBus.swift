@@ -1,31 +1,32 @@
 import JSON
 import Synchronization
 
-/// Connects services: events go to all subscribers, requests to one instance of the service that
-/// serves them.
+/// Connects services: events go to all subscribers, requests to one instance of the service that serves them.
 ///
-/// A subject is dotted lower-case tokens (`rooms.renamed`). In a pattern `*` stands for one token
-/// and a final `>` for one or more. The bus stores nothing: what must not be lost is in the event
-/// log of the service that owns it.
+/// A subject consists of dotted lower-case tokens (`rooms.renamed`). In a pattern `*` matches one token and a
+/// final `>` one or more. The bus stores nothing: data that must not be lost is in the event log of the
+/// service that owns it.
 ///
-/// Handlers and completions are called on a thread that the bus chooses: the event loop of a bus
-/// over a network, the caller's own thread on the in-process bus. They must not block, and may call
-/// the bus.
+/// Handlers and completions are called on a thread that the bus chooses: the event loop of a bus over a
+/// network, the caller's own thread on the in-process bus. They must not block, and may call the bus.
 public protocol MessageBus: AnyObject, Sendable {
     /// Sends events to everyone subscribed to their subject.
     ///
-    /// Events from one publisher on one subject arrive in the order they were sent. Delivery is at most once: a
-    /// subscriber that is away, or too far behind, misses it and recovers from the event log. So does everyone while
-    /// this bus is disconnected; that is counted, and no error. Never waits for a subscriber.
+    /// Events from one publisher on one subject arrive in the order they were sent. Delivery is at most once:
+    /// a subscriber that is away, or too far behind, misses an event and recovers from the event log. While
+    /// this bus is disconnected, all subscribers miss its events; those are counted, and it is not an error.
+    /// Never waits for a subscriber.
     ///
-    /// - Returns: for each, in their order, why it was refused: `badSubject`; `lineTooLong` if its encoded line is over
-    ///   `BusLimits.maxPassedOnLine`; `slowConsumer` if more than the bound waits to be sent. Else nil.
+    /// - Returns: for each event, in order, nil or the reason of its refusal: `badSubject`; `lineTooLong` if
+    ///   its encoded line is over `BusLimits.maxPassedOnLine`; `slowConsumer` if more bytes than the limit
+    ///   wait to be sent.
     func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?]
 
-    /// Calls the handler for each event whose subject the pattern matches, in order.
+    /// Calls the handler for each event whose subject matches the pattern, in order.
     ///
-    /// Subscriptions that name the same queue share the events between them: each goes to one. It lasts until
-    /// `cancel()`, over reconnects; dropping the result does not end it. Requests never arrive here.
+    /// Subscriptions that name the same queue share the events: each event goes to one of them. A
+    /// subscription lasts until `cancel()`, across reconnects; releasing the result does not end it. Requests
+    /// never arrive here.
     ///
     /// - Throws: `badSubject`.
     @discardableResult
@@ -33,9 +34,10 @@ public protocol MessageBus: AnyObject, Sendable {
         _ pattern: String, queue: String?, _ handler: @escaping @Sendable (BusMessage) -> Void
     ) throws(BusError) -> BusSubscription
 
-    /// Serves requests: each goes to one member of the queue group, which owes it one `reply`.
+    /// Serves requests: each goes to one member of the queue group, which must `reply` once.
     ///
-    /// If several groups match a subject, one serves it: the one that was there first, where the bus knows (NATS does not).
+    /// If several groups match a subject, one serves it: the first that subscribed, if the bus knows (NATS
+    /// does not).
     ///
     /// - Throws: `badSubject`.
     @discardableResult
@@ -43,51 +45,50 @@ public protocol MessageBus: AnyObject, Sendable {
         to pattern: String, queue: String, _ handler: @escaping @Sendable (BusRequest) -> Void
     ) throws(BusError) -> BusSubscription
 
-    /// Sends a request to the service that serves the subject, and calls the completion exactly
-    /// once: with the reply, or with the reason why there is none. It may be called before this
-    /// returns. The reply is the responder's own value, if that is in this process; otherwise its
-    /// JSON.
+    /// Sends a request to the service that serves the subject, and calls the completion exactly once: with
+    /// the reply, or with the reason why there is none. It may be called before this returns. The reply is
+    /// the responder's own value if the responder is in this process, otherwise its JSON.
     ///
-    /// `noResponders` and `disconnected` come at once, `deadlineExceeded` after the context's
-    /// timeout. NATS does not report that a responder disconnected: there it is a
-    /// `deadlineExceeded`. After `disconnected` and `deadlineExceeded` the request may have been
-    /// carried out or not.
+    /// `noResponders` and `disconnected` are reported at once, `deadlineExceeded` after the context's
+    /// timeout. NATS does not report that a responder disconnected, so `deadlineExceeded` follows there.
+    /// After `disconnected` and `deadlineExceeded` the request may have been performed or not.
     func request(
         _ subject: String, _ data: JSONValue, _ context: BusContext,
         completion: @escaping @Sendable (Result<any BusPayload, BusError>) -> Void)
 
-    /// True if requests with the same key go to one instance of a service, in their order. If not,
-    /// a caller that needs an order waits for each reply.
+    /// True if requests with the same key go to one instance of a service, in order. Otherwise a caller that
+    /// needs an order has to wait for each reply.
     var hasKeyAffinity: Bool { get }
 
     /// True if requests can be sent. The in-process bus is connected until it is closed.
     var isConnected: Bool { get }
 
-    /// Calls the handler with each later change, in order. At `connected` the subscriptions stand
-    /// again, and later requests follow them: the moment to fetch what was missed. `close()` is no
-    /// change.
+    /// Calls the handler with each later change, in order. At `connected` the subscriptions are active again,
+    /// and later requests follow them, so it is the time to fetch missed events. `close()` is not reported as
+    /// a change.
     @discardableResult
     func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription
 
-    /// Returns once all earlier calls have reached the bus: subscriptions stand, events are on
-    /// their way.
+    /// Returns once all earlier calls have reached the bus: subscriptions are active, events are on their
+    /// way.
     ///
     /// - Throws: `disconnected` if that cannot be known.
     func flush() async throws(BusError)
 
-    /// Drains: takes no more requests, waits for those under way on either side (each ends by its deadline), sends
-    /// what waits, disconnects. Afterwards requests fail with `disconnected` and events are dropped. A second call waits
-    /// with the first.
+    /// Drains: accepts no more requests, waits for those in progress in either direction (each ends by its
+    /// deadline), sends what is queued, disconnects. Afterwards requests fail with `disconnected` and events
+    /// are dropped. A second call waits with the first.
     func close() async
 }
 
 extension MessageBus {
-    /// Sends one event, or throws why it was refused.
+    /// Sends one event, or throws the reason of its refusal.
     public func publish(_ subject: String, _ payload: any BusPayload) throws(BusError) {
         if let refusal = publish(subject, all: [payload])[0] { throw refusal }
     }
 
-    /// Asks and waits for the reply. Cancelling the task does not shorten the wait: it ends by its deadline.
+    /// Sends a request and waits for the reply. Cancelling the task does not shorten the wait, which ends by
+    /// the deadline.
     public func request(
         _ subject: String, _ data: JSONValue, _ context: BusContext
     ) async throws(BusError) -> any BusPayload {
@@ -109,7 +110,7 @@ public enum BusState: Sendable {
     case connected, disconnected
 }
 
-/// Stands until it is cancelled; dropping it changes nothing.
+/// A subscription, which is active until it is cancelled; releasing it has no effect.
 public final class BusSubscription: Sendable {
     private let end: Mutex<(@Sendable () -> Void)?>
 
@@ -117,8 +118,8 @@ public final class BusSubscription: Sendable {
         self.end = Mutex(end)
     }
 
-    /// Ends it. A call of the handler that is under way on another thread may still finish. Cancelling again does
-    /// nothing.
+    /// Ends the subscription. A handler that is running on another thread may still finish. Cancelling again
+    /// does nothing.
     public func cancel() {
         let end = end.withLock { end in
             defer { end = nil }

@@ -2,17 +2,17 @@ import Glibc
 
 /// A listening socket on its loop.
 ///
-/// Its state is touched on the loop alone, which makes this safe to share.
+/// Its state is used on the loop only, which makes it safe to share.
 final class Acceptor: PollSource, @unchecked Sendable {
-    /// How long nothing is accepted after the process ran out of descriptors: long enough to spend no processor on
-    /// trying, short against a client's patience.
+    /// The pause in accepting after the process ran out of descriptors: long enough to use no processor time
+    /// on attempts, and short for a waiting client.
     static let pause: Duration = .milliseconds(100)
-    /// A flood of connections must not starve those that exist.
+    /// The limit of accepts in a turn, as a flood of connections must not starve existing ones.
     private static let maxPerTurn = 64
 
     private let socket: Socket
     private let loop: EventLoop
-    /// Replaced where a test needs a kernel that has run out.
+    /// The call that accepts. Tests replace it to simulate a kernel without resources.
     private let acceptNext: @Sendable (Socket) throws(SystemError) -> (Socket, PeerAddress)?
     private let onError: @Sendable (SystemError) -> Void
     private let refusal: @Sendable (EventLoop, PeerAddress) -> [UInt8]?
@@ -77,16 +77,17 @@ final class Acceptor: PollSource, @unchecked Sendable {
             } catch {
                 switch error.code {
                 case EMFILE, ENFILE, ENOBUFS, ENOMEM: return pause(after: error)
-                // The socket itself is unusable, which nothing repairs.
+                // The socket itself is unusable, and retrying does not help.
                 case EBADF, EINVAL, ENOTSOCK: return release()
-                // Errors of the one connection, which the kernel hands over in its place (accept(2)).
+                // Errors of one connection, which accept(2) reports instead of returning it.
                 default: continue
                 }
             }
         }
     }
 
-    /// Sends what the kernel takes at once, and closes. What has come is read, as unread input would turn the close into a reset.
+    /// Sends as much as the kernel takes at once, and closes. The received bytes are read first, as unread
+    /// input would turn the close into a reset.
     private func refuse(_ socket: Socket, with answer: [UInt8]) {
         _ = socket.discard(atMost: DroppedInput.portion)
         if !answer.isEmpty { _ = answer.withUnsafeBytes { socket.send($0) } }

@@ -13,13 +13,15 @@ extension Channel: PollSource {
         watch()
     }
 
-    /// Receives so many bytes in a turn at most; the rest stays with the kernel, and TCP holds the peer back. From the next turn on.
+    /// Limits the bytes that are received in a turn. The rest stays with the kernel, and TCP holds the peer
+    /// back. Takes effect in the next turn.
     public func receive(atMost limit: Int) {
         loop.preconditionCurrent()
         receiveLimit = limit
     }
 
-    /// In the later states what comes is read to be dropped, and to see the peer's end.
+    /// True if epoll should report input. After `close()`, input is read to be dropped, and to see the peer's
+    /// end.
     private var wantsInput: Bool {
         switch state {
         case .open: !peerFinished && !isReadingPaused
@@ -28,7 +30,7 @@ extension Channel: PollSource {
         }
     }
 
-    /// Brings epoll in line with what is wanted.
+    /// Updates epoll to the events that the state needs.
     func watch() {
         guard state != .ended else { return }
         var wanted: PollEvents = []
@@ -58,14 +60,14 @@ extension Channel: PollSource {
         }
     }
 
-    /// Both directions are shut, and nobody reads: epoll would report that for ever.
+    /// Handles that both directions are shut while reading is paused: epoll would report it again and again.
     private func hangUp() {
         if peerFinished { return closeDescriptor(.peerClosed) }
-        // Reading is paused, and what came before the end is still to be received.
+        // Reading is paused, and input from before the end is still to be received.
         pollWatch.park(socket, for: self, in: loop.poller)
     }
 
-    /// One read a turn: a connection that has more is reported again, after the others.
+    /// Reads once: a connection that has more input is reported again in the next turn, after the others.
     private func receive() {
         loop.counters.reads.increment()
         let transfer =
@@ -100,12 +102,12 @@ extension Channel: PollSource {
         }
     }
 
-    /// Gives the handler what lies in the loop's buffer.
+    /// Passes the bytes in the loop's buffer to the handler.
     private func handOver(_ count: Int) {
         owner?.channel(self, received: UnsafeRawBufferPointer(start: loop.readBuffer.baseAddress, count: count))
     }
 
-    /// Gives the handler bytes as if they had just arrived.
+    /// Passes bytes to the handler as if they had just arrived.
     func deliver(_ bytes: [UInt8]) {
         var rest = bytes[...]
         while state == .open, !rest.isEmpty {
@@ -117,7 +119,7 @@ extension Channel: PollSource {
     }
 
     func loopWillStop() {
-        // What the kernel takes at once is still written, and FIN after it.
+        // Write what the kernel takes at once, with FIN after it.
         if state == .open || state == .closing { flush() }
         // Unread input would turn the close into a reset.
         if state != .ended { _ = socket.discard(atMost: DroppedInput.portion) }
@@ -125,18 +127,19 @@ extension Channel: PollSource {
     }
 }
 
-/// Bounds the input after `close()`: the rest of a refused request, but no flood.
+/// The limit of input after `close()`, which allows the rest of a refused request, but no flood.
 struct DroppedInput {
-    /// Until it is hung up on.
+    /// The bytes after which the connection is closed.
     private static let maxBytes = 16 << 20
-    /// It is dropped so much at a time at most, with a break after it: TCP holds a flood back meanwhile, of large pieces or of small ones.
+    /// The bytes that are dropped in one read, with a break after it. Meanwhile TCP holds a flood back,
+    /// whether it consists of large or small pieces.
     static let portion = 64 << 10
     static let breakTime: Duration = .milliseconds(10)
 
     private var bytes = 0
     var hasBreak = false
 
-    /// - Returns: false if it is too much.
+    /// - Returns: false if the limit is exceeded.
     mutating func add(_ count: Int) -> Bool {
         bytes += count
         hasBreak = bytes <= Self.maxBytes

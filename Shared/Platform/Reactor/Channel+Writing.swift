@@ -1,14 +1,13 @@
 extension Channel {
-    /// Queues bytes by reference. They are written at the end of the turn, together with the turn's
-    /// other output.
+    /// Queues bytes by reference. They are written at the end of the turn, together with the turn's other
+    /// output.
     ///
-    /// A broadcast writes the same array to one channel after the other, at a few nanoseconds each.
-    /// There is no limit here: the caller checks `pendingCost` and decides. After `close()` they
-    /// are dropped.
+    /// A broadcast writes the same array to many channels, at a few nanoseconds each. There is no limit here:
+    /// the caller has to check `pendingCost`. After `close()` bytes are dropped.
     public func write(_ bytes: [UInt8]) {
         loop.preconditionCurrent()
         guard state == .open, !isOutputShutDown, !bytes.isEmpty else { return }
-        // What is not written in this turn must not refer to the turn's broadcasts.
+        // Bytes that stay queued after this turn must not refer to the turn's broadcasts.
         if !isBlocked, let range = loop.turnOutput.range(of: bytes) {
             output.append(range, of: loop.turnOutput.buffer)
         } else {
@@ -19,13 +18,14 @@ extension Channel {
         loop.flushAtEndOfTurn(self)
     }
 
-    /// The bytes that the kernel has not taken.
+    /// The number of queued bytes that the kernel has not taken.
     public var pendingBytes: Int {
         loop.preconditionCurrent()
         return output.byteCount
     }
 
-    /// The memory that this takes, about: each piece costs some bytes of its own, however small it is. What limits are about.
+    /// The memory, approximately, of the queued output, which limits should use: each piece has an overhead,
+    /// however small it is.
     public var pendingCost: Int {
         loop.preconditionCurrent()
         return output.cost
@@ -37,17 +37,18 @@ extension Channel {
         return isBlocked
     }
 
-    /// Since when the kernel has taken nothing of what is pending, because the peer does not read; nil if all goes well.
+    /// The instant since which the kernel has taken none of the pending output, because the peer does not
+    /// read; nil if output flows.
     public var stalledSince: LoopInstant? {
         loop.preconditionCurrent()
         return isBlocked ? lastProgress : nil
     }
 
-    /// Writes what is pending, as far as the kernel takes it.
+    /// Writes the pending output, as far as the kernel takes it.
     func flush() {
         isFlushQueued = false
         guard state == .open || state == .closing, !isBlocked, !output.isEmpty else { return }
-        // Out of the object while it is worked on, so that no access to it spans a call.
+        // Move it out of the object during the work, so that no access to it spans a call.
         var queue = OutputQueue()
         swap(&queue, &output)
         let outcome = send(&queue)
@@ -59,7 +60,7 @@ extension Channel {
         }
     }
 
-    /// Until the queue is empty, or the kernel takes no more.
+    /// Sends until the queue is empty, or the kernel takes no more.
     private func send(_ queue: inout OutputQueue) -> Socket.Transfer {
         while true {
             var offered = 0
@@ -72,7 +73,7 @@ extension Channel {
             loop.counters.bytesWritten.increment(by: count)
             lastProgress = loop.turnStart
             queue.consume(count)
-            // A short count says that the kernel is full: asking again would only be told so.
+            // A short count means that the kernel's buffer is full, so another call would be useless.
             if count < offered { return .wouldBlock }
             if queue.isEmpty { return transfer }
         }
@@ -97,7 +98,7 @@ extension Channel {
         }
     }
 
-    /// Gives a closing connection `closeTimeout` from its last progress on.
+    /// Gives a closing connection `closeTimeout`, counted from its last progress.
     func awaitClosing() {
         if let closeTimer {
             closeTimer.rearm(after: Self.closeTimeout)

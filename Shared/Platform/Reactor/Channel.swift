@@ -1,12 +1,12 @@
 import Glibc
 
-/// One TCP connection, on one event loop.
+/// A TCP connection, on one event loop.
 ///
-/// Output is joined: what is written during a turn goes to the kernel at its end, in one call for a connection. An idle
-/// connection holds no buffer.
+/// Output is combined: the bytes written during a turn go to the kernel at its end, in one call for each
+/// connection. An idle connection holds no buffer.
 ///
-/// A reference may go anywhere; every member but `loop` and `peer` checks that it is called on the loop, which makes this
-/// safe to share.
+/// A reference may be passed to any thread. Every member except `loop` and `peer` checks that it is called on
+/// the loop, which makes this class safe to share.
 public final class Channel: @unchecked Sendable {
     /// The time that `close()` waits for a peer that takes none of the pending output.
     public static let closeTimeout: Duration = .seconds(10)
@@ -15,8 +15,8 @@ public final class Channel: @unchecked Sendable {
     /// (RFC 1122, section 4.2.2.13).
     static let lingerTimeout: Duration = .seconds(2)
 
-    /// Connections of a loop that linger at a time. They are closed for their handlers, whose limits no longer count them: without an
-    /// end, peers that are hung up on and stay would use up the descriptors.
+    /// The limit of lingering connections of a loop. They are closed for their handlers, whose limits no
+    /// longer count them. Without it, peers that keep closed connections open would use up the descriptors.
     public static let maxLingering = 64
 
     enum State {
@@ -25,17 +25,17 @@ public final class Channel: @unchecked Sendable {
         case closing
         /// FIN is sent and the handler notified; later input is dropped.
         case lingering
-        /// The descriptor is closed, or has gone to a `DetachedConnection`.
+        /// The descriptor is closed, or belongs to a `DetachedConnection`.
         case ended
     }
 
-    // A delivery touches the members down to `lastProgress`: they come first, to lie in two cache lines, for with thousands
-    // of connections each line is fetched from memory.
+    // A delivery uses the members down to `lastProgress`. They come first, so that they lie in two cache
+    // lines: with thousands of connections each line is fetched from memory.
     public let loop: EventLoop
     let socket: Socket
     var state = State.open
     var isOutputShutDown = false
-    /// The kernel took only a part; epoll reports when it takes more.
+    /// True if the kernel took only a part; epoll reports when it takes more.
     var isBlocked = false
     var isFlushQueued = false
     /// Unchecked: accesses are single calls of `OutputQueue` that call nothing back, and the checks cost 3 % of a delivery.
@@ -52,15 +52,15 @@ public final class Channel: @unchecked Sendable {
     var closeTimer: LoopTimer?
     var dropped = DroppedInput()
 
-    /// Takes the socket over. `start` registers it.
+    /// Takes ownership of the socket. `start` registers it.
     init(_ socket: Socket, peer: PeerAddress, loop: EventLoop) {
         self.socket = socket
         self.peer = peer
         self.loop = loop
     }
 
-    /// Receives the channel's events. A protocol's successor may replace it at any time; nil once
-    /// the channel has closed.
+    /// The receiver of the channel's events. It may be replaced at any time, for example after a protocol
+    /// upgrade. nil once the channel has closed.
     public var handler: (any ChannelHandler)? {
         get {
             loop.preconditionCurrent()
@@ -78,7 +78,7 @@ public final class Channel: @unchecked Sendable {
         return state == .open && !isOutputShutDown
     }
 
-    /// Starts to receive. If epoll rejects the socket, it is closed and the handler notified.
+    /// Starts to receive. If epoll rejects the socket, the socket is closed and the handler notified.
     func start(_ handler: any ChannelHandler) {
         loop.counters.opened.increment()
         owner = handler
@@ -87,7 +87,7 @@ public final class Channel: @unchecked Sendable {
 
     // MARK: - Closing
 
-    /// Writes what is pending, says FIN and closes. Nothing is received any more.
+    /// Writes the pending output, sends FIN and closes. Nothing is received any more.
     public func close() {
         loop.preconditionCurrent()
         guard state == .open else { return }
@@ -97,7 +97,7 @@ public final class Channel: @unchecked Sendable {
         watch()
     }
 
-    /// Closes at once: what is pending is dropped and the peer gets a reset.
+    /// Closes at once: the pending output is dropped and the peer gets a reset.
     public func abort() { abort(.aborted) }
 
     func abort(_ reason: CloseReason) {
@@ -107,7 +107,7 @@ public final class Channel: @unchecked Sendable {
         closeDescriptor(reason)
     }
 
-    /// Says FIN after what is pending, and goes on receiving.
+    /// Sends FIN after the pending output, and continues to receive.
     public func shutdownOutput() {
         loop.preconditionCurrent()
         guard state == .open, !isOutputShutDown else { return }
@@ -115,7 +115,7 @@ public final class Channel: @unchecked Sendable {
         if output.isEmpty { socket.shutdownOutput() }
     }
 
-    /// All is written.
+    /// Ends the output, which has been written completely.
     func finishOutput() {
         guard !peerFinished else { return closeDescriptor(.peerClosed) }
         guard loop.lingeringChannels < Self.maxLingering else {
@@ -162,8 +162,8 @@ public final class Channel: @unchecked Sendable {
 
     /// Takes the connection off its loop, with the pending output; `EventLoop.attach` continues it.
     ///
-    /// The handler gets no further events. Input that it has received and not used is the caller's
-    /// to pass on. nil if the channel is closed or closing.
+    /// The handler gets no further events. The caller passes on input that was received and not used. Returns
+    /// nil if the channel is closed or closing.
     public func detach() -> DetachedConnection? {
         loop.preconditionCurrent()
         guard state == .open, !isOutputShutDown else { return nil }

@@ -1,25 +1,27 @@
-/// The owner of a connection, which handles its events. All calls come on the connection's loop,
-/// one at a time.
+/// The owner of a connection, which handles its events. All calls are made on the connection's loop, one at a
+/// time.
 ///
 /// To enter an actor that lives on that loop, a nonisolated method calls `assumeIsolated`.
 public protocol ChannelHandler: AnyObject {
-    /// Bytes arrived. They lie in the loop's buffer, which is good until this returns: what is not consumed is to be
-    /// copied. At most one call a turn, of at most 64 KiB, so that a busy connection does not starve the others.
+    /// Handles received bytes. They are in the loop's buffer, which is valid until this returns, so bytes
+    /// that are not consumed must be copied. Called at most once a turn, with at most 64 KiB, so that a busy
+    /// connection does not starve the others.
     func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer)
 
-    /// Everything written so far has gone to the kernel: go on writing, if a limit made you wait.
+    /// Called when everything written so far has gone to the kernel. A handler that waited because of a limit
+    /// can write again.
     func channelDidDrain(_ channel: Channel)
 
-    /// The kernel took less than was written, as the peer does not read: the rest is held here until `channelDidDrain`. Called again
-    /// when it took a part of it.
+    /// Called when the kernel took less than was written, as the peer does not read. The rest is queued here
+    /// until `channelDidDrain`. Called again when the kernel took a part of it.
     func channelDidStall(_ channel: Channel)
 
-    /// The peer has sent its last byte, and may still read. Unless this is implemented, the channel closes, after what is
-    /// pending has been written.
+    /// Called when the peer has sent its last byte; it may still read. By default the channel closes, after
+    /// the pending output has been written.
     func channelPeerDidFinish(_ channel: Channel)
 
-    /// The last call, exactly once for a channel that was not detached. It never comes out of a call to the channel, but
-    /// at the end of the turn.
+    /// The last call, made exactly once for a channel that was not detached. It is never made during a call
+    /// to the channel, but at the end of the turn.
     func channelDidClose(_ channel: Channel, reason: CloseReason)
 }
 
@@ -31,13 +33,13 @@ extension ChannelHandler {
 
 /// The reason why a connection ended.
 public enum CloseReason: Hashable, Sendable {
-    /// By `close()`, after all that was pending was written.
+    /// `close()` was called, and all pending output was written.
     case closed
-    /// The peer finished, and so did we.
+    /// Both sides have finished.
     case peerClosed
-    /// By `abort()`.
+    /// `abort()` was called.
     case aborted
-    /// By `close()`, but the peer did not take what was pending within `Channel.closeTimeout`.
+    /// `close()` was called, and the peer did not take the pending output within `Channel.closeTimeout`.
     case closeTimedOut
     /// A reset, a time-out of TCP, or another failure of the socket.
     case failed(SystemError)

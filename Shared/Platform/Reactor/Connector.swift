@@ -3,8 +3,9 @@ import Glibc
 extension EventLoop {
     /// Connects to a TCP port, trying the host's addresses one after the other.
     ///
-    /// Names are looked up on a thread of their own. Cancelling the task ends the attempt.
-    /// - Parameter timeout: for all of it, the lookup included.
+    /// Names are looked up on separate threads. Cancelling the task ends the attempt.
+    ///
+    /// - Parameter timeout: the limit for the whole attempt, including the lookup.
     /// - Parameter makeHandler: called on this loop, before anything is received.
     @discardableResult
     public func connect(
@@ -26,7 +27,7 @@ extension EventLoop {
 
 public enum ConnectError: Error, Hashable, Sendable, CustomStringConvertible {
     case unknownHost(String, String)
-    /// The last address's failure.
+    /// All addresses failed; this is the last one's error.
     case failed(SystemError)
     case timedOut
     case cancelled
@@ -43,9 +44,9 @@ public enum ConnectError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// One attempt to connect, over all addresses of a host.
+/// An attempt to connect, over all addresses of a host.
 ///
-/// Its state is touched on the loop alone, which makes this safe to share.
+/// Its state is used on the loop only, which makes it safe to share.
 final class Connector: PollSource, @unchecked Sendable {
     typealias Outcome = Result<Channel, ConnectError>
 
@@ -58,7 +59,7 @@ final class Connector: PollSource, @unchecked Sendable {
     private var completion: ((Outcome) -> Void)?
     private var isFinished = false
     private var timer: LoopTimer?
-    /// Those not tried yet.
+    /// The addresses that have not been tried.
     private var addresses: ArraySlice<SocketAddress> = []
     private var attempt: (socket: Socket, token: Poller.Token?, address: SocketAddress)?
 
@@ -75,12 +76,12 @@ final class Connector: PollSource, @unchecked Sendable {
 
     /// - Parameter completion: called once, on the loop.
     func start(_ completion: @escaping (Outcome) -> Void) {
-        // Cancelled before it began.
+        // The attempt was cancelled before it began.
         guard !isFinished else { return completion(.failure(.cancelled)) }
         self.completion = completion
         timer = loop.schedule(after: timeout) { [self] in finish(.failure(.timedOut)) }
         do throws(ResolveError) {
-            // A literal needs no thread. What is none fails at once here.
+            // A literal needs no thread, and anything else fails at once here.
             addresses = try SocketAddress.resolve(host: host, port: port, literalOnly: true)[...]
             tryNext(after: nil)
         } catch {
@@ -170,7 +171,7 @@ final class Connector: PollSource, @unchecked Sendable {
         attempt = nil
     }
 
-    /// The first outcome counts.
+    /// Ends the attempt with its first outcome; later ones are ignored.
     func finish(_ outcome: Outcome) {
         guard !isFinished else { return }
         isFinished = true

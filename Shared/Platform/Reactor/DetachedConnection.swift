@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A connection between two loops: its socket, and the output that was pending. Closed if nobody attaches it.
+/// A connection between two loops: its socket and its pending output. It is closed if it is released without
+/// being attached.
 public final class DetachedConnection: Sendable {
     public let peer: PeerAddress
     private let contents: Mutex<(socket: Socket, output: OutputQueue)?>
@@ -12,7 +13,7 @@ public final class DetachedConnection: Sendable {
 
     deinit { take()?.socket.close() }
 
-    /// Once: the second caller gets nil.
+    /// Takes the contents, once: a second caller gets nil.
     func take() -> (socket: Socket, output: OutputQueue)? {
         contents.withLock { contents in
             defer { contents = nil }
@@ -22,9 +23,10 @@ public final class DetachedConnection: Sendable {
 }
 
 extension EventLoop {
-    /// Goes on with a connection on this loop. From any thread. Attaching it a second time does nothing.
+    /// Continues a connection on this loop. From any thread. Attaching it a second time does nothing.
     ///
-    /// - Parameter received: what an earlier handler received and did not use; the new one gets it first.
+    /// - Parameter received: bytes that an earlier handler received and did not use; the new one gets them
+    ///   first.
     /// - Parameter makeHandler: called on the loop.
     public func attach(
         _ connection: DetachedConnection, received: [UInt8] = [],

@@ -1,16 +1,16 @@
 import Glibc
 
 extension EventLoop {
-    /// The loop whose thread this is.
+    /// The loop of the calling thread.
     public static var current: EventLoop? {
         guard let pointer = pthread_getspecific(currentLoopKey) else { return nil }
         return Unmanaged<EventLoop>.fromOpaque(pointer).takeUnretainedValue()
     }
 
-    /// Runs `work` on the loop, after all that was handed to it before, tasks included. From any thread; from the loop
-    /// itself it runs later in the same turn.
+    /// Runs `work` on the loop, after all work and tasks that were submitted before. From any thread; from
+    /// the loop itself it runs later in the same turn.
     ///
-    /// After the group's shutdown it is dropped.
+    /// After the group's shutdown `work` is dropped.
     public func execute(_ work: @escaping @Sendable () -> Void) { submit(.work(work)) }
 
     public func enqueue(_ job: consuming ExecutorJob) { submit(.task(UnownedJob(job))) }
@@ -21,13 +21,13 @@ extension EventLoop {
 
     public func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
-    /// False if the loop has ended and the job is dropped.
+    /// Submits a job. Returns false if the loop has ended and the job is dropped.
     @discardableResult
     func submit(_ job: Job) -> Bool {
         let (isTaken, wakes) = inbox.withLock { inbox in
             guard !inbox.hasEnded else { return (false, false) }
             inbox.jobs.append(job)
-            // One wake-up is enough until the loop has come round, and none is needed while it runs.
+            // One wake-up is enough until the loop takes its inbox, and none is needed while it runs.
             defer { inbox.isAsleep = false }
             return (true, inbox.isAsleep)
         }
@@ -39,7 +39,7 @@ extension EventLoop {
     }
 }
 
-/// The key of a thread's loop, unretained: the thread's own frame holds it.
+/// The key of a thread's loop, unretained: a stack frame of the thread holds it.
 let currentLoopKey: pthread_key_t = {
     var key = pthread_key_t()
     // Fails only when a process has over a thousand keys.

@@ -3,42 +3,44 @@ import Glibc
 import Synchronization
 import Workers
 
-/// One thread with one epoll: connections, timers and tasks, one after the other.
+/// A thread with an epoll, which runs connections, timers and tasks one after the other.
 ///
-/// It is a Swift executor. An actor lives on it as a `LoopActor`, and what the loop calls (handlers, timers) enters that actor with
-/// `assumeIsolated`, checked and without a hop. A task without an actor runs on it with `Task(executorPreference: loop)`.
+/// It is a Swift executor. An actor lives on it as a `LoopActor`, and the loop's calls (handlers, timers)
+/// enter that actor with `assumeIsolated`, checked and without a hop. A task without an actor runs on it with
+/// `Task(executorPreference: loop)`.
 ///
-/// A turn: events, then what an earlier turn left (`inNextTurn`), then work and tasks, then timers, then, if there was none of these, `whenIdle`, then `atEndOfTurn`, then one write for each connection that has
-/// output, then the closing notices. Nothing on a loop may block.
+/// A turn consists of: events, then calls left by an earlier turn (`inNextTurn`), then work and tasks, then
+/// timers, then, if there was none of these, `whenIdle`, then `atEndOfTurn`, then one write for each
+/// connection that has output, then the closing notices. Nothing on a loop may block.
 ///
-/// `inbox`, `threadID` and `counters` are synchronised, and all other state is touched by the loop's thread alone, which
-/// every entry checks: that makes this safe to share.
+/// `inbox`, `threadID` and `counters` are synchronised. All other state is used on the loop's thread only,
+/// which every entry checks: that makes this class safe to share.
 public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
-    /// Its place in the group.
+    /// The loop's index in its group.
     public let index: Int
     public let counters = LoopCounters()
 
     /// Unchecked: read and written whole.
     @exclusivity(unchecked) private(set) var turnStart = LoopInstant.now()
 
-    /// Tasks and work run in a turn at most; reads and writes come in between.
+    /// The limit of tasks and work in a turn; reads and writes come in between.
     private static let maxJobsPerTurn = 1024
-    /// After so many, other threads are woken for what they were handed.
+    /// The number of jobs after which other threads are woken for the work that they were given.
     private static let jobsBetweenWakeups = 64
-    /// The maximum of repetitions of a turn's end, for output that the end itself causes (a write
-    /// out of a drain notice).
+    /// The limit of repetitions of a turn's end, for output that the end itself causes (a write in a drain
+    /// notice).
     private static let maxFlushesPerTurn = 4
-    /// An emptied list keeps its room up to here, so that a burst does not hold memory for ever.
+    /// The capacity that an emptied list keeps, so that a burst does not hold memory for ever.
     private static let keptCapacity = 16 * 1024
 
     let poller: Poller
     let resolver: WorkerPool
     var timers = TimerQueue()
-    /// Input goes here first, for all connections: an idle one holds no buffer.
+    /// The buffer for the input of all connections: an idle connection holds none.
     let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 64)
     /// Unchecked: an access calls nothing back, and there is one for each delivery.
     @exclusivity(unchecked) var turnOutput = TurnOutput()
-    /// Small pieces of output are joined here on their way to the kernel.
+    /// The buffer in which small pieces of output are joined before they are written.
     let writeBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 64)
 
     let inbox = Mutex(Inbox())
@@ -48,7 +50,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     private var endOfTurn: [() -> Void] = []
     private var whenIdle: [() -> Void] = []
     private var nextTurn: [() -> Void] = []
-    /// Channels that have sent FIN and wait for the peer's (`Channel.maxLingering`).
+    /// The number of channels that have sent FIN and wait for the peer's (`Channel.maxLingering`).
     var lingeringChannels = 0
     /// Unchecked: accesses append or swap and call nothing back, and there is one for each delivery.
     @exclusivity(unchecked) private var unflushed: [Channel] = []
@@ -58,10 +60,10 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     /// The work that other threads hand to the loop.
     struct Inbox {
         var jobs: [Job] = []
-        /// It waits in epoll, or is about to: the next job has to wake it.
+        /// True if the loop waits in epoll, or is about to, so that the next job has to wake it.
         var isAsleep = false
         var isStopping = false
-        /// No turn comes any more.
+        /// True once no further turn will run.
         var hasEnded = false
     }
 
@@ -71,7 +73,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         case entry(any Resident, Entry)
     }
 
-    /// An actor of this loop, and what enters it, which takes that actor and no other (`LoopActor.enqueue`).
+    /// An actor of this loop. Each `Entry` takes the actor that it was made for, and no other
+    /// (`LoopActor.enqueue`).
     typealias Resident = AnyObject & Sendable
     typealias Entry = @Sendable (any Resident) -> Void
 
@@ -96,15 +99,17 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         precondition(isCurrent, "called outside of its event loop")
     }
 
-    /// The monotonic clock as it was when this turn's events arrived. On the loop only.
+    /// The monotonic clock at the arrival of this turn's events. On the loop only.
     public var now: LoopInstant {
         preconditionCurrent()
         return turnStart
     }
 
-    /// Makes a call on the loop after `delay`, never earlier, and at most a millisecond later than the loop is free.
+    /// Calls a closure on the loop after `delay`, never earlier, and at most a millisecond after that time
+    /// once the loop is free.
     ///
-    /// On the loop only. What is due at the same instant is called in the order it was scheduled.
+    /// On the loop only. Closures that are due at the same instant are called in the order they were
+    /// scheduled.
     @discardableResult
     public func schedule(after delay: Duration, _ work: @escaping () -> Void) -> LoopTimer {
         preconditionCurrent()
@@ -113,23 +118,23 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         return timer
     }
 
-    /// Makes a call once, when this turn's events, tasks and timers are done and before its output is written: the place
-    /// to join what the turn brought. On the loop only.
+    /// Calls a closure once, when this turn's events, tasks and timers are done and before its output is
+    /// written. Use it to combine a turn's results. On the loop only.
     public func atEndOfTurn(_ work: @escaping () -> Void) {
         preconditionCurrent()
         endOfTurn.append(work)
     }
 
-    /// Makes a call once, when a turn has brought nothing: no event, no work, no task, no timer. For what is to wait for as long as
-    /// others have something to do, which may be for ever. In the order of the calls, on the loop only. What it registers again comes in
-    /// the next such turn, which comes at once.
+    /// Calls a closure once, after a turn without events, work, tasks or timers. Use it for work that may
+    /// wait as long as there is other work, which may be for ever. Closures are called in order, on the loop
+    /// only. Those that they register here are called after the next such turn, which follows at once.
     public func whenIdle(_ work: @escaping () -> Void) {
         preconditionCurrent()
         whenIdle.append(work)
     }
 
-    /// Makes a call once, in the next turn, after its events: for what has used up its share of this one. In the order of the calls, on
-    /// the loop only.
+    /// Calls a closure once, in the next turn, after its events. Use it for work that has used up its share
+    /// of this turn. Closures are called in order, on the loop only.
     public func inNextTurn(_ work: @escaping () -> Void) {
         preconditionCurrent()
         nextTurn.append(work)
@@ -137,7 +142,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
     // MARK: - The turn
 
-    /// Runs until `stop`, on the thread that the loop then owns.
+    /// Runs turns until `stop`, on the thread that the loop then owns.
     func run() {
         threadID.store(UInt(pthread_self()), ordering: .relaxed)
         pthread_setspecific(currentLoopKey, Unmanaged.passUnretained(self).toOpaque())
@@ -148,7 +153,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         threadID.store(0, ordering: .relaxed)
     }
 
-    /// Any thread; returns at once.
+    /// Stops the loop. From any thread; returns at once.
     func stop() {
         let wakes = inbox.withLock { inbox in
             inbox.isStopping = true
@@ -162,7 +167,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         let hadEvents = poller.poll(milliseconds: timeout()) {
             turnStart = .now()
             counters.turns.increment()
-            // What the events hand to the loop needs no wake-up.
+            // Jobs that the events submit need no wake-up.
             inbox.withLock { $0.isAsleep = false }
         }
         let hadRest = !nextTurn.isEmpty
@@ -170,13 +175,13 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         let hadJobs = runJobs(wakeups) || hadRest
         let hadTimers = fireTimers()
         if !hadEvents, !hadJobs, !hadTimers, !whenIdle.isEmpty { for work in take(&whenIdle) { work() } }
-        // Before the writing, which may take long.
+        // Deliver before the writes, which may take long.
         wakeups.deliver()
         finishTurn()
         wakeups.deliver()
     }
 
-    /// True if the turn left something for the next one.
+    /// True if the turn left work for the next one.
     private var hasRest: Bool {
         nextInBatch < batch.count || !whenIdle.isEmpty || !nextTurn.isEmpty || !endOfTurn.isEmpty || !unflushed.isEmpty
             || !unnoticed.isEmpty
@@ -192,12 +197,12 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         guard let deadline = timers.nextDeadline else { return -1 }
         let current = LoopInstant.now()
         guard deadline > current else { return 0 }
-        // Rounded up: a timer is never early. A minute at most, so that the sum fits.
+        // Rounded up, as a timer is never early. At most a minute, so that the sum fits.
         let nanoseconds = min(deadline.nanoseconds - current.nanoseconds, 60_000_000_000)
         return Int32((nanoseconds + 999_999) / 1_000_000)
     }
 
-    /// - Returns: whether there were any.
+    /// - Returns: true if there were any.
     @discardableResult
     private func runJobs(_ wakeups: CoalescedWakeups? = nil) -> Bool {
         var left = Self.maxJobsPerTurn
@@ -223,7 +228,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         return true
     }
 
-    /// - Returns: whether any was due.
+    /// - Returns: true if any was due.
     private func fireTimers() -> Bool {
         guard let deadline = timers.nextDeadline else { return false }
         let current = LoopInstant.now()
@@ -246,7 +251,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         }
     }
 
-    /// One write for each channel that has output. The two lists change places, so that a turn allocates none.
+    /// Writes once for each channel that has output. The two lists are swapped, so that a turn allocates
+    /// none.
     private func flush() {
         guard !unflushed.isEmpty else { return }
         var flushing: [Channel] = []
@@ -267,10 +273,10 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     func flushAtEndOfTurn(_ channel: Channel) { unflushed.append(channel) }
     func noticeCloseAtEndOfTurn(_ channel: Channel) { unnoticed.append(channel) }
 
-    /// Completes and writes all that is queued, then releases every source.
+    /// Completes and writes everything queued, then releases every source.
     private func end() {
-        // Closing notices make work for actors here, and that work may make more. A bound keeps a loop that feeds itself
-        // from running for ever.
+        // Closing notices create work for actors here, which may create more. The limit ends a loop that
+        // creates work without end.
         for _ in 0..<Self.maxJobsPerTurn {
             for work in take(&nextTurn) { work() }
             for work in take(&whenIdle) { work() }

@@ -5,17 +5,18 @@ import Workers
 
 /// The event loops of a process.
 ///
-/// Runs until `shutdown`; letting go of it does not end its threads.
+/// They run until `shutdown`; releasing the group does not end its threads.
 public final class EventLoopGroup: Sendable {
     public let loops: [EventLoop]
     private let threads: Mutex<[Thread]>
     private let turn = Atomic<Int>(0)
 
-    /// - Parameter loopCount: by default one for each processor that this process may use.
+    /// - Parameter loopCount: the number of loops; by default one for each processor that this process may
+    ///   use.
     public init(loopCount: Int = EventLoopGroup.availableProcessors) throws(SystemError) {
         precondition(loopCount > 0)
-        // Name lookups are few: those of outgoing connections. Its threads end with the last loop, or when a lookup that
-        // hangs is given up.
+        // Name lookups are few, as only outgoing connections need them. The threads end with the last loop,
+        // or when a hanging lookup is abandoned.
         let resolver = WorkerPool(named: "resolver", threads: 2, maxWaiting: 64)
         var loops: [EventLoop] = []
         for index in 0..<loopCount { loops.append(try EventLoop(index: index, resolver: resolver)) }
@@ -32,22 +33,22 @@ public final class EventLoopGroup: Sendable {
         }
     }
 
-    /// One loop after the other.
+    /// Returns the loops in turn.
     public func next() -> EventLoop {
         let number = turn.wrappingAdd(1, ordering: .relaxed).oldValue
         return loops[Int(UInt(bitPattern: number) % UInt(loops.count))]
     }
 
-    /// The same loop for the same key, while the process lives.
+    /// Returns the same loop for the same key, while the process lives.
     public func loop(forKey key: some Hashable) -> EventLoop {
         loops[Int(UInt(bitPattern: key.hashValue) % UInt(loops.count))]
     }
 
-    /// Ends all loops: queued work is done, connections are closed and their handlers notified,
-    /// then the threads end.
+    /// Ends all loops: queued work is done, connections are closed and their handlers notified, then the
+    /// threads end.
     ///
-    /// Blocks until then. Not from a loop. Calling it again does nothing. Tasks that are still
-    /// bound to a loop do not continue, so wait for them before.
+    /// Blocks until then, and must not be called on a loop. Calling it again does nothing. Tasks that are
+    /// still bound to a loop do not continue, so wait for them before.
     public func shutdown() {
         precondition(EventLoop.current == nil, "a loop cannot wait for its own end")
         for loop in loops { loop.stop() }

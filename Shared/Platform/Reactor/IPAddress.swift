@@ -2,10 +2,11 @@ import Glibc
 
 /// An IPv4 or IPv6 address.
 ///
-/// An IPv4 address in the form that an IPv6 socket has for it (`::ffff:10.0.0.1`) is the IPv4 address, so that limits per
-/// address count one peer once.
+/// An IPv4 address in its IPv6 form (`::ffff:10.0.0.1`) equals the IPv4 address, so that limits per address
+/// count a peer once.
 public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The address in the machine's order: 16 bytes of IPv6, or of IPv4 in the mapped form (RFC 4291, section 2.5.5.2).
+    /// The two halves of the address in the machine's byte order: 16 bytes of IPv6, or of IPv4 in the mapped
+    /// form (RFC 4291, section 2.5.5.2).
     private let high: UInt64
     private let low: UInt64
 
@@ -25,7 +26,7 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads `10.0.0.1` or `2001:db8::1`; nil for anything else, as a name, a port or a zone.
+    /// Parses `10.0.0.1` or `2001:db8::1`. Returns nil for anything else, such as a name, a port or a zone.
     public init?(_ text: String) {
         // A NUL would end the text early for C.
         guard !text.utf8.contains(0) else { return nil }
@@ -44,7 +45,7 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     /// The number of bits in an address of this kind.
     public var bitCount: Int { isIPv6 ? 128 : 32 }
 
-    /// The first address of the range that begins with the same bits.
+    /// Returns the first address of the range that begins with the same bits.
     ///
     /// - Parameter count: 0 to `bitCount`.
     public func keeping(firstBits count: Int) -> IPAddress {
@@ -54,11 +55,11 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
             high: high & UInt64.max << (64 - min(kept, 64)), low: low & UInt64.max << (64 - max(kept - 64, 0)))
     }
 
-    /// The unit of limits per address: the address, or for IPv6 the smallest network of one
-    /// subscriber (RFC 6177), because its owner has all of its addresses.
+    /// The unit of limits per address. It is the address, or for IPv6 the smallest network of one subscriber
+    /// (RFC 6177), who has all of its addresses.
     public var subscriber: IPAddress { isIPv6 ? keeping(firstBits: 64) : self }
 
-    /// `10.0.0.1`, or `2001:db8::1` in the form of RFC 5952.
+    /// The text `10.0.0.1`, or `2001:db8::1` in the form of RFC 5952.
     public var description: String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
             let printed: UnsafePointer<CChar>?
@@ -79,7 +80,8 @@ public struct IPNetwork: Hashable, Sendable {
     private let first: IPAddress
     private let prefixLength: Int
 
-    /// Reads `10.0.0.0/8` or `2001:db8::/32`, of which the bits after the prefix do not count, or a single address.
+    /// Parses `10.0.0.0/8` or `2001:db8::/32`, where the bits after the prefix are ignored, or a single
+    /// address.
     public init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let address = IPAddress(parts[0]) else { return nil }
@@ -94,7 +96,7 @@ public struct IPNetwork: Hashable, Sendable {
         prefixLength = length
     }
 
-    /// IPv4 addresses are in no range of IPv6.
+    /// True if the address is in the range. IPv4 addresses are in no range of IPv6.
     public func contains(_ address: IPAddress) -> Bool {
         address.isIPv6 == first.isIPv6 && address.keeping(firstBits: prefixLength) == first
     }

@@ -4,13 +4,13 @@ import Synchronization
 public final class LoopCounters: Sendable {
     /// Turns of the loop: calls of epoll_wait.
     public let turns = Counter()
-    /// System calls that wrote, whether they took all or not.
+    /// System calls that wrote, completely or partly.
     public let writes = Counter()
     public let bytesWritten = Counter()
     /// System calls that read.
     public let reads = Counter()
     public let bytesRead = Counter()
-    /// Times another thread had to wake the loop.
+    /// The number of times that another thread had to wake the loop.
     public let wakeups = Counter()
     /// Connections accepted, made and attached.
     public let opened = Counter()

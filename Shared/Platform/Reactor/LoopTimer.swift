@@ -2,12 +2,12 @@ import Glibc
 
 /// A point on the monotonic clock, in eight bytes: connections keep several of them.
 public struct LoopInstant: Comparable, Hashable, Sendable {
-    /// Since the machine's start. 0 is never read from the clock.
+    /// Nanoseconds since the machine's start. The clock never returns 0.
     public let nanoseconds: UInt64
 
     public init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
-    /// Reads the clock (about 20 ns); `EventLoop.now` is the same, read once a turn.
+    /// Reads the clock (about 20 ns); `EventLoop.now` is read once a turn.
     public static func now() -> LoopInstant {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
@@ -16,7 +16,7 @@ public struct LoopInstant: Comparable, Hashable, Sendable {
 
     public static func < (a: LoopInstant, b: LoopInstant) -> Bool { a.nanoseconds < b.nanoseconds }
 
-    /// A negative duration counts as zero; the far end of time is `UInt64.max`.
+    /// Adds a duration. A negative duration counts as zero; the sum is at most `UInt64.max`.
     public static func + (instant: LoopInstant, duration: Duration) -> LoopInstant {
         let (sum, over) = instant.nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
         return LoopInstant(nanoseconds: over ? .max : sum)
@@ -30,7 +30,8 @@ public struct LoopInstant: Comparable, Hashable, Sendable {
 }
 
 extension Duration {
-    /// Rounded up, so that a timer never fires early; zero if negative, saturated at the top.
+    /// The duration in nanoseconds, rounded up, so that a timer never fires early; zero if negative, at most
+    /// `UInt64.max`.
     var wholeNanoseconds: UInt64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
@@ -40,20 +41,21 @@ extension Duration {
     }
 }
 
-/// A call that a loop makes later, once. Made by `EventLoop.schedule`, used on its loop only.
+/// A closure that a loop calls later, once. Made by `EventLoop.schedule`, used on its loop only.
 ///
-/// It keeps its closure until it is cancelled or released, so that `rearm` costs no allocation: a closure that captures
-/// the timer's owner strongly is a cycle until `cancel`.
+/// It keeps its closure until it is cancelled or released, so that `rearm` costs no allocation. A closure
+/// that captures the timer's owner strongly is therefore a cycle until `cancel`.
 ///
-/// Every member checks that it is called on the loop, which makes this safe to share.
+/// Every member checks that it is called on the loop, which makes this class safe to share.
 public final class LoopTimer: @unchecked Sendable {
     let loop: EventLoop
     var work: (() -> Void)?
-    /// When it is due; the entry in the queue may stand earlier, and is then moved when it comes up.
+    /// The instant at which it is due. Its entry in the queue may be earlier, and is then moved when its time
+    /// comes.
     var deadline = LoopInstant(nanoseconds: 0)
-    /// Rises with each arming: equal deadlines fire in this order.
+    /// The order number of the last arming. Timers with equal deadlines fire in this order.
     var armed: UInt64 = 0
-    /// The entry in the queue that counts; others of this timer are dead. nil: none.
+    /// The current entry in the queue, or nil if there is none; other entries of this timer are dead.
     var entry: TimerQueue.Key?
 
     init(loop: EventLoop, work: @escaping () -> Void) {
@@ -66,18 +68,18 @@ public final class LoopTimer: @unchecked Sendable {
         return entry != nil
     }
 
-    /// Lets it fire again, or later or earlier than before. Later is cheap: a connection can do
-    /// this with each packet. No effect after `cancel`.
+    /// Arms the timer again, for a later or earlier time. A later time is cheap: a connection can set one
+    /// with each packet. No effect after `cancel`.
     public func rearm(after delay: Duration) {
         loop.preconditionCurrent()
         guard work != nil else { return }
         loop.timers.arm(self, at: .now() + delay)
     }
 
-    /// It will not fire again, for good. Releases the closure.
+    /// Cancels the timer permanently and releases the closure.
     public func cancel() {
         loop.preconditionCurrent()
-        // What the closure holds goes last: its end may come back here.
+        // Release the closure last: the deinit of an object that it captured may call this timer.
         let released = work
         withExtendedLifetime(released) {
             work = nil

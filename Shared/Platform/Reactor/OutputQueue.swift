@@ -1,19 +1,19 @@
-/// The bytes that a connection has still to write: arrays as they were given, shared with whoever else holds them, then
-/// a stretch of the turn's broadcasts (`TurnOutput`).
+/// The bytes that a connection has still to write: arrays, shared with their other owners, followed by a
+/// range of the turn's broadcasts (`TurnOutput`).
 struct OutputQueue: Sendable {
     private(set) var byteCount = 0
-    /// The piece that is next. One piece a turn is the common case, and takes no list.
+    /// The next piece. Usually a turn has one piece, which needs no list.
     private var first: [UInt8] = []
     private var rest: [[UInt8]] = []
     /// The number of bytes of `first` that have been written.
     private var offset: Int32 = 0
     private var nextInRest: Int32 = 0
-    /// The stretch of the turn's broadcasts, which comes last.
+    /// The range of the turn's broadcasts, which comes last.
     private var sharedStart: Int32 = 0
     private var sharedEnd: Int32 = 0
 
-    /// A piece of this size goes to the kernel from where it lies; smaller neighbours are joined, for a copy of them costs
-    /// less than a system call each.
+    /// The size from which a piece is written from its own memory. Smaller neighbours are joined, as a copy
+    /// costs less than a system call for each.
     private static let largePiece = 16 * 1024
 
     /// The overhead of a piece: an array's header, its slot in the list, and the allocator's
@@ -22,7 +22,7 @@ struct OutputQueue: Sendable {
 
     var isEmpty: Bool { byteCount == 0 }
 
-    /// The memory that it holds, about: a queue of two-byte pieces holds thirty times its bytes.
+    /// The memory, approximately, that it holds: a queue of two-byte pieces holds thirty times its bytes.
     var cost: Int { byteCount + (rest.count - Int(nextInRest)) * Self.pieceOverhead }
 
     private var sharedCount: Int { Int(sharedEnd - sharedStart) }
@@ -32,7 +32,7 @@ struct OutputQueue: Sendable {
         appendOwn(bytes)
     }
 
-    /// - Parameter range: in `broadcasts`.
+    /// - Parameter range: the range in `broadcasts`.
     @inline(__always) mutating func append(_ range: Range<Int>, of broadcasts: UnsafeMutableRawBufferPointer) {
         let start = Int32(truncatingIfNeeded: range.lowerBound)
         if sharedEnd != start || sharedCount == 0 {
@@ -43,7 +43,7 @@ struct OutputQueue: Sendable {
         byteCount += range.count
     }
 
-    /// Makes the stretch of broadcasts its own, for what is not written in this turn.
+    /// Copies its range of the turn's broadcasts, as it was not written in this turn.
     mutating func settle(_ broadcasts: UnsafeMutableRawBufferPointer) {
         guard sharedCount > 0 else { return }
         let copy = Array(broadcasts[Int(sharedStart)..<Int(sharedEnd)])
@@ -56,14 +56,14 @@ struct OutputQueue: Sendable {
         if byteCount == 0 {
             first = bytes
         } else {
-            // One allocation for a usual turn, where growing from one would take several.
+            // One allocation for a usual turn; growing from one would take several.
             if rest.isEmpty { rest.reserveCapacity(8) }
             rest.append(bytes)
         }
         byteCount += bytes.count
     }
 
-    /// Shows `body` what to write next: a whole piece, or several that were joined in `buffer`.
+    /// Calls `body` with the next bytes to write: a whole piece, or several that were joined in `buffer`.
     func withNext<T>(
         of broadcasts: UnsafeMutableRawBufferPointer, joinedIn buffer: UnsafeMutableRawBufferPointer,
         _ body: (UnsafeRawBufferPointer) -> T
@@ -86,7 +86,7 @@ struct OutputQueue: Sendable {
         return body(UnsafeRawBufferPointer(rebasing: buffer[..<filled]))
     }
 
-    /// As much as fits.
+    /// Copies as much as fits, and returns the number of bytes.
     @inline(__always) private static func copy(
         _ bytes: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer, at start: Int
     ) -> Int {
@@ -96,7 +96,7 @@ struct OutputQueue: Sendable {
         return count
     }
 
-    /// Lets go of what was written.
+    /// Removes the bytes that were written.
     mutating func consume(_ count: Int) {
         let own = byteCount - sharedCount
         byteCount -= count
@@ -124,7 +124,7 @@ struct OutputQueue: Sendable {
             nextInRest += 1
         }
         offset = Int32(truncatingIfNeeded: skipped)
-        // The slots that were taken go when they are the larger part.
+        // Remove the used slots when they are the larger part.
         if nextInRest >= 64, Int(nextInRest) * 2 >= rest.count {
             rest.removeFirst(Int(nextInRest))
             nextInRest = 0

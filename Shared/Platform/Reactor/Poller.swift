@@ -1,11 +1,12 @@
 import CLinux
 import Glibc
 
-/// A thing that a loop watches: a connection, a listening socket, a connect in progress.
+/// An object whose descriptor a loop watches: a connection, a listening socket, a connect in progress.
 protocol PollSource: AnyObject {
-    /// Called on the loop with what epoll reports. Level-triggered: what is left undone is reported again.
+    /// Called on the loop with the events that epoll reports. Level-triggered: unhandled events are reported
+    /// again.
     func ready(_ events: PollEvents)
-    /// The loop ends: release the descriptor.
+    /// Called when the loop ends. The source must release its descriptor.
     func loopWillStop()
 }
 
@@ -15,14 +16,14 @@ struct PollEvents: OptionSet {
     static let input = PollEvents(rawValue: EPOLLIN.rawValue)
     static let output = PollEvents(rawValue: EPOLLOUT.rawValue)
     static let error = PollEvents(rawValue: EPOLLERR.rawValue)
-    /// Both directions are shut.
+    /// The event when both directions are shut.
     static let hangUp = PollEvents(rawValue: EPOLLHUP.rawValue)
 }
 
-/// A loop's epoll: from descriptors to their sources. Used on the loop's thread, but for `wake`.
+/// A loop's epoll, which maps descriptors to their sources. Used on the loop's thread, except for `wake`.
 ///
-/// epoll carries a number and no pointer: a slot, and the generation it had when the descriptor was added. An event
-/// for a descriptor that was closed earlier in the same turn, or whose number was opened anew, finds another
+/// epoll carries a number, not a pointer: a slot, and its generation when the descriptor was added. An event
+/// for a descriptor that was closed earlier in the same turn, or whose number was reused, has another
 /// generation and is dropped.
 final class Poller {
     struct Token: Hashable {
@@ -37,7 +38,7 @@ final class Poller {
         var generation: UInt32
     }
 
-    /// One call of epoll_wait reports at most this many; the rest comes with the next turn.
+    /// The limit of events that one call of epoll_wait reports; the rest comes in the next turn.
     private static let maxEvents = 512
     private static let wakeToken = UInt64.max
 
@@ -103,7 +104,7 @@ final class Poller {
         assert(result == 0, "epoll_ctl: \(errno)")
     }
 
-    /// Stops watching. A token is removed once, while its descriptor is open.
+    /// Stops watching a socket. A token is removed once, while its descriptor is open.
     func remove(_ socket: Socket, _ token: Token) {
         let slot = Int(token.slot)
         precondition(slots[slot].generation == token.generation, "a poll token was used after its removal")
@@ -113,9 +114,10 @@ final class Poller {
         freeSlots.append(token.slot)
     }
 
-    /// Waits for events and gives each to its source.
-    /// - Parameter milliseconds: -1 waits without end.
-    /// - Returns: whether there was any.
+    /// Waits for events and passes each to its source.
+    ///
+    /// - Parameter milliseconds: the limit of the wait; -1 waits without limit.
+    /// - Returns: true if there was any event.
     func poll(milliseconds: Int32, beforeEvents: () -> Void) -> Bool {
         let count = epoll_wait(epoll, events, Int32(Self.maxEvents), milliseconds)
         beforeEvents()
@@ -135,7 +137,7 @@ final class Poller {
         return count > 0
     }
 
-    /// Ends a wait under way, or the next one. From any thread.
+    /// Ends the current wait, or the next one. From any thread.
     func wake() {
         var one: UInt64 = 1
         // Fails only when the counter is full, and then the loop is awake anyway.
@@ -146,7 +148,7 @@ final class Poller {
     func park(_ source: any PollSource) { parked[ObjectIdentifier(source)] = source }
     func unpark(_ source: any PollSource) { parked[ObjectIdentifier(source)] = nil }
 
-    /// All sources that must be notified of the loop's end.
+    /// The sources that must be notified of the loop's end.
     var sources: [any PollSource] { slots.compactMap(\.source) + parked.values }
 }
 
@@ -158,7 +160,7 @@ struct PollWatch {
 
     var isWatching: Bool { token != nil }
 
-    /// Brings epoll in line with what is wanted.
+    /// Updates epoll to the wanted events.
     @inline(__always)
     mutating func update(
         to wanted: PollEvents, _ socket: Socket, for source: some PollSource, in poller: Poller

@@ -1,7 +1,8 @@
 import Glibc
 
 public enum DescriptorLimit {
-    /// Lets the process open as many descriptors as the system grants it; shells start it with 1,024. Returns the limit.
+    /// Raises the limit of open descriptors to what the system permits; shells start processes with 1,024.
+    /// Returns the limit.
     @discardableResult
     public static func raise() -> Int {
         var limit = rlimit()
@@ -22,7 +23,7 @@ public enum MemoryLimit {
         return group.compactMap(number).reduce(machine, min)
     }
 
-    /// The file's number; nil for `max`, or without such a file.
+    /// Returns the file's number; nil for `max`, or without such a file.
     private static func number(inFile path: String) -> Int? {
         guard let file = fopen(path, "r") else { return nil }
         defer { fclose(file) }

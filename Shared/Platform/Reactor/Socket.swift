@@ -24,12 +24,12 @@ struct Socket: Sendable {
         transfer("recv") { Glibc.recv(descriptor, buffer.baseAddress, buffer.count, 0) }
     }
 
-    /// Takes what has come out of the kernel's hands without a copy of it (tcp(7), `MSG_TRUNC`).
+    /// Discards received bytes in the kernel without copying them (tcp(7), `MSG_TRUNC`).
     func discard(atMost count: Int) -> Transfer {
         transfer("recv") { Glibc.recv(descriptor, nil, count, Int32(MSG_TRUNC)) }
     }
 
-    /// A peer that is gone is an error and not a SIGPIPE.
+    /// Sends bytes. A peer that is gone causes an error, not a SIGPIPE.
     @inline(__always) func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
         transfer("send") { Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
     }
@@ -46,7 +46,7 @@ struct Socket: Sendable {
         }
     }
 
-    /// nil when no connection waits.
+    /// Accepts a connection; nil if none waits.
     func accept() throws(SystemError) -> (Socket, PeerAddress)? {
         var accepted: Int32 = -1
         let address = SocketAddress { pointer, length in
@@ -59,11 +59,11 @@ struct Socket: Sendable {
         return (Socket(descriptor: accepted), PeerAddress(address))
     }
 
-    /// False if the answer is still under way.
+    /// Starts to connect. Returns false while the connection is in progress.
     func connect(to address: SocketAddress) throws(SystemError) -> Bool {
         let result = address.withPointer { Glibc.connect(descriptor, $0, $1) }
         if result == 0 { return true }
-        // An interrupted connect goes on in the background (POSIX), like one under way.
+        // An interrupted connect continues in the background (POSIX), like one in progress.
         if errno == EINPROGRESS || errno == EINTR { return false }
         throw .last("connect")
     }
@@ -100,10 +100,10 @@ struct Socket: Sendable {
     /// kernel for more.
     func setNoDelay() { set(TCP_NODELAY, at: Int32(IPPROTO_TCP)) }
 
-    /// Says FIN; input goes on.
+    /// Sends FIN; input continues.
     func shutdownOutput() { _ = Glibc.shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// `close` then discards what is unsent and says RST.
+    /// Makes `close` discard unsent output and send RST.
     func resetOnClose() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
@@ -122,9 +122,10 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
         self.code = code
     }
 
-    /// Takes `errno` as the call left it, so nothing may come in between.
+    /// Creates an error from `errno`, so it must directly follow the failed call.
     static func last(_ call: String) -> SystemError { SystemError(call, code: errno) }
 
-    /// glibc's `strerror` keeps its buffer per thread (since 2.32), and known codes are constants before that.
+    /// The call and the error's text. glibc's `strerror` keeps its buffer per thread (since 2.32), and known
+    /// codes are constants before that.
     public var description: String { "\(call): \(strerror(code).map { String(cString: $0) } ?? "error") (\(code))" }
 }

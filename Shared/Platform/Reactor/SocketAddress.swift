@@ -3,10 +3,10 @@ import Glibc
 
 /// An IPv4 or IPv6 address with its port, as the socket calls take it.
 struct SocketAddress: Sendable {
-    /// 28 bytes, the larger of the two forms. `sockaddr_in` lies at its start when the family is IPv4.
+    /// The 28 bytes of the larger of the two forms. For IPv4, `sockaddr_in` is at its start.
     private var storage = sockaddr_in6()
 
-    /// Fills the address by a call that writes it: `accept4`, `getsockname`.
+    /// Fills the address by a call that writes one, such as `accept4` or `getsockname`.
     init<Failure: Error>(
         filledBy body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) throws(Failure) -> Void
     ) throws(Failure) {
@@ -19,7 +19,7 @@ struct SocketAddress: Sendable {
         try outcome.get()
     }
 
-    /// nil for other families.
+    /// Copies an address; nil for other families.
     private init?(_ entry: addrinfo) {
         guard entry.ai_family == AF_INET || entry.ai_family == AF_INET6, let address = entry.ai_addr else { return nil }
         let length = min(Int(entry.ai_addrlen), MemoryLayout<sockaddr_in6>.size)
@@ -31,16 +31,16 @@ struct SocketAddress: Sendable {
         socklen_t(family == AF_INET ? MemoryLayout<sockaddr_in>.size : MemoryLayout<sockaddr_in6>.size)
     }
 
-    /// The port lies at the same place in both forms.
+    /// The port, which is at the same offset in both forms.
     var port: UInt16 {
         get { UInt16(bigEndian: storage.sin6_port) }
         set { storage.sin6_port = newValue.bigEndian }
     }
 
-    /// In the machine's order. `sin_addr` lies where IPv6 has its flow label.
+    /// The IPv4 address in the machine's byte order. `sin_addr` is at the offset of IPv6's flow label.
     var ipv4: UInt32 { UInt32(bigEndian: storage.sin6_flowinfo) }
 
-    /// In the machine's order.
+    /// The IPv6 address in the machine's byte order.
     var ipv6Halves: (high: UInt64, low: UInt64) {
         withUnsafeBytes(of: storage.sin6_addr) { bytes in
             (
@@ -57,13 +57,14 @@ struct SocketAddress: Sendable {
         }
     }
 
-    /// The addresses of a host, in the order to try them. A literal answers at once; a name may block for seconds.
+    /// Returns the addresses of a host, in the order to try them. For a literal it returns at once; for a
+    /// name it may block for seconds.
     static func resolve(host: String, port: UInt16, literalOnly: Bool) throws(ResolveError) -> [SocketAddress] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         hints.ai_flags = literalOnly ? AI_NUMERICHOST : 0
         var list: UnsafeMutablePointer<addrinfo>?
-        // A NUL would end the name early for C, and name another host.
+        // A NUL would end the name early for C, so that it would name another host.
         guard !host.isEmpty, !host.utf8.contains(0) else { throw ResolveError(code: EAI_NONAME) }
         let code = getaddrinfo(host, nil, &hints, &list)
         guard code == 0 else { throw ResolveError(code: code) }

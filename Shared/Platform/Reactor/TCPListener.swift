@@ -1,25 +1,24 @@
 import CLinux
 import Glibc
 
-/// A TCP port that is listened on, by a socket for each event loop: the kernel spreads connections among them.
+/// A listening TCP port, with a socket for each event loop: the kernel distributes connections among them.
 public final class TCPListener: Sendable {
-    /// The maximum of connections that wait to be accepted; the kernel caps it at
-    /// `net.core.somaxconn`.
+    /// The limit of connections that wait to be accepted; the kernel caps it at `net.core.somaxconn`.
     public static let defaultBacklog: Int32 = 4096
 
-    /// The port in use: the one the kernel picked, if 0 was asked for.
+    /// The port in use: the one that the kernel picked, if 0 was requested.
     public let port: UInt16
     private let acceptors: [Acceptor]
 
-    /// Listens at once; connections are accepted as soon as the loops come to it.
+    /// Listens at once; connections are accepted as soon as the loops run.
     ///
     /// - Parameter host: an IP address or a name. A name is looked up on the calling thread.
-    /// - Parameter onError: told when the process has no descriptor or memory left for a connection. It waits in the
-    ///   backlog meanwhile, and accepting is tried again after `Acceptor.pause`.
-    /// - Parameter refusal: called on the loop for each connection before it is taken. nil: it is. Else it is sent these bytes, if any,
-    ///   and closed, at no further cost.
+    /// - Parameter onError: called when the process has no descriptor or memory left for a connection. The
+    ///   connection waits in the backlog, and accepting is retried after `Acceptor.pause`.
+    /// - Parameter refusal: called on the loop for each connection before it is accepted. Returns nil to
+    ///   accept it; otherwise these bytes are sent, if any, and it is closed, at no further cost.
     /// - Parameter makeHandler: called on the connection's loop.
-    /// - Throws: `ListenError`, also if someone else listens there.
+    /// - Throws: `ListenError`, also if another process listens on the port.
     public static func bind(
         host: String, port: UInt16, on group: EventLoopGroup, backlog: Int32 = defaultBacklog,
         onError: @escaping @Sendable (SystemError) -> Void = { _ in },
@@ -29,8 +28,8 @@ public final class TCPListener: Sendable {
         var address = try resolve(host: host, port: port)
         var sockets: [Socket] = []
         do throws(SystemError) {
-            // Sockets of one user may share a port that each asked to share, and so would two servers by mistake: an
-            // exclusive one finds out whether someone is there.
+            // Sockets of one user can share a port if each requests it, and so could two servers by mistake:
+            // an exclusive socket finds out whether another one listens.
             if port != 0 { try open(address, backlog: nil, isShared: false).close() }
             for _ in group.loops {
                 let socket = try open(address, backlog: backlog, isShared: group.loops.count > 1)
@@ -53,7 +52,8 @@ public final class TCPListener: Sendable {
         self.acceptors = acceptors
     }
 
-    /// Accepts what waits already, then refuses new connections. Those that exist go on. From any thread.
+    /// Accepts connections that already wait, then refuses new ones. Existing connections continue. From any
+    /// thread.
     public func close() {
         for acceptor in acceptors { acceptor.close() }
     }
@@ -68,7 +68,7 @@ public final class TCPListener: Sendable {
         }
     }
 
-    /// A socket that is bound, and listens if a backlog is given.
+    /// Opens and binds a socket, which listens if a backlog is given.
     private static func open(
         _ address: SocketAddress, backlog: Int32?, isShared: Bool
     ) throws(SystemError) -> Socket {

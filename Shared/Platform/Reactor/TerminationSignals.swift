@@ -2,9 +2,10 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// SIGTERM and SIGINT, taken from the moment this exists, so that none is lost while a process starts.
+/// SIGTERM and SIGINT, which are caught from this value's creation on, so that none is lost while a process
+/// starts.
 ///
-/// A process has one: signals belong to all of it.
+/// A process has one of these, as signals belong to the whole process.
 public struct TerminationSignals: Sendable {
     private let pipe: Int32
 
@@ -18,8 +19,8 @@ public struct TerminationSignals: Sendable {
         for number in [SIGTERM, SIGINT] { signal(number, noteSignal) }
     }
 
-    /// Returns when the first of them arrives. The next one ends the process at once, as if this
-    /// did not exist: an operator who presses Ctrl-C twice means it.
+    /// Returns when the first of them arrives. The next one ends the process at once, as by default: an
+    /// operator who presses Ctrl-C twice means it.
     public func wait() async {
         let pipe = pipe
         await withCheckedContinuation { continuation in
@@ -32,7 +33,7 @@ public struct TerminationSignals: Sendable {
                 }
                 thread.detach()
             } catch {
-                // Without a thread to wait the process could not be stopped in order: better it stops now.
+                // Without a thread that waits, the process could not be stopped in order, so it stops now.
                 continuation.resume()
             }
         }
@@ -43,7 +44,7 @@ public struct TerminationSignals: Sendable {
 /// handler can capture nothing.
 private let signalPipe = Atomic<Int32>(-1)
 
-/// Does what a signal handler may (signal-safety(7)): an atomic load, and write(2).
+/// Handles a signal with permitted calls only (signal-safety(7)): an atomic load, and write(2).
 private func noteSignal(_ number: Int32) {
     let saved = errno
     var one: UInt64 = 1

@@ -5,7 +5,7 @@ import Glibc
 struct Thread: Sendable {
     private let id: pthread_t
 
-    /// - Parameter name: what `top -H` and a debugger show; the kernel keeps 15 bytes.
+    /// - Parameter name: the name that `top -H` and a debugger show; the kernel keeps 15 bytes.
     static func start(name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) -> Thread {
         let start = Start(name: String(name.prefix(15)), body: body)
         let context = Unmanaged.passRetained(start)
@@ -24,10 +24,10 @@ struct Thread: Sendable {
         return Thread(id: id)
     }
 
-    /// Waits for its end. Either this or `detach`, once.
+    /// Waits for its end. Call either this or `detach`, once.
     func join() { pthread_join(id, nil) }
 
-    /// Its end will be waited for by nobody.
+    /// Lets the thread end without a `join`.
     func detach() { pthread_detach(id) }
 
     private final class Start: Sendable {

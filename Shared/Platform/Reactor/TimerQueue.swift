@@ -1,7 +1,7 @@
-/// The timers of a loop, by deadline: a binary heap.
+/// The timers of a loop, by deadline, in a binary heap.
 ///
-/// Cancelling or moving a timer leaves its entry in place, dead, until it comes up or until the dead outnumber the
-/// living; so both take constant time, and nothing has to know where in the heap a timer stands.
+/// Cancelling or moving a timer leaves a dead entry in the heap, until its time comes or the dead entries
+/// outnumber the living. So both take constant time, and a timer's position in the heap need not be known.
 struct TimerQueue {
     struct Key: Comparable {
         let deadline: LoopInstant
@@ -23,12 +23,12 @@ struct TimerQueue {
     private var dead = 0
     private var lastArmed: UInt64 = 0
 
-    /// When to look again: the first entry, living or dead.
+    /// The deadline of the first entry, living or dead, at which the queue must be checked.
     var nextDeadline: LoopInstant? { heap.first?.key.deadline }
 
     var count: Int { heap.count - dead }
 
-    /// The dead included.
+    /// The number of entries, including dead ones.
     var entryCount: Int { heap.count }
 
     mutating func arm(_ timer: LoopTimer, at deadline: LoopInstant) {
@@ -36,7 +36,7 @@ struct TimerQueue {
         timer.deadline = deadline
         timer.armed = lastArmed
         if let entry = timer.entry {
-            // The entry comes up first, and then moves to the deadline.
+            // The existing entry comes up first, and then moves to the deadline.
             if entry.deadline <= deadline { return }
             dead += 1
         }
@@ -51,8 +51,8 @@ struct TimerQueue {
         dropDead()
     }
 
-    /// The next timer that is due, disarmed. What was armed after `limit` waits for the next turn, so that a timer
-    /// that re-arms itself for now cannot hold the loop.
+    /// Removes and returns the next due timer. Timers that were armed after `limit` wait for the next turn,
+    /// so that a timer that re-arms itself for now cannot hold the loop.
     mutating func popDue(at now: LoopInstant, armedUpTo limit: UInt64) -> LoopTimer? {
         while let first = heap.first, first.key.deadline <= now {
             let timer = first.timer
@@ -76,7 +76,8 @@ struct TimerQueue {
     /// The order number of the latest arming.
     var latest: UInt64 { lastArmed }
 
-    /// Takes out every timer. The caller lets go of them: what their closures hold may come back to this queue.
+    /// Removes every timer. The caller releases them, as the deinit of an object that a closure captured may
+    /// call this queue.
     mutating func removeAll() -> [LoopTimer] {
         let timers = heap.map(\.timer)
         for timer in timers { timer.entry = nil }
@@ -123,7 +124,7 @@ struct TimerQueue {
         }
     }
 
-    /// Keeps the heap within twice the living: amortised over as many cancellations, constant.
+    /// Keeps the heap within twice the living entries, in constant time amortised over the cancellations.
     private mutating func dropDead() {
         guard dead > 64, dead * 2 > heap.count else { return }
         heap.removeAll { $0.isDead }

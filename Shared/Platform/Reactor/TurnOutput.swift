@@ -1,25 +1,26 @@
-/// A turn's output to more than one channel, copied once: a broadcast.
+/// A turn's broadcasts: output to more than one channel, copied once.
 ///
-/// The second channel in a row with the same array makes it one. From then on a channel's queue
-/// holds the range of the bytes. A turn's broadcasts lie side by side, and the kernel takes them
-/// from here in one piece: a delivery counts no reference and copies nothing. Nobody refers to it
-/// after the turn (`OutputQueue.settle`).
+/// The second channel in a row with the same array makes it a broadcast. From then on a channel's queue holds
+/// the range of the bytes. A turn's broadcasts are contiguous, and the kernel takes them from here in one
+/// piece: a delivery counts no reference and copies nothing. No queue refers to them after the turn
+/// (`OutputQueue.settle`).
 struct TurnOutput {
-    /// About what a socket takes at once. What does not fit is written by reference.
+    /// The size of the buffer, about as much as a socket takes at once. Larger output is written by
+    /// reference.
     private static let capacity = 256 * 1024
-    /// Above this size a copy is no cheaper than a reference.
+    /// The size from which a copy is no cheaper than a reference.
     private static let largePiece = 16 * 1024
 
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: TurnOutput.capacity, alignment: 64)
     private var filled = 0
-    /// Held, so that no other array comes to lie where it does.
+    /// The latest array. It is kept alive, so that no other array can have its address.
     private var latest: [UInt8] = []
-    /// nil until a second channel gets it.
+    /// The range of `latest` in the buffer; nil until a second channel gets it.
     private var latestRange: Range<Int>?
 
     func deallocate() { buffer.deallocate() }
 
-    /// The range of these bytes in `buffer`; nil if they are not a broadcast.
+    /// Returns the range of these bytes in `buffer`, or nil if they are not a broadcast.
     @inline(__always) mutating func range(of bytes: [UInt8]) -> Range<Int>? {
         guard Self.isSame(bytes, latest) else {
             latest = bytes
@@ -44,7 +45,7 @@ struct TurnOutput {
         }
     }
 
-    /// No queue refers to it any more.
+    /// Empties the buffer, as no queue refers to it any more.
     mutating func reset() {
         filled = 0
         latest = []

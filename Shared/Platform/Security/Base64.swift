@@ -4,7 +4,8 @@ public enum Base64 {
 
     public static func encode(_ bytes: [UInt8]) -> String { codec.encode(bytes) }
 
-    /// nil for anything that `encode` would not have written: white space, missing padding, bits left over.
+    /// Decodes a text; nil for anything that `encode` would not write: white space, missing padding,
+    /// remaining bits.
     public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? { codec.decode(text) }
 
     public static func decode(_ text: String) -> [UInt8]? { codec.decode(text.utf8) }
@@ -16,17 +17,18 @@ public enum Base64URL {
 
     public static func encode(_ bytes: [UInt8]) -> String { codec.encode(bytes) }
 
-    /// nil for anything that `encode` would not have written: padding, the other alphabet, bits left over.
+    /// Decodes a text; nil for anything that `encode` would not write: padding, the other alphabet, remaining
+    /// bits.
     public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? { codec.decode(text) }
 
     public static func decode(_ text: String) -> [UInt8]? { codec.decode(text.utf8) }
 }
 
-/// Both alphabets of RFC 4648. Every text has one decoding and every decoding one text, so nothing that is signed or
-/// compared can be written in two ways (section 3.5).
+/// Base64 with either alphabet of RFC 4648. Each text has one decoding and each byte string one text, so
+/// signed or compared data cannot be written in two ways (section 3.5).
 struct Base64Codec: Sendable {
     private let digits: [UInt8]
-    /// The value of each byte as a digit; `none` for a byte that is none.
+    /// The value of each byte as a digit, or `none`.
     private let values: [UInt8]
     private let pads: Bool
 

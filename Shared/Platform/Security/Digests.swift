@@ -12,14 +12,14 @@ public enum SHA256 {
     }
 }
 
-/// Calls the body with the bytes side by side in memory, copied only if they do not lie so already.
+/// Calls the body with the bytes in contiguous memory, copied only if they are not contiguous already.
 func contiguous<Result>(
     _ bytes: some Collection<UInt8>, _ body: (UnsafeBufferPointer<UInt8>) -> Result
 ) -> Result {
     bytes.withContiguousStorageIfAvailable(body) ?? Array(bytes).withUnsafeBufferPointer(body)
 }
 
-/// SHA-1 (RFC 3174). For the WebSocket handshake, which demands it; it protects nothing there, and must not elsewhere.
+/// SHA-1 (RFC 3174). The WebSocket handshake requires it, where it protects nothing. Do not use it elsewhere.
 public enum SHA1 {
     public static func hash(_ bytes: some Collection<UInt8>) -> [UInt8] {
         contiguous(bytes) { input in
@@ -31,7 +31,8 @@ public enum SHA1 {
     }
 }
 
-/// HMAC with SHA-256 (RFC 2104): shows that whoever wrote a message holds the key. Compare with `constantTimeEquals`.
+/// HMAC with SHA-256 (RFC 2104), which proves that a message's author holds the key. Compare with
+/// `constantTimeEquals`.
 public enum HMACSHA256 {
     public static func authenticate(_ message: some Collection<UInt8>, key: [UInt8]) -> [UInt8] {
         contiguous(message) { input in
@@ -46,13 +47,13 @@ public enum HMACSHA256 {
     }
 }
 
-/// Whether two byte strings are the same, in a time that depends on their lengths alone: for all that is secret.
+/// Compares two byte strings in a time that depends on their lengths only. Use it for all secrets.
 public func constantTimeEquals(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
 }
 
 extension Collection<UInt8> {
-    /// Two lower-case digits for each byte.
+    /// The bytes as two lower-case hexadecimal digits each.
     public var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
@@ -60,12 +61,13 @@ extension Collection<UInt8> {
 }
 
 public enum Libcrypto {
-    /// Leaves the library as it is when the process ends. Before anything else of this module, once for a program that has threads.
+    /// Keeps the library initialised when the process ends. To be called before anything else of this module,
+    /// once in a program that has threads.
     ///
-    /// By default libcrypto frees what it holds in `exit`, beside threads that are ending and free their own part of it, or still use it
-    /// (OPENSSL_init_crypto(3), "OPENSSL_INIT_NO_ATEXIT").
+    /// By default libcrypto frees its memory in `exit`, while threads may be ending and freeing their own
+    /// part of it, or still using it (OPENSSL_init_crypto(3), "OPENSSL_INIT_NO_ATEXIT").
     public static func outlivesExit() {
-        // It fails only where there is no memory, and then with the first real call, too.
+        // It fails only without memory, and then the first real call fails too.
         OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
     }
 }

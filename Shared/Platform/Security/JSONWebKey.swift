@@ -1,17 +1,17 @@
 import CCrypto
 
-/// A key and the one algorithm it is for.
+/// A key and the algorithm that it is for.
 public struct JSONWebKey: Sendable {
     public enum Algorithm: String, Sendable {
         case hs256 = "HS256"
     }
 
     public let algorithm: Algorithm
-    /// The `kid` of the tokens that it signs; nil if it is the only one.
+    /// The `kid` of the tokens that it signs, or nil if it is the only key.
     public let id: String?
     private let secret: [UInt8]
 
-    /// HMAC with SHA-256; the secret has to have 32 bytes or more (RFC 7518, section 3.2).
+    /// Creates a key for HMAC with SHA-256; the secret must have at least 32 bytes (RFC 7518, section 3.2).
     public static func hs256(secret: [UInt8], id: String? = nil) -> JSONWebKey {
         precondition(secret.count >= SecretFile.minLength, "HS256 needs a secret of \(SecretFile.minLength) bytes")
         return JSONWebKey(algorithm: .hs256, id: id, secret: secret)
@@ -30,14 +30,15 @@ public struct JSONWebKey: Sendable {
     }
 }
 
-/// The keys whose signatures are believed.
+/// The keys whose signatures are accepted.
 public struct JSONWebKeySet: Sendable {
     let keys: [JSONWebKey]
 
     public init(_ keys: [JSONWebKey]) { self.keys = keys }
 
-    /// The key for a token's header. The algorithm is the key's, and a header that names another finds no key: so
-    /// nobody can have a public key taken for a secret one, or no signature for a good one (RFC 8725, section 3.1).
+    /// Returns the key for a token's header. The algorithm is the key's, and a header that names another
+    /// finds no key. So a public key cannot be passed off as a secret one, and a missing signature is not
+    /// accepted (RFC 8725, section 3.1).
     func key(algorithm: String, id: String?) -> JSONWebKey? {
         keys.first { $0.algorithm.rawValue == algorithm && ($0.id == nil || id == nil || $0.id == id) }
     }
@@ -45,11 +46,12 @@ public struct JSONWebKeySet: Sendable {
 
 /// A private key on the curve P-256, which signs with ECDSA and SHA-256 (RFC 7518, section 3.4).
 public struct ES256Key: Sendable {
-    /// Parsed anew for each signature: libcrypto's key is no Swift value, and who signs does so seldom.
+    /// The key's text. It is parsed for each signature, as libcrypto's key is not a Swift value and signing
+    /// is rare.
     private let pem: [UInt8]
 
-    /// - Parameter pem: PKCS #8 without a password, as Apple's `.p8` files are.
-    /// - Throws: `ES256KeyError` if there is no such key in it.
+    /// - Parameter pem: the key in PKCS #8 without a password, as in Apple's `.p8` files.
+    /// - Throws: `ES256KeyError` if it contains no such key.
     public init(pem: [UInt8]) throws(ES256KeyError) {
         self.pem = pem
         guard let key = Self.parse(pem) else { throw ES256KeyError() }
@@ -61,7 +63,7 @@ public struct ES256Key: Sendable {
         else { throw ES256KeyError() }
     }
 
-    /// R and S, 32 bytes each.
+    /// Returns the signature: R and S, 32 bytes each.
     func sign(_ message: [UInt8]) -> [UInt8] {
         guard let key = Self.parse(pem), let context = EVP_MD_CTX_new() else { preconditionFailure("libcrypto fails") }
         defer {
@@ -78,7 +80,8 @@ public struct ES256Key: Sendable {
         return Self.raw(encoded[..<length])
     }
 
-    /// libcrypto writes a signature as ASN.1, a JSON Web Signature has the two numbers one after the other.
+    /// Converts libcrypto's ASN.1 signature to that of a JSON Web Signature, which has the two numbers one
+    /// after the other.
     private static func raw(_ encoded: ArraySlice<UInt8>) -> [UInt8] {
         encoded.withUnsafeBufferPointer { bytes in
             var cursor = bytes.baseAddress
@@ -101,13 +104,13 @@ public struct ES256Key: Sendable {
         pem.withUnsafeBytes { bytes in
             guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return nil }
             defer { BIO_free(source) }
-            // Without the callback a key with a password would be asked for on the terminal.
+            // Without the callback, libcrypto would ask for a key's password on the terminal.
             return PEM_read_bio_PrivateKey(source, nil, { _, _, _, _ in -1 }, nil)
         }
     }
 }
 
-/// There is no private key on P-256 in what should be one.
+/// The error when a text contains no private key on P-256.
 public struct ES256KeyError: Error, Equatable, CustomStringConvertible {
     public var description: String { "it is no private key on the curve P-256 in PEM, without a password" }
 }

@@ -2,15 +2,17 @@ import JSON
 
 /// A signed set of claims (RFC 7519, RFC 7515 in its compact form).
 public enum JSONWebToken {
-    /// Longer ones are refused before anything is decoded: ours have 300 bytes, other issuers' a few thousand.
+    /// The length limit of a token. Longer ones are refused before anything is decoded: ours have 300 bytes,
+    /// other issuers' a few thousand.
     public static let maxLength = 16 * 1024
 
-    /// - Parameter claims: an object. Put `exp` in it, in seconds since 1970: `verify` refuses a token without.
+    /// - Parameter claims: an object. Include `exp`, in seconds since 1970: `verify` refuses a token without
+    ///   it.
     public static func sign(_ claims: JSONValue, with key: JSONWebKey) -> String {
         sign(claims, algorithm: key.algorithm.rawValue, keyID: key.id, key.sign)
     }
 
-    /// A token for somebody else to believe: nothing here does.
+    /// Signs a token that another party verifies; nothing here accepts it.
     public static func sign(_ claims: JSONValue, with key: ES256Key, id: String) -> String {
         sign(claims, algorithm: "ES256", keyID: id, key.sign)
     }
@@ -27,19 +29,20 @@ public enum JSONWebToken {
         return "\(message).\(Base64URL.encode(sign(Array(message.utf8))))"
     }
 
-    /// The claims of a token that one of the keys signed, and that is valid at the given time.
+    /// Returns the claims of a token that one of the keys signed, and that is valid at the given time.
     ///
-    /// - Parameter now: seconds since 1970, UTC. There is no leeway: what expires now has expired.
+    /// - Parameter now: seconds since 1970, UTC. There is no leeway: a token that expires now has expired.
     public static func verify(
         _ token: String, keys: JSONWebKeySet, at now: Int
     ) throws(JSONWebTokenError) -> JSONObject {
         let bytes = Array(token.utf8)
         guard bytes.count <= maxLength else { throw .malformed }
-        // No more of them than tell that there are too many: a token of dots alone would be thousands.
+        // Split only as far as needed to see that there are too many parts: a token that consists of dots
+        // would have thousands.
         let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
         guard parts.count == 3, let signature = Base64URL.decode(parts[2]) else { throw .malformed }
         let header = try object(parts[0])
-        // An extension that must be understood, and is not (RFC 7515, section 4.1.11).
+        // A critical extension must be understood, and none is supported (RFC 7515, section 4.1.11).
         guard let algorithm = header["alg"]?.string, header["crit"] == nil else { throw .malformed }
         guard let key = keys.key(algorithm: algorithm, id: header["kid"]?.string) else { throw .unknownKey }
         let message = Array(bytes[..<parts[1].endIndex])
@@ -65,10 +68,10 @@ public enum JSONWebToken {
     }
 }
 
-/// Why a token is not believed. For a log; whoever sent it learns only that it is not.
+/// The reason why a token is refused. It is for a log; the sender learns only that the token is invalid.
 public enum JSONWebTokenError: Error, Equatable {
     case malformed
-    /// It names an algorithm or a key that is not in the set: `none`, for one.
+    /// The token names an algorithm or a key that is not in the set, such as `none`.
     case unknownKey
     case badSignature
     case expired

@@ -1,39 +1,42 @@
 import CCrypto
 
-/// A password as it is stored: scrypt (RFC 7914) with its salt and its cost, so that the cost can rise later.
+/// A stored password: scrypt (RFC 7914) with its salt and its cost, so that the cost can rise later.
 ///
-/// Making and matching one takes a fifth of a second and 16 MiB on purpose: never on an event loop.
+/// Making or matching a hash takes a fifth of a second and 16 MiB on purpose, so never do it on an event
+/// loop.
 public struct PasswordHash: Sendable {
-    /// What one hash costs: 128 · N · r bytes of memory, gone through p times.
+    /// The cost of one hash: 128 · N · r bytes of memory, used p times.
     public struct Cost: Sendable, Equatable {
         let logN: Int
         let r: Int
         let p: Int
 
-        /// N = 2¹⁴, r = 8, p = 5: one of the settings of OWASP's Password Storage Cheat Sheet, which calls them equivalent and a trade of
-        /// memory for time.
+        /// N = 2¹⁴, r = 8, p = 5: one of the settings of OWASP's Password Storage Cheat Sheet, which calls
+        /// them equivalent and a trade of memory for time.
         ///
-        /// Measured on a core at 2.8 GHz, alone and with both of two cores at it beside other work: 211 and 930 ms, 16 MiB. The others: N =
-        /// 2¹⁵, p = 3: 291 and 1,250 ms, 32 MiB; N = 2¹⁶, p = 2: 378 ms, 64 MiB; N = 2¹⁷, p = 1: 403 and 1,980 ms, 128 MiB, of which two at
-        /// once are all the memory that a server is to take under attack. N = 2¹³, p = 10 takes as long as this one with 8 MiB.
+        /// Measured on a core at 2.8 GHz, alone, and with two at once on two cores beside other work: 211 and
+        /// 930 ms, 16 MiB. The others: N = 2¹⁵, p = 3: 291 and 1,250 ms, 32 MiB; N = 2¹⁶, p = 2: 378 ms, 64
+        /// MiB; N = 2¹⁷, p = 1: 403 and 1,980 ms, 128 MiB, where two at once take all the memory that a
+        /// server may use under attack. N = 2¹³, p = 10 takes as long as this one with 8 MiB.
         public static let standard = Cost(logN: 14, r: 8, p: 5)
-        /// For tests of something else than passwords: N = 2⁴.
+        /// A cost for tests that are not about passwords: N = 2⁴.
         public static let forTests = Cost(logN: 4, r: 8, p: 1)
 
-        /// So many times the work, in the same memory.
+        /// Returns a cost of `factor` times the work, in the same memory.
         public func times(_ factor: Int) -> Cost { Cost(logN: logN, r: r, p: p * factor) }
 
-        /// Rounds of r blocks: what the time is in proportion to.
+        /// The number of rounds of r blocks, to which the time is proportional.
         private var work: Int { p * (r << logN) }
 
-        /// What has to be done on top of this cost so that both together take the time of another; nil if it takes that already.
+        /// Returns the cost to add so that both together take the time of another cost, or nil if this one
+        /// takes that long already.
         func missing(to other: Cost) -> Cost? {
             let round = other.r << other.logN
             let rounds = (other.work - work + round - 1) / round
             return rounds > 0 ? Cost(logN: other.logN, r: other.r, p: rounds) : nil
         }
 
-        /// What a stored text may ask for; beyond it, a bad row would take all the memory there is.
+        /// The limits of a stored text's cost; beyond them, a bad row would take all memory.
         static let allowed = (logN: 1...20, r: 1...16, p: 1...16)
     }
 
@@ -53,7 +56,7 @@ public struct PasswordHash: Sendable {
         key = try Self.derive(password, salt: salt, cost: cost)
     }
 
-    /// Reads `$scrypt$ln=15,r=8,p=1$SALT$KEY`; nil for any other text.
+    /// Parses `$scrypt$ln=15,r=8,p=1$SALT$KEY`; nil for any other text.
     public init?(_ text: String) {
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt" else { return nil }
@@ -73,7 +76,7 @@ public struct PasswordHash: Sendable {
         self.key = key
     }
 
-    /// The PHC string format, Base64 without padding.
+    /// The hash in the PHC string format, with Base64 without padding.
     public var text: String {
         let parameters = "ln=\(cost.logN),r=\(cost.r),p=\(cost.p)"
         return "$scrypt$\(parameters)$\(Base64Codec.phc.encode(salt))$\(Base64Codec.phc.encode(key))"
@@ -83,18 +86,20 @@ public struct PasswordHash: Sendable {
         constantTimeEquals(try Self.derive(password, salt: salt, cost: cost), key)
     }
 
-    /// Whether it was made at a lower cost than this: then it should be made anew when the password is at hand.
+    /// True if the hash was made at a lower cost than this, and so should be replaced when the password is
+    /// available.
     public func isCheaper(than cost: Cost) -> Bool { self.cost.missing(to: cost) != nil }
 
-    /// The same, in the time that a hash of this cost takes, or more if its own is higher: how long an answer takes must not say
-    /// whose hash is an old one.
+    /// Returns whether the password is right, in the time that a hash of this cost takes, or longer if its
+    /// own cost is higher. So the time of an answer does not reveal whose hash is old.
     public func matches(_ password: String, takingAsLongAs cost: Cost) throws(PasswordHashError) -> Bool {
         let isRight = try matches(password)
         if let missing = self.cost.missing(to: cost) { try Self.verifyAgainstNobody(password, cost: missing) }
         return isRight
     }
 
-    /// Costs what `matches` costs, for a name that nobody has: the time an answer takes must not tell who exists.
+    /// Takes as long as `matches`, for a name that does not exist. So the time of an answer does not reveal
+    /// which names exist.
     public static func verifyAgainstNobody(_ password: String, cost: Cost = .standard) throws(PasswordHashError) {
         _ = try derive(password, salt: [UInt8](repeating: 0, count: saltLength), cost: cost)
     }
@@ -113,7 +118,7 @@ public struct PasswordHash: Sendable {
     }
 }
 
-/// The parameters are checked before, so memory is all that can be missing.
+/// The error of a hash. The parameters are checked before, so only memory can be missing.
 public enum PasswordHashError: Error {
     case outOfMemory
 }

@@ -1,28 +1,30 @@
 import CCrypto
 import Synchronization
 
-/// Where random bytes come from: the system, or a seed in a test.
+/// A source of random bytes: the system, or a seed in a test.
 public protocol Randomness: Sendable {
     func bytes(_ count: Int) -> [UInt8]
 }
 
-/// Bytes nobody can foresee, from libcrypto's generator, which the kernel seeds.
+/// Unpredictable bytes from libcrypto's generator, which the kernel seeds.
 public struct SystemRandomness: Randomness {
     public init() {}
 
     public func bytes(_ count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
-            // It fails only where the kernel has no randomness to give. No secret may be made there.
+            // It fails only if the kernel has no randomness, and then no secret may be made.
             precondition(RAND_bytes(buffer.baseAddress, Int32(count)) == 1, "the system gives no random bytes")
             filled = count
         }
     }
 }
 
-/// Makes ids that sort, as text, in the order they were made by this generator (RFC 9562, sections 5.7 and 6.2).
+/// Generates ids that sort, as text, in the order they were made by this generator (RFC 9562, sections 5.7
+/// and 6.2).
 ///
-/// A millisecond's first id starts a 12-bit counter in the lower half of its range; the ids after it count on. Where the
-/// counter runs over, or the clock goes back, ids go on from the last millisecond used, so the order holds.
+/// A millisecond's first id starts a 12-bit counter in the lower half of its range; the next ids increment
+/// it. If the counter overflows, or the clock goes back, ids continue from the last millisecond used, so the
+/// order holds.
 public final class UUIDv7Generator: Sendable {
     private struct Last {
         var millisecond: UInt64 = 0
@@ -35,10 +37,12 @@ public final class UUIDv7Generator: Sendable {
     private let last = Mutex(Last())
 
     private static let maxCounter: UInt16 = 0xFFF
-    /// Leaves room for at least 2,048 ids in a millisecond before it has to run ahead of the clock.
+    /// The limit of a counter's first value. It leaves room for at least 2,048 ids in a millisecond before
+    /// the generator has to run ahead of the clock.
     private static let maxFirstCounter: UInt16 = 0x7FF
     private static let maxMillisecond: UInt64 = 0xFFFF_FFFF_FFFF
-    /// What an id takes, of the system for so many at a time: asking costs more than the bytes.
+    /// The random bytes of an id, and the number of ids for which they are requested together: a request to
+    /// the system costs more than the bytes.
     private static let (randomBytes, idsAtATime) = (10, 16)
     private static let hexDigits = Array("0123456789abcdef".utf8)
 

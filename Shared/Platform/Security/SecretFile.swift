@@ -2,15 +2,17 @@ import Glibc
 
 /// A secret kept in a file that only its owner can read.
 public enum SecretFile {
-    /// Enough for HS256 (RFC 7518, section 3.2, asks for 256 bits).
+    /// The minimum length of a secret (RFC 7518, section 3.2, requires 256 bits for HS256).
     static let minLength = 32
-    /// More is no secret but a mistake in the setting, and must not be read into memory.
+    /// The maximum length of a secret. A longer file is a mistake in the setting, and must not be read into
+    /// memory.
     public static let maxLength = 4096
 
-    /// The secret in the file: its bytes without line ends after them. Without a file, one is made, with mode 0600.
+    /// Returns the secret in the file: its bytes without line ends at the end. Without a file, one is
+    /// created, with mode 0600.
     ///
-    /// It is written whole under another name and then linked: of two processes that start at once both get the same
-    /// secret, and none ever sees half of it. On return it is on disk.
+    /// It is written completely under another name and then linked. So two processes that start at once get
+    /// the same secret, and none ever sees half of it. On return it is on disk.
     public static func loadOrCreate(
         _ path: String, randomness: any Randomness = SystemRandomness()
     ) throws(SecretFileError) -> [UInt8] {
@@ -26,8 +28,8 @@ public enum SecretFile {
         return secret
     }
 
-    /// The secret in a file that somebody else has made, under the same conditions but for its length: a token that a person thought
-    /// of may be shorter than a key.
+    /// Returns the secret in a file that another program made, under the same conditions except for its
+    /// length: a token that a person chose may be shorter than a key.
     public static func read(
         _ path: String, minLength: Int, maxLength: Int = SecretFile.maxLength
     ) throws(SecretFileError) -> [UInt8] {
@@ -37,7 +39,7 @@ public enum SecretFile {
         return secret
     }
 
-    /// nil if there is no file.
+    /// Returns the secret in the file; nil if there is no file.
     private static func load(
         _ path: String, minLength: Int = minLength, maxLength: Int = maxLength
     ) throws(SecretFileError) -> [UInt8]? {
@@ -49,7 +51,7 @@ public enum SecretFile {
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw SecretFileError(path: path, code: errno) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw SecretFileError(path: path, reason: "it is no file") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw SecretFileError(path: path, reason: "it is not a file") }
         guard status.st_mode & 0o077 == 0 else {
             throw SecretFileError(path: path, reason: "others can read it; run: chmod 600 \(path)")
         }
@@ -76,7 +78,7 @@ public enum SecretFile {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw SecretFileError(path: path, code: errno) }
         defer { close(descriptor) }
-        // A few bytes into an empty file are written in one piece or not at all.
+        // A few bytes into an empty file are written completely or not at all.
         guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count, fsync(descriptor) == 0 else {
             let code = errno
             unlink(path)
@@ -93,7 +95,7 @@ public enum SecretFile {
     }
 }
 
-/// Why a secret can be neither read nor made, in a line for whoever starts the program.
+/// The reason why a secret can be neither read nor created, in a line for the operator.
 public struct SecretFileError: Error, Equatable, CustomStringConvertible {
     public let path: String
     public let reason: String

@@ -1,19 +1,22 @@
-/// A database inside a transaction. It is valid in the closure that was given it and must not leave it.
+/// A database inside a transaction. It is valid in the closure that receives it and must not leave it.
 ///
-/// Parameters are `$1 … $n` in the SQL; each has to be given. SQL that cannot be prepared, a wrong number of parameters
-/// and a write inside `read` are our own mistakes and end the process; what the world does is thrown as `StorageError`.
-/// Statements are kept prepared by their text: build a text from values never, and from a count only if need be (a list
-/// of ids goes in as one parameter, see `SQLValue.list`). Statements that define or drop something are for migrations alone: a write that
-/// throws after one is not undone, as it has changed no row.
+/// Parameters are `$1 … $n` in the SQL; each must be given. SQL that cannot be prepared, a wrong number of
+/// parameters and a write inside `read` are our own mistakes and end the process. Failures of the environment
+/// are thrown as `StorageError`.
+///
+/// Prepared statements are cached by their text. Never build a text from values, and build it from a count
+/// only if necessary (pass a list of ids as one parameter, see `SQLValue.list`). Statements that define or
+/// drop something are for migrations only: a write that throws after one is not undone, as it has changed no
+/// row.
 public protocol Connection: AnyObject {
-    /// - Returns: how many rows it inserted, changed or deleted.
+    /// - Returns: the number of rows inserted, changed or deleted.
     @discardableResult
     func execute(_ sql: String, binding parameters: [SQLValue]) throws(StorageError) -> Int
 
-    /// Calls the body with each row in turn, until it returns false. A row is valid within that call alone.
+    /// Calls the body with each row in turn, until it returns false. A row is valid within that call only.
     func forEachRow(_ sql: String, binding parameters: [SQLValue], _ body: (Row) throws -> Bool) throws
 
-    /// The record of the current transaction. For Storage itself: services call what is built on it
+    /// The record of the current transaction, for Storage itself. Services call the functions built on it
     /// (`afterCommit`, `pending`).
     var record: TransactionRecord { get }
 }
@@ -32,7 +35,7 @@ extension Connection {
         }
     }
 
-    /// The first row; nil if there is none. The rest is not read.
+    /// Returns the first row, or nil if there is none. Further rows are not read.
     @inlinable
     public func first<T>(_ sql: String, _ parameters: any SQLConvertible..., body: (Row) throws -> T) throws -> T? {
         var found: T?

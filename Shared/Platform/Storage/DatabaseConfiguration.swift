@@ -4,22 +4,24 @@ import Workers
 public struct DatabaseConfiguration: Sendable {
     /// The priority of all its threads.
     public var priority = ThreadPriority.normal
-    /// Threads that read. Two: a long read does not hold up the short ones, and the machine has cores for no more.
+    /// The number of threads that read. With two, a long read does not delay short ones, and the machine has
+    /// cores for no more.
     public var readers = 2
-    /// Writes that wait. At a commit a millisecond and `maxBatch` a commit they are served within tens of milliseconds;
-    /// more would only make each caller wait longer.
+    /// The limit of waiting writes. At a commit each millisecond with `maxBatch` writes they are served
+    /// within tens of milliseconds; more would only lengthen each caller's wait.
     public var maxQueuedWrites = 16_384
-    /// The approximate memory of waiting writes. Beyond it writes are refused: about four thousand
-    /// of the largest elements.
+    /// The approximate memory of waiting writes. Beyond it writes are refused. It suffices for about four
+    /// thousand of the largest elements.
     public var maxQueuedBytes = 64 << 20
     public var maxQueuedReads = 16_384
-    /// Writes in one commit. It bounds how long the first of them waits for the last, and what one failure takes along.
+    /// The limit of writes in one commit. It bounds how long the first of them waits for the last, and how
+    /// many one failure affects.
     public var maxBatch = 1024
-    /// SQLite alone: how long we wait for another process' lock: a copy being made, a second program starting.
+    /// The wait for another process's lock, such as a backup or a second program that starts. SQLite only.
     public var busyTimeoutMilliseconds = 5000
-    /// SQLite alone: pages the file may grow to; nil for as many as the disk has.
+    /// The limit of the file's pages; nil for as many as the disk has. SQLite only.
     public var maxPages: Int?
-    /// For the drill alone.
+    /// The point at which the process kills itself. For the drill only.
     public var crashPoint: CrashPoint?
 
     public init() {}
@@ -27,11 +29,11 @@ public struct DatabaseConfiguration: Sendable {
 
 /// The event that a write waits for before it returns.
 public enum Durability: Sendable {
-    /// It is on disk: a power cut takes nothing away.
+    /// The commit is on disk, so a power cut loses nothing.
     case synced
-    /// It is committed, and no disk is waited for. A crash of the program takes nothing away; a power cut may take the last writes
-    /// back, whole and the newest first, up to the last one that was synced. For what would simply be done again, as a sync is waited
-    /// for by everybody who shares the disk.
+    /// The commit is done, without waiting for the disk. A crash of the program loses nothing; a power cut
+    /// may lose the last writes, whole and the newest first, back to the last synced one. For work that would
+    /// simply be repeated, as every user of the disk waits for a sync.
     ///
     /// A write that shares its transaction with a synced one is synced with it.
     case relaxed

@@ -2,10 +2,11 @@ import Synchronization
 
 /// Counts of a database's work since it was opened, for metrics.
 public struct DatabaseStatistics: Sendable, Equatable {
-    /// Reads that ran; with `snapshots`, how many share one.
+    /// Reads that ran. Divided by `snapshots`, it shows how many share a snapshot.
     public var reads = 0
     public var snapshots = 0
-    /// Writes that a commit has ended, those that were refused or undone alone included; with `commits`, how many share one.
+    /// Writes that a commit has ended, including those that were refused or undone alone. Divided by
+    /// `commits`, it shows how many share a commit.
     public var writes = 0
     public var commits = 0
     /// Commits that failed, with all of their writes.
@@ -14,8 +15,7 @@ public struct DatabaseStatistics: Sendable, Equatable {
     public var queuedWrites = 0
     public var queuedReads = 0
 
-    /// True if the last batch with something to write failed as a whole: writing was not possible
-    /// then.
+    /// True if the last batch with changes failed as a whole, so that writing was not possible.
     public var isWritingFailing = false
 
     public init() {}
@@ -31,7 +31,7 @@ final class DatabaseCounters: Sendable {
 
     func beganSnapshot() { counted.withLock { $0.snapshots += 1 } }
 
-    /// - Parameter hasChanges: whether there was anything to be written.
+    /// - Parameter hasChanges: true if there were changes to write.
     func committed(writes: Int, hasChanges: Bool) {
         counted.withLock {
             $0.commits += 1

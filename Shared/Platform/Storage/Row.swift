@@ -1,7 +1,8 @@
 import JSON
 
-/// A row of a result, its columns from 0. Asking a column for what it cannot be, NULL for text, is a mistake in the SQL
-/// and ends the process: name what may be NULL with `…OrNil`.
+/// A row of a result, with columns from 0. Reading a column as a type that it does not have, such as NULL as
+/// text, is a mistake in the SQL and ends the process. For columns that may be NULL, use the functions
+/// `…OrNil`.
 public struct Row {
     let source: any RowSource
 
@@ -14,7 +15,7 @@ public struct Row {
 
     public func intOrNil(_ column: Int) -> Int? { isNull(column) ? nil : source.int(column) }
 
-    /// Booleans are kept as 0 and 1.
+    /// Reads a Boolean, which is stored as 0 or 1.
     public func bool(_ column: Int) -> Bool { int(column) != 0 }
 
     public func text(_ column: Int) -> String {
@@ -31,7 +32,7 @@ public struct Row {
 
     public func bytesOrNil(_ column: Int) -> [UInt8]? { isNull(column) ? nil : bytes(column) }
 
-    /// JSON that was checked before it was stored.
+    /// Reads JSON, which was validated before it was stored.
     public func json(_ column: Int) -> JSONValue { JSONValue(trusted: bytes(column)) }
 
     public func jsonOrNil(_ column: Int) -> JSONValue? { isNull(column) ? nil : json(column) }
@@ -41,7 +42,7 @@ public struct Row {
     }
 }
 
-/// A row as its engine holds it.
+/// A row in the form of its engine.
 protocol RowSource {
     func isNull(_ column: Int) -> Bool
     func int(_ column: Int) -> Int

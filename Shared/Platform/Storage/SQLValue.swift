@@ -4,13 +4,14 @@ import JSON
 public enum SQLValue: Sendable, Equatable {
     case null
     case int(Int)
-    /// Text with a NUL in it is thrown back as `StorageError.unstorableText`: PostgreSQL has none such.
+    /// Text. Text with a NUL causes `StorageError.unstorableText`, as PostgreSQL cannot store it.
     case text(String)
     case bytes([UInt8])
-    /// Stored as the text it is, byte by byte.
+    /// JSON, stored as its text, byte by byte.
     case json(JSONValue)
 
-    /// A list in one parameter: `WHERE id IN (SELECT value FROM json_each($1))`. So one statement serves every length.
+    /// Returns a list as one parameter: `WHERE id IN (SELECT value FROM json_each($1))`. So one statement
+    /// serves every length.
     public static func list(_ items: some Sequence<String>) -> SQLValue {
         .json(JSONWriter.value { $0.array(of: items) { $0.string($1) } })
     }

@@ -1,24 +1,24 @@
 import Workers
 
-/// Failures of a database that are not mistakes of ours.
+/// A failure of a database that is not our own mistake.
 public enum StorageError: Error, Equatable {
     /// The queue is full; nothing was done.
     case overloaded
-    /// Another process holds the lock for longer than we wait.
+    /// Another process holds the lock longer than we wait.
     case busy
-    /// The disk, or what the database may take of it, is full.
+    /// The disk is full, or the database has reached its limit.
     case full
     /// The file system or the connection failed, with its message.
     case io(String)
     case corrupt(String)
-    /// Another row has this value already. The name is that of the unique index where it is over an expression
-    /// (`lower(username)`); over plain columns, engines name it each in their own way.
+    /// Another row has this value already. The name is that of the unique index if it is over an expression
+    /// (`lower(username)`); over plain columns, each engine has its own form.
     case unique(String)
-    /// NOT NULL, CHECK or a foreign key.
+    /// A NOT NULL, CHECK or foreign key constraint failed.
     case constraint(String)
-    /// Text that cannot be stored: it has a NUL in it.
+    /// Text cannot be stored, as it contains a NUL.
     case unstorableText
-    /// The engine refused a value that the SQL met while it ran.
+    /// The engine refused a value at run time.
     case rejected(String)
     case closed
 

@@ -1,15 +1,16 @@
-/// Something that a write reports once it is committed: an entry of the event log.
+/// An event that a write reports once it is committed: an entry of the event log.
 public protocol CommitEvent: AnyObject, Sendable {}
 
-/// The effects of a transaction's writes beside their SQL.
+/// The effects of a transaction's writes other than their SQL.
 public final class TransactionRecord {
     private let isWriting: Bool
-    /// To be called after the commit.
+    /// The closures to call after the commit.
     private(set) var hooks: [() -> Void] = []
-    /// To be handed to the database's hook after the commit.
+    /// The events to pass to the database's hook after the commit.
     private(set) var events: [any CommitEvent] = []
     @usableFromInline var pending: (any PendingChanges)?
-    /// Whether the write that is being performed, or was last, has changed rows or left anything here: then it has to be undone if it fails.
+    /// True if the current write, or the last one, has changed rows or added anything here, so that it has to
+    /// be undone if it fails.
     @usableFromInline var hasChanges = false
     /// The error of writing the pending changes. The transaction lacks them, even if the body
     /// caught the error.
@@ -24,7 +25,8 @@ public final class TransactionRecord {
 
     var mark: Mark { Mark(hooks: hooks.count, events: events.count) }
 
-    /// Undoes what one write has left. Nothing was pending before it: of writes that are undone one by one, each writes its own.
+    /// Undoes the additions of one write. Nothing was pending before it: if writes are undone one by one,
+    /// each writes its own changes.
     func goBack(to mark: Mark) {
         hooks.removeSubrange(mark.hooks...)
         events.removeSubrange(mark.events...)
@@ -55,7 +57,7 @@ public final class TransactionRecord {
     fileprivate func writePending(on connection: any Connection) throws(StorageError) {
         guard let changes = pending else { return }
         pending = nil
-        // They may be those of the writes before, which succeeded.
+        // They may be those of earlier writes, which succeeded.
         let hasChanges = hasChanges
         defer { self.hasChanges = hasChanges }
         do {
@@ -68,18 +70,21 @@ public final class TransactionRecord {
 }
 
 extension Connection {
-    /// Calls the hook after this write is on disk, before it returns; never if it is undone. In order, on the writing thread. A read
-    /// that calls this ends the process. A `MaintenanceDatabase` calls no hooks.
+    /// Calls the hook after this write is on disk, before it returns; never if it is undone. Hooks run in
+    /// order, on the writing thread. A read that calls this ends the process. A `MaintenanceDatabase` calls
+    /// no hooks.
     public func afterCommit(_ hook: @escaping () -> Void) { record.add(hook) }
 
-    /// Hands an event to the database's hook (`Database.onCommit`) after this write is on disk; never if it is undone. A read that
-    /// calls this ends the process. A `MaintenanceDatabase` has no hook: nobody gets what is reported there.
+    /// Passes an event to the database's hook (`Database.onCommit`) after this write is on disk; never if it
+    /// is undone. A read that calls this ends the process. A `MaintenanceDatabase` has no hook, so events
+    /// reported there are dropped.
     public func report(_ event: any CommitEvent) { record.add(event) }
 
     /// The last event that this transaction has reported, by any of its writes; nil if there is none.
     public var lastReported: (any CommitEvent)? { record.events.last }
 
-    /// The transaction's own, made when it is first asked for. It is no more the transaction's once it is written.
+    /// Returns the transaction's pending changes, which are created at the first call. Once they are written,
+    /// they no longer belong to the transaction.
     @inlinable
     public func pending<Changes: PendingChanges>(_: Changes.Type) -> Changes {
         record.hasChanges = true
@@ -99,15 +104,15 @@ extension Connection {
     public func writePending() throws(StorageError) { try record.writePending(on: self) }
 }
 
-/// Changes that the writes of one transaction add up, so that a row which many of them change is
-/// written once.
+/// Changes that the writes of one transaction accumulate, so that a row which many of them change is written
+/// once.
 ///
-/// They are written before the commit, or before a read of the rows (`Connection.writePending`),
-/// and are lost with a transaction that is rolled back. In a batch with savepoints each write
-/// writes its own. A service has at most one kind of them.
+/// They are written before the commit, or before a read of the rows (`Connection.writePending`), and are lost
+/// with a transaction that is rolled back. In a batch with savepoints each write writes its own. A service
+/// has at most one type of them.
 public protocol PendingChanges: AnyObject {
     init()
 
-    /// Writes all of them. It is not called again, and nothing is added any more.
+    /// Writes all changes. Called once; nothing is added later.
     func write(on connection: any Connection) throws(StorageError)
 }

@@ -1,18 +1,19 @@
-/// Counts combining marks that follow each other, in text that comes from outside.
+/// A counter of consecutive combining marks, for text from outside.
 ///
-/// `String` compares and hashes in normal form, for which it sorts such a run: the time is quadratic in the run's length. 50 KB of them,
-/// alternating between two classes, took 250 ms to hash, and 400 KB took 31 s. With runs of at most `maxInARow`, a text costs as much
-/// as one of the same length without marks, give or take a third.
+/// `String` compares and hashes in normal form, and sorts such a run for it, in a time quadratic in the run's
+/// length. 50 KB of marks, alternating between two classes, took 250 ms to hash, and 400 KB took 31 s. With
+/// runs of at most `maxInARow`, a text costs as much as one of the same length without marks, give or take a
+/// third.
 public struct CombiningMarks: Sendable {
-    /// Unicode's Stream-Safe Text Format has 30 as more than any language needs (UAX #15, section 13). Texts that pile up marks for fun
-    /// have some more.
+    /// The limit of marks in a row. Unicode's Stream-Safe Text Format has 30 as more than any language needs
+    /// (UAX #15, section 13). Texts that pile up marks for fun have some more.
     public static let maxInARow = 128
 
     @usableFromInline internal var count = 0
 
     @inlinable public init() {}
 
-    /// - Returns: false if this is one too many.
+    /// - Returns: false if the limit is exceeded.
     @inlinable
     public mutating func accept(_ scalar: UInt32) -> Bool {
         guard Self.mayBeMark(scalar), Self.isMark(scalar) else {
@@ -23,10 +24,10 @@ public struct CombiningMarks: Sendable {
         return count <= Self.maxInARow
     }
 
-    /// What follows is no mark: ASCII, for one.
+    /// Resets the run, as the next character is no mark, for example ASCII.
     @inlinable public mutating func reset() { count = 0 }
 
-    /// Whether no run in a text is longer than `maxInARow`.
+    /// True if no run in a text is longer than `maxInARow`.
     public static func areFew(in text: String) -> Bool {
         // The shortest mark has two bytes.
         if text.utf8.count <= 2 * maxInARow { return true }
@@ -34,7 +35,8 @@ public struct CombiningMarks: Sendable {
         return text.unicodeScalars.allSatisfy { marks.accept($0.value) }
     }
 
-    /// Most of what is written is not looked up: Latin, Greek and Cyrillic; Chinese, Japanese and Korean; emoji.
+    /// Returns false for most common text, which then needs no lookup: Latin, Greek and Cyrillic; Chinese,
+    /// Japanese and Korean; emoji.
     @inlinable
     static func mayBeMark(_ scalar: UInt32) -> Bool {
         switch scalar {
@@ -43,7 +45,7 @@ public struct CombiningMarks: Sendable {
         }
     }
 
-    /// Whether normal forms sort it: whether its combining class is not 0.
+    /// True if normal forms sort the scalar, as its combining class is not 0.
     @usableFromInline
     static func isMark(_ scalar: UInt32) -> Bool {
         Unicode.Scalar(scalar).map { $0.properties.canonicalCombiningClass != .notReordered } ?? false

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A bounded queue between tasks, which never wait for it, and threads, which do.
+/// A bounded queue from tasks, which never wait for it, to threads, which do.
 ///
 /// `@unchecked Sendable`: every access to the state below is made under `mutex`.
 public final class BlockingQueue<Element: Sendable>: Wakeable, @unchecked Sendable {
@@ -9,7 +9,7 @@ public final class BlockingQueue<Element: Sendable>: Wakeable, @unchecked Sendab
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let arrival = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var elements: [(element: Element?, bytes: Int)] = []
-    /// Those before it have been taken.
+    /// The index of the first element that has not been taken.
     private var head = 0
     private var bytes = 0
     private var isClosed = false
@@ -32,14 +32,15 @@ public final class BlockingQueue<Element: Sendable>: Wakeable, @unchecked Sendab
 
     private var waiting: Int { elements.count - head }
 
-    /// Adds an element. On a thread that coalesces wake-ups, the waiting thread wakes a little
-    /// later (`CoalescedWakeups`).
+    /// Adds an element. On a thread that coalesces wake-ups, the waiting thread is woken a little later
+    /// (`CoalescedWakeups`).
     ///
-    /// - Throws: `full`, by count or by bytes, at once; `closed`.
+    /// - Throws: `full` if a limit of count or bytes is reached, or `closed`; it never waits.
     public func push(_ element: Element, bytes size: Int) throws(BlockingQueueError) {
         let refusal: BlockingQueueError? = locked {
             if isClosed { return .closed }
-            // One that is larger than the whole queue may pass when it is alone: or it never could.
+            // An element that is larger than the whole queue may pass if the queue is empty, as it never
+            // could otherwise.
             if waiting >= maxCount || (bytes + size > maxBytes && waiting > 0) { return .full }
             elements.append((element, size))
             bytes += size
@@ -50,25 +51,27 @@ public final class BlockingQueue<Element: Sendable>: Wakeable, @unchecked Sendab
     }
 
     func wake() {
-        // Several pieces are for several threads.
+        // Several elements are for several threads.
         if count > 1 { pthread_cond_broadcast(arrival) } else { pthread_cond_signal(arrival) }
     }
 
-    /// Waits until there is something, and takes it in order; nil once the queue is closed and empty.
+    /// Waits for elements, and takes them in order. Returns nil once the queue is closed and empty.
     ///
-    /// - Parameter takers: among how many threads what waits is shared out: none takes more than its part, rounded up.
+    /// - Parameter takers: the number of threads that share the waiting elements: none takes more than its
+    ///   part, rounded up.
     public func take(atMost limit: Int, sharedAmong takers: Int = 1) -> [Element]? {
         locked {
             while waiting == 0, !isClosed { pthread_cond_wait(arrival, mutex) }
             if waiting == 0 { return nil }
             var taken: [Element] = []
             for index in head..<(head + min(limit, (waiting + takers - 1) / takers)) {
-                // Let go at once: a closure may hold much.
+                // Release it at once: a closure may hold much memory.
                 if let element = elements[index].element.take() { taken.append(element) }
                 bytes -= elements[index].bytes
                 head += 1
             }
-            // Moving up those that wait once as many have gone before them makes a step for each, however long the queue.
+            // Moving the rest once as many have been taken costs one step for each element, however long the
+            // queue is.
             if head * 2 >= elements.count {
                 elements.removeFirst(head)
                 head = 0
@@ -77,7 +80,7 @@ public final class BlockingQueue<Element: Sendable>: Wakeable, @unchecked Sendab
         }
     }
 
-    /// Refuses what comes from now on; what is queued can still be taken.
+    /// Refuses new elements; queued ones can still be taken.
     public func close() {
         locked { isClosed = true }
         pthread_cond_broadcast(arrival)

@@ -1,18 +1,19 @@
 import Glibc
 
-/// A thread's wake-ups of others, delayed until it has handed over all that it has for them. So a
-/// waiting thread takes all of it at once, and not the first element alone.
+/// The wake-ups of other threads that a thread delays until it has queued all its work for them. So a waiting
+/// thread takes all of it at once, and not the first element alone.
 ///
-/// Event loops do this: the messages of one turn become one commit. Other threads wake others at
+/// Event loops do this: the messages of one turn become one commit. Other threads wake waiting threads at
 /// once.
 public final class CoalescedWakeups {
     private var queues: [any Wakeable] = []
     private var count = 0
 
-    /// Nobody waits for more pieces than these: by then it is time that somebody begins.
+    /// The number of elements after which wake-ups are delivered, so that the work begins.
     private static let most = 32
 
-    /// From here on the calling thread gathers, until `end`. It calls `deliver` whenever it has come to an end with something.
+    /// Starts to delay the calling thread's wake-ups, until `end`. It calls `deliver` whenever it has
+    /// finished some work.
     public static func begin() -> CoalescedWakeups {
         let wakeups = CoalescedWakeups()
         pthread_setspecific(key, Unmanaged.passRetained(wakeups).toOpaque())
@@ -21,12 +22,12 @@ public final class CoalescedWakeups {
 
     private init() {}
 
-    /// Makes the wake-ups that were kept back.
+    /// Delivers the delayed wake-ups.
     public func deliver() {
         if count > 0 { deliverAll() }
     }
 
-    /// Makes those that are left; what follows on this thread wakes at once.
+    /// Delivers the remaining wake-ups; later ones on this thread take effect at once.
     public func end() {
         deliver()
         pthread_setspecific(Self.key, nil)
@@ -39,7 +40,7 @@ public final class CoalescedWakeups {
         queues.removeAll(keepingCapacity: true)
     }
 
-    /// Something lies in this queue.
+    /// Notes that this queue has an element.
     static func note(_ queue: any Wakeable) {
         guard let pointer = pthread_getspecific(key) else { return queue.wake() }
         Unmanaged<CoalescedWakeups>.fromOpaque(pointer).takeUnretainedValue().note(queue)
@@ -59,8 +60,8 @@ public final class CoalescedWakeups {
     }()
 }
 
-/// A thing on which threads wait.
+/// A queue on which threads wait.
 protocol Wakeable: AnyObject {
-    /// Wakes as many as there is something for.
+    /// Wakes as many threads as there are elements for.
     func wake()
 }

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Shares a pool's threads among parties that take turns (`FairQueue`), for work that is so
-/// expensive that one party could starve the others.
+/// Shares a pool's threads among parties in turn (`FairQueue`), for work that is so expensive that one party
+/// could starve the others.
 public final class FairPool: Sendable {
-    /// Jobs that may be under way and wait.
+    /// The limits of running and waiting jobs.
     public struct Limits: Sendable {
-        /// The jobs of one network that run at once: fewer than there are threads, so that one
-        /// stays free for others.
+        /// The limit of one network's running jobs: lower than the number of threads, so that one stays free
+        /// for others.
         public var inFlightOfNetwork: Int
         public var waitingOfAddress: Int
         public var waitingOfNetwork: Int
@@ -37,21 +37,22 @@ public final class FairPool: Sendable {
     private let workers: WorkerPool
     private let state: Mutex<State>
 
-    /// - Parameter workers: nobody else gives them work that takes long.
+    /// - Parameter workers: a pool that runs no other long work.
     public init(_ workers: WorkerPool, _ limits: Limits) {
         self.workers = workers
         state = Mutex(State(queue: FairQueue(limits), free: workers.threadCount))
     }
 
-    /// The reason why a job of this party would be refused now; nil if it would not.
+    /// Returns the reason why a job of this party would be refused now, or nil if it would be accepted.
     public func refusal(of party: Party?) -> FairPoolRefusal? { state.withLock { $0.queue.refusal(of: party) } }
 
-    /// Runs the body on one of the threads, once it is the party's turn. Cancelling the caller does not stop it.
+    /// Runs the body on one of the threads, when it is the party's turn. Cancelling the caller does not stop
+    /// it.
     ///
     /// - Parameters:
-    ///   - party: nil if it is not to be counted.
-    ///   - deadline: what could not be done by then is not begun.
-    /// - Throws: what the body throws; `FairPoolRefusal`.
+    ///   - party: the owner of the job; nil if it is not counted.
+    ///   - deadline: the time by which it must be done. A job that cannot be is not started.
+    /// - Throws: the body's error, or `FairPoolRefusal`.
     public func run<T: Sendable>(
         for party: Party?, by deadline: ContinuousClock.Instant, _ body: @escaping @Sendable () throws -> T
     ) async throws -> T {
@@ -65,12 +66,13 @@ public final class FairPool: Sendable {
         }
     }
 
-    /// Starts what has a thread and a turn.
+    /// Starts jobs while there are free threads and jobs whose turn it is.
     private func startNext() {
         while true {
             let (next, late) = state.withLock { state -> (FairQueue<Job>.Waiting?, [Job]) in
                 guard state.free > 0 else { return (nil, []) }
-                // Nothing is under way: one is tried however long the last ones took, or it would never be known that it is quicker now.
+                // If no job is running, start one regardless of the usual time; otherwise it would never be
+                // known that jobs have become quicker.
                 let needed = state.free == workers.threadCount ? .zero : state.usualTime
                 let (next, late) = state.queue.next(at: .now, needing: needed)
                 if next != nil { state.free -= 1 }
@@ -103,10 +105,10 @@ public final class FairPool: Sendable {
 
 /// The reason why a job was refused.
 public enum FairPoolRefusal: Error {
-    /// This address, or its network, has as much waiting as it may.
+    /// This address, or its network, has reached its limit of waiting jobs.
     case share
-    /// Too much waits in all.
+    /// The queue is full.
     case busy
-    /// It could not be done in time.
+    /// The job could not be done in time.
     case late
 }

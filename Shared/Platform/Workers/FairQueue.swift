@@ -1,5 +1,5 @@
-/// The owner of a job. Several addresses of one network also count together: an owner of one
-/// address in a network can often have many.
+/// The owner of a job. Addresses of one network also count together, as an owner of one address in a network
+/// often has many.
 public struct Party: Hashable, Sendable {
     public let network: String
     public let address: String
@@ -10,18 +10,18 @@ public struct Party: Hashable, Sendable {
     }
 }
 
-/// Jobs that wait for one of a few slots. Each network and each address gets its turn, however many
-/// jobs it has.
+/// Jobs that wait for one of a few slots. Each network and each address gets its turn, however many jobs it
+/// has.
 ///
-/// Pure: it decides, `FairPool` acts. The network whose last turn is longest ago goes first, so a
-/// new one waits only for the running job. Within the network the same rule selects the address,
-/// and then the earliest job. The queue is bounded for each address, each network and in all. A
-/// newcomer replaces the latest job of the party with the most. The queue is short enough to look
-/// at each job.
+/// It only decides, and `FairPool` acts. The network whose last turn is longest ago goes first, so a new one
+/// waits only for the running job. Within the network the same rule selects the address, and then the
+/// earliest job. The queue is bounded for each address, each network and in total. If it is full, a new job
+/// replaces the latest job of the party with the most. If no party has more, it is refused. The queue is
+/// short enough to look at each job.
 struct FairQueue<Job> {
     struct Waiting {
         let job: Job
-        /// nil: not counted.
+        /// The owner, or nil if the job is not counted.
         let party: Party?
         let deadline: ContinuousClock.Instant
     }
@@ -33,31 +33,32 @@ struct FairQueue<Job> {
     }
 
     private let limits: FairPool.Limits
-    /// In the order they came.
+    /// The waiting jobs, in order of arrival.
     private(set) var waiting: [Waiting] = []
     private var inFlight: [String: Int] = [:]
-    /// When networks and addresses last had a turn, in turns.
+    /// The number of the last turn of each network and address.
     private var turns: [String: Int] = [:]
     private var turn = 0
 
-    /// Networks and addresses whose last turn is known: beyond, those of the earlier half count as not having had one.
+    /// The limit of networks and addresses whose last turn is remembered. Beyond it, the earlier half is
+    /// forgotten, and counts as not having had a turn.
     private static var maxTurns: Int { 4096 }
 
     init(_ limits: FairPool.Limits) { self.limits = limits }
 
-    /// The maximum of networks and addresses that are remembered.
+    /// The number of networks and addresses whose last turn is remembered.
     var rememberedTurns: Int { turns.count }
 
-    // MARK: Coming
+    // MARK: Adding
 
-    /// The reason why this party could not wait now; nil if it could.
+    /// Returns the reason why this party could not wait now, or nil if it could.
     func refusal(of party: Party?) -> FairPoolRefusal? {
         if case .none(let refusal) = admission(for: party) { refusal } else { nil }
     }
 
-    /// Takes a job, or refuses it.
+    /// Adds a job, or refuses it.
     ///
-    /// - Returns: the job that is not to be done: this one, or the one whose place it took.
+    /// - Returns: the job that is refused: this one, or the one that it replaced.
     mutating func add(_ new: Waiting) -> (job: Job, refusal: FairPoolRefusal)? {
         switch admission(for: new.party) {
         case .none(let refusal): return (new.job, refusal)
@@ -85,7 +86,7 @@ struct FairQueue<Job> {
         return heaviest(of: Array(waiting.indices), by: \.network, than: own).map(Admission.of) ?? .none(.busy)
     }
 
-    /// The latest job of who has most of these, if that is more than the newcomer would have.
+    /// Returns the latest job of the party with the most, if that is more than the newcomer would have.
     private func heaviest(of indices: [Int], by key: KeyPath<Party, String>, than own: Int) -> Int? {
         var counts: [String: Int] = [:]
         for index in indices { counts[waiting[index].party?[keyPath: key] ?? "", default: 0] += 1 }
@@ -93,11 +94,12 @@ struct FairQueue<Job> {
         return indices.last { counts[waiting[$0].party?[keyPath: key] ?? ""] == most }
     }
 
-    // MARK: Going
+    // MARK: Taking
 
-    /// Takes the job whose turn it is; `finished` follows. Those that could not be done in time any more are given up.
+    /// Takes the job whose turn it is; `finished` must follow. Jobs that cannot be done in time any more are
+    /// removed.
     ///
-    /// - Parameter needed: what a job takes.
+    /// - Parameter needed: the time that a job takes.
     mutating func next(at now: ContinuousClock.Instant, needing needed: Duration) -> (job: Waiting?, late: [Job]) {
         let late = waiting.filter { $0.deadline < now + needed }.map(\.job)
         if !late.isEmpty { waiting.removeAll { $0.deadline < now + needed } }
@@ -113,7 +115,8 @@ struct FairQueue<Job> {
         return (next, late)
     }
 
-    /// The earlier of two that rank the same goes first: `min` takes the first of them.
+    /// Returns the last turns of a job's network and address. Of two jobs with equal ranks the earlier goes
+    /// first, as `min` returns the first of them.
     private func rank(_ index: Int) -> (Int, Int) {
         guard let party = waiting[index].party else { return (0, 0) }
         return (turns[party.network] ?? 0, turns[party.address] ?? 0)
@@ -128,7 +131,8 @@ struct FairQueue<Job> {
         turn += 1
         turns[party.network] = turn
         turns[party.address] = turn
-        // Two for each turn: about a quarter of them stays, and the next time is a thousand turns away.
+        // Each turn adds at most two entries: about half of them stay, and the next cleanup is a thousand
+        // turns away.
         if turns.count > Self.maxTurns { turns = turns.filter { $0.value > turn - Self.maxTurns / 4 } }
     }
 }

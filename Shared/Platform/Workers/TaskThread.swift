@@ -1,10 +1,11 @@
 /// Runs tasks on one thread of its own, in the order in which they become ready.
 ///
-/// For a part of the program that is to give way to the others: on the runtime's threads, which are everybody's, a task with a
-/// lot to do keeps a core from the rest until the kernel takes it away, milliseconds later. A task is started here by
-/// `Task(executorPreference:)`; its child tasks follow it, tasks that it starts by `Task` alone do not.
+/// It is for a part of the program that must give way to others. On the runtime's shared threads, a task with
+/// much work keeps a core from other tasks until the kernel preempts it, milliseconds later.
+/// `Task(executorPreference:)` starts a task here; its child tasks follow it, tasks that it starts with
+/// `Task` alone do not.
 ///
-/// A task keeps it alive; the thread ends with the last of them and the last reference.
+/// A running task keeps this object alive; the thread ends with the last task and the last reference.
 public final class TaskThread: TaskExecutor {
     private let jobs = BlockingQueue<UnownedJob>(maxCount: .max, maxBytes: .max)
     private let thread: WorkerThreads
@@ -28,7 +29,7 @@ public final class TaskThread: TaskExecutor {
         do {
             try jobs.push(UnownedJob(job), bytes: 0)
         } catch {
-            preconditionFailure("a queue without a limit is never full, and is closed by nobody else")
+            preconditionFailure("a queue without a limit is never full, and is closed only here")
         }
     }
 }

@@ -1,4 +1,4 @@
-/// A few threads that run what would block an event loop, or take all of its time.
+/// A few threads that run work which would block an event loop, or take all of its time.
 public final class WorkerPool: Sendable {
     private let jobs: BlockingQueue<@Sendable () -> Void>
     private let threads = WorkerThreads()
@@ -8,8 +8,8 @@ public final class WorkerPool: Sendable {
     private static let jobBytes = 256
 
     /// - Parameters:
-    ///   - name: of its threads.
-    ///   - maxWaiting: jobs that may wait; the next one is refused.
+    ///   - name: the name of its threads.
+    ///   - maxWaiting: the limit of waiting jobs; the next one is refused.
     public init(named name: String = "worker", threads count: Int, maxWaiting: Int) {
         threadCount = count
         jobs = BlockingQueue(maxCount: maxWaiting, maxBytes: maxWaiting * Self.jobBytes)
@@ -22,9 +22,10 @@ public final class WorkerPool: Sendable {
 
     deinit { jobs.close() }
 
-    /// Runs the body on one of the threads, in the order of the calls. Cancelling the caller does not stop it.
+    /// Runs the body on one of the threads, in the order of the calls. Cancelling the caller does not stop
+    /// it.
     ///
-    /// - Throws: what the body throws; `BlockingQueueError`, at once, if too many wait or the pool is closed.
+    /// - Throws: the body's error, or `BlockingQueueError`, at once, if too many wait or the pool is closed.
     public func run<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             do {
@@ -35,14 +36,14 @@ public final class WorkerPool: Sendable {
         }
     }
 
-    /// The same for who waits in another way: the body is called once, on one of the threads.
+    /// Calls the body once, on one of the threads, without waiting for it.
     ///
-    /// - Throws: at once, and then it is not called.
+    /// - Throws: `BlockingQueueError`, at once; the body is not called then.
     public func submit(_ body: @escaping @Sendable () -> Void) throws(BlockingQueueError) {
         try jobs.push(body, bytes: Self.jobBytes)
     }
 
-    /// Finishes what waits, and ends the threads.
+    /// Finishes the waiting jobs, and ends the threads.
     public func close() async {
         jobs.close()
         await threads.ended()

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Threads for calls that block, counted so that one can wait for their end.
+/// Threads for blocking calls, counted so that a caller can wait for their end.
 public final class WorkerThreads: Sendable {
     private struct State {
         var running = 0
@@ -14,13 +14,13 @@ public final class WorkerThreads: Sendable {
     private let priority: ThreadPriority
     private let afterLast: @Sendable () -> Void
 
-    /// - Parameter afterLast: what the last of them to end does at its end.
+    /// - Parameter afterLast: called by the last thread when it ends.
     public init(priority: ThreadPriority = .normal, afterLast: @escaping @Sendable () -> Void = {}) {
         self.priority = priority
         self.afterLast = afterLast
     }
 
-    /// - Parameter name: what `top -H`, `perf` and a debugger show; the kernel keeps 15 bytes.
+    /// - Parameter name: the name that `top -H`, `perf` and a debugger show; the kernel keeps 15 bytes.
     public func start(named name: String, _ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.running += 1 }
         let entry = Unmanaged.passRetained(
@@ -34,7 +34,7 @@ public final class WorkerThreads: Sendable {
         let result = pthread_create(
             &thread, nil,
             { context in
-                // Never nil: it is what is passed below.
+                // Never nil: it is passed below.
                 guard let context else { return nil }
                 Unmanaged<ThreadEntry>.fromOpaque(context).takeRetainedValue().body()
                 return nil
@@ -43,7 +43,7 @@ public final class WorkerThreads: Sendable {
         pthread_detach(thread)
     }
 
-    /// Returns when every thread has ended, and the last has done what it does.
+    /// Returns when every thread has ended, and `afterLast` has been called.
     public func ended() async {
         await withCheckedContinuation { continuation in
             let done = state.withLock { state in
@@ -79,9 +79,9 @@ private final class ThreadEntry: Sendable {
 /// A thread's priority when there are not enough cores for all.
 public enum ThreadPriority: Sendable {
     case normal
-    /// For work that nobody waits for: it gets what the others leave, and next to nothing where they leave nothing (SCHED_IDLE,
-    /// sched(7)). `nice` would not do: it divides up time, and lets a thread that has begun keep its core for milliseconds while one
-    /// that has just become ready waits.
+    /// The priority of work that no one waits for. It gets the time that other threads leave, and next to
+    /// nothing if they leave none (SCHED_IDLE, sched(7)). `nice` would not suffice: it divides up time, and
+    /// lets a running thread keep its core for milliseconds while another has just become ready.
     case background
 
     /// SCHED_IDLE of <sched.h>, which Glibc's module leaves out.
@@ -89,11 +89,11 @@ public enum ThreadPriority: Sendable {
 
     func apply() {
         var parameter = sched_param()
-        // On Linux a thread's own. One that may not be slowed down is as good.
+        // On Linux this applies to the thread. If the priority cannot be lowered, the thread works as well.
         if self == .background { sched_setscheduler(0, Self.idlePolicy, &parameter) }
     }
 
-    /// Lets those go first who have something to do. In between parts of long work: a thread's first milliseconds are its own even
-    /// in the background, if it had less than its share before.
+    /// Yields to other ready threads. Call it between parts of long work: even in the background, a thread
+    /// may run for some milliseconds at first, if it had less than its share before.
     public static func giveWay() { sched_yield() }
 }

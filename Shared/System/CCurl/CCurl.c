@@ -1,6 +1,7 @@
-// libcurl and libpq, with all that they are linked to (Kerberos, LDAP, GnuTLS), take 4 MB of every program that is linked to
-// one of them or both, and half of the time until its first line of code. Few push. So libcurl is loaded by the one who
-// does, and each function here, hidden from libcurl itself, calls the one that was found.
+// libcurl and libpq, with all libraries that they depend on (Kerberos, LDAP, GnuTLS), take 4 MB of every
+// program that is linked to one or both of them, and half of the time until its first line of code. Few
+// programs push. So libcurl is loaded only when it is used, and each function here, hidden from libcurl
+// itself, calls the loaded one.
 #define CURL_DISABLE_TYPECHECK
 #include "CCurl.h"
 #include <dlfcn.h>
@@ -26,7 +27,7 @@
     F(CURLMsg *, curl_multi_info_read, (CURLM * handle, int *left), (handle, left))                                   \
     F(const char *, curl_multi_strerror, (CURLMcode code), (code))
 
-// Those cannot be forwarded, only called with a kind of argument.
+// Variadic functions cannot be forwarded, only called with one kind of argument.
 #define VARIADIC_FUNCTIONS(F)                                                                                         \
     F(CURLcode, curl_easy_setopt, (CURL * handle, CURLoption option, ...), ())                                        \
     F(CURLcode, curl_easy_getinfo, (CURL * handle, CURLINFO info, ...), ())                                           \
@@ -45,7 +46,7 @@ FUNCTIONS(FORWARD)
 #ifdef __APPLE__
 static const char file[] = "libcurl.4.dylib", other_file[] = "libcurl.dylib";
 #else
-// With OpenSSL, and as Debian has it with GnuTLS.
+// The names of the library with OpenSSL, and with GnuTLS as in Debian.
 static const char file[] = "libcurl.so.4", other_file[] = "libcurl-gnutls.so.4";
 #endif
 

@@ -1,5 +1,6 @@
-// What `import Glibc` does not show: epoll and eventfd, and a few calls that glibc hides without _GNU_SOURCE. Defining
-// that here would change structures that the Glibc module has already (fd_set), so those calls are declared by hand.
+// Declarations that `import Glibc` lacks: epoll and eventfd, and a few calls that glibc hides without
+// _GNU_SOURCE. Defining that here would change structures that the Glibc module has already imported
+// (fd_set), so those calls are declared by hand.
 #pragma once
 #include <pthread.h>
 #include <sys/epoll.h>

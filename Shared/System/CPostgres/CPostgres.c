@@ -1,6 +1,7 @@
-// libpq and libcurl, with all that they are linked to (Kerberos, LDAP, GnuTLS), take 4 MB of every program that is linked to
-// one of them or both, and half of the time until its first line of code. Few have PostgreSQL. So libpq is loaded by the one
-// who does, and each function here, hidden from libpq itself, calls the one that was found.
+// libpq and libcurl, with all libraries that they depend on (Kerberos, LDAP, GnuTLS), take 4 MB of every
+// program that is linked to one or both of them, and half of the time until its first line of code. Few
+// installations have PostgreSQL. So libpq is loaded only when it is used, and each function here, hidden from
+// libpq itself, calls the loaded one.
 #include "CPostgres.h"
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,27 +1,28 @@
 import Glibc
 import Storage
 
-/// A copy of a data folder.
+/// A backup of a data folder.
 ///
-/// It is made beside its place under another name, and gets its own when all of it is on disk: under that name there is a whole
-/// backup or none.
+/// It is created under a temporary name beside the target, and renamed when everything is on disk. So the
+/// target name has a complete backup or none.
 struct Backup {
     let folder: String
     let databases: [String]
     let target: String
 
-    /// - Parameter databases: in the order in which they are copied; others in the folder are copied before them.
+    /// - Parameter databases: the databases in the order of copying; others in the folder are copied before
+    ///   them.
     init(of folder: String, databases: [String], to target: String) {
         self.folder = folder
         self.databases = databases
         self.target = target.count > 1 && target.hasSuffix("/") ? String(target.dropLast()) : target
     }
 
-    /// - Returns: how many files it has.
+    /// - Returns: the number of its files.
     func run() throws -> Int {
-        // All that can be known beforehand is told before anything is made.
+        // Report what can be known beforehand, before anything is created.
         let names = try FolderFile.names(in: folder)
-        if let there = try? FolderFile.names(in: target) {  // a target that is not there is what is wanted
+        if let there = try? FolderFile.names(in: target) {  // the target should not exist
             guard there.isEmpty else { throw BackupError("\(target) is not empty") }
         } else if access(target, F_OK) == 0 {
             throw BackupError("\(target) is no folder")
@@ -60,7 +61,8 @@ struct Backup {
         }
     }
 
-    /// Neither a part of a database, which its copy holds, nor a lock, nor what is being written under another name yet.
+    /// True if a file is neither part of a database, which has its own copy, nor a lock, nor a file that is
+    /// still being written under a temporary name.
     private static func isPlain(_ name: String) -> Bool {
         let isDatabases = [".db", "-wal", "-shm", "-journal", ".lock"].contains { name.hasSuffix($0) }
         let isUnfinished = name.hasPrefix(".") || name.hasSuffix(".new") || name.contains(".new-")

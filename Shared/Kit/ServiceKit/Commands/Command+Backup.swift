@@ -4,9 +4,9 @@ extension Command {
     private static let target = Setting(
         "BACKUP_TO", flag: "--to", .path, "Folder to create; an existing one must be empty")
 
-    /// Copies databases and secrets, also while they are in use.
+    /// Copies databases and secrets, even while they are in use.
     ///
-    /// - Parameter services: all of the program's, in the order in which they start.
+    /// - Parameter services: all services of the program, in the order in which they start.
     public static func backup(_ services: [any Service.Type]) -> Command {
         Command(
             name: "backup",
@@ -17,8 +17,8 @@ extension Command {
             settings: [Setting.data, Setting.databaseURL, target]
         ) { configuration, print in
             guard let folder = configuration[target] else { throw ConfigurationError.missingValue(target.flag) }
-            // What refers to others goes before them: a room that the copy knows nothing of yet would be worse than one
-            // that has nothing in it.
+            // Copy what refers to others before the others: a copy with data of a room that it does not
+            // contain would be worse than one with an empty room.
             let databases = try services.reversed().map { service in
                 switch try DatabaseLocation(of: service.name, configuration) {
                 case .file(let path, _): path

@@ -13,7 +13,7 @@ extension Command {
     private static let natsPrefix = Setting(
         "NATS_PREFIX", .text, default: NATSURL.defaultPrefix, "Prefix of all subjects on that server")
 
-    /// Prints who is on the bus and what each may do there: what the file of `BUS_PEERS_FILE` is made of.
+    /// Prints the peers of the bus and their rights, the basis of the file of `BUS_PEERS_FILE`.
     static func busPeers(_ own: [BusPeer]) -> Command {
         Command(
             name: "bus-peers",
@@ -29,7 +29,7 @@ extension Command {
                 guard let folder else { throw ConfigurationError.missingValue(tokens.flag) }
                 let prefix = configuration[natsPrefix]
                 guard NATSURL.isPrefix(prefix) else {
-                    throw ConfigurationError.malformed("NATS_PREFIX (--nats-prefix) is no subject: \"\(prefix)\"")
+                    throw ConfigurationError.malformed("NATS_PREFIX (--nats-prefix) is not a subject: \"\(prefix)\"")
                 }
                 let users = try peers.map { (peer: $0, password: try token(of: $0, in: folder, configuration)) }
                 print(NATSAccess(prefix: prefix).configuration(of: users))
@@ -55,12 +55,12 @@ extension Command {
         try configuration.token("\(folder)/\(peer.name).token", of: tokens)
     }
 
-    /// - Throws: also for one whose name another has: both would be handed one token.
+    /// - Throws: also if a peer has the name of another, as both would get one token.
     private static func furtherPeers(
         _ path: String?, than own: [BusPeer]
     ) throws(ConfigurationError) -> [BusPeer] {
         guard let path else { return [] }
-        // No secret is in it.
+        // The file contains no secret.
         guard let text = FolderFile.contents(of: path, upTo: BusPeerTable.maxSize) else {
             throw .malformed("\(further.name) (\(further.flag)): \(path) cannot be read")
         }

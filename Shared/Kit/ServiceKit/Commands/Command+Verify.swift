@@ -5,10 +5,10 @@ extension Command {
     private static let repair = Setting(
         "VERIFY_REPAIR", flag: "--repair", .toggle, default: "off", "Repair the differences")
 
-    /// Recounts everything that services store beside their rows. The outcome is a failure if
-    /// something differs and could not be repaired.
+    /// Recounts all numbers that services store. The outcome is a failure if a number differs and could not
+    /// be repaired.
     ///
-    /// - Parameter services: all of the program's; one of them has to own memberships.
+    /// - Parameter services: all services of the program. One of them must own memberships.
     public static func verify(_ services: [any Service.Type]) -> Command {
         Command(
             name: "verify",

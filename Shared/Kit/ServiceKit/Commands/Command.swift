@@ -3,10 +3,10 @@ import Storage
 
 /// A task that a program runs and then exits, instead of serving: `parlor verify`.
 public struct Command: Sendable {
-    /// The result, which becomes the exit status.
+    /// The result of a command, which becomes the exit status.
     public enum Outcome: Int32, Sendable {
         case done = 0
-        /// It did what it had to, and what it looked for is there.
+        /// The command worked, and found what it was looking for.
         case found = 1
     }
 
@@ -14,14 +14,14 @@ public struct Command: Sendable {
     public let name: String
     public let summary: String
     public let settings: [any AnySetting]
-    /// The setting that a first argument without a flag is the value of.
+    /// The setting whose value is a first argument without a flag.
     var positional: (any AnySetting)?
-    /// Its identity and rights on the bus; nil if it does not connect to one.
+    /// The command's identity and rights on the bus; nil if it does not connect to one.
     var peer: BusPeer?
-    /// May block. The closure it is given prints a line.
+    /// The command's work, which may block. The closure that it gets prints a line.
     let perform: @Sendable (Configuration, @escaping @Sendable (String) -> Void) async throws -> Outcome
 
-    /// The status of a command that could not be carried out, for its settings or for what the world did.
+    /// The status of a command that failed, because of its settings or its environment.
     static let failed: Int32 = 2
 
     /// - Returns: the exit status: the outcome's, or `failed` after a line on standard error.

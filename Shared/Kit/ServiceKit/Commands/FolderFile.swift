@@ -1,8 +1,8 @@
 import Glibc
 
-/// The files of a folder, and copies of them that are on disk.
+/// Functions for the files of a folder, and for copies of them that are synced to disk.
 enum FolderFile {
-    /// The names of the folder's entries, not of those in its subfolders.
+    /// Returns the names of the folder's entries, without those in its subfolders.
     static func names(in folder: String) throws(BackupError) -> [String] {
         guard let directory = opendir(folder) else { throw BackupError(folder, errno) }
         defer { closedir(directory) }
@@ -16,9 +16,9 @@ enum FolderFile {
         return names
     }
 
-    /// Copies a file with its mode; for its owner alone until it is whole.
+    /// Copies a file with its mode. Until it is complete, only its owner can read it.
     ///
-    /// - Returns: false, with nothing done, for what is no file, and for one that went meanwhile.
+    /// - Returns: false, with nothing done, if the path is not a file, or the file was removed meanwhile.
     static func copy(_ path: String, to target: String) throws(BackupError) -> Bool {
         let source = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard source >= 0 else {
@@ -38,7 +38,7 @@ enum FolderFile {
             guard count >= 0 else { throw BackupError(path, errno) }
             if count == 0 { break }
             guard write(copy, buffer, count) == count else {
-                // A write that is cut short is one that found no space for the rest.
+                // A short write means that there was no space for the rest.
                 throw BackupError(target, errno == 0 ? ENOSPC : errno)
             }
         }
@@ -46,7 +46,7 @@ enum FolderFile {
         return true
     }
 
-    /// All that is in a file; nil if it cannot be read, or is longer.
+    /// Returns the contents of a file; nil if it cannot be read, or is longer than `limit`.
     static func contents(of path: String, upTo limit: Int) -> [UInt8]? {
         guard let file = fopen(path, "r") else { return nil }
         defer { fclose(file) }
@@ -56,7 +56,7 @@ enum FolderFile {
         return Array(bytes[..<count])
     }
 
-    /// Makes sure that the names in a folder are on disk.
+    /// Syncs a folder, so that the names in it are on disk.
     static func sync(_ folder: String) throws(BackupError) {
         let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw BackupError(folder, errno) }
@@ -64,9 +64,9 @@ enum FolderFile {
         guard fsync(descriptor) == 0 else { throw BackupError(folder, errno) }
     }
 
-    /// Removes a folder of files, as far as that goes.
+    /// Removes a folder of files, as far as possible.
     static func remove(_ folder: String) {
-        // There is an error already that says what went wrong; what stays has a name that says what it is.
+        // The caller already reports an error; the name of remaining files shows that they are incomplete.
         for name in (try? names(in: folder)) ?? [] { unlink("\(folder)/\(name)") }
         rmdir(folder)
     }

@@ -3,7 +3,7 @@ import EventLog
 import JSON
 import Storage
 
-/// Counts again what a service keeps: room by room, then what it keeps of people in all of them.
+/// Recounts a service's stored numbers: those of each room, then those of people over all rooms.
 struct Recount {
     let service: any Verifiable.Type
     let database: any MaintenanceDatabase
@@ -14,12 +14,12 @@ struct Recount {
     struct Outcome: Equatable {
         var rooms = 0
         var differences = 0
-        /// Those that stay: all, unless they were to be repaired.
+        /// The differences that remain: all of them, unless they are to be repaired.
         var left = 0
     }
 
-    /// Rooms of one snapshot. Their numbers depend on no other room's, and a snapshot that is held for long keeps the
-    /// write-ahead log of a running program from being copied, which then grows.
+    /// The rooms that are counted in one snapshot. Their numbers do not depend on other rooms. A long
+    /// snapshot keeps the write-ahead log of a running program from being copied, so that it grows.
     private static let roomsInSnapshot = 200
 
     func run(repairing: Bool) throws -> Outcome {
@@ -28,7 +28,7 @@ struct Recount {
         while true {
             let page = try database.read { connection in
                 try service.rooms(after: last, limit: Self.roomsInSnapshot, on: connection).map { room in
-                    // Read later than the messages: nobody who was counted for is missing.
+                    // Read the members after the messages, so that every counted person is among them.
                     let members = try members(room)
                     let found = try service.differences(in: room, members: members, on: connection)
                     return (room: room, members: members, texts: found.map(\.text))
@@ -69,15 +69,17 @@ struct Recount {
         outcome.left += left.count
     }
 
-    /// Counts once more where nobody else writes, and repairs what is still different then.
+    /// Recounts within a write transaction, so that no other writer interferes, and repairs remaining
+    /// differences.
     ///
-    /// - Returns: how many differences stay.
+    /// - Returns: the number of differences that remain.
     private func repair(_ room: String, _ members: [String]) throws -> Int {
         let (found, left) = try database.write { connection in
             let found = try service.differences(in: room, members: members, on: connection)
             for difference in found { try difference.repair?(connection) }
             if found.contains(where: { $0.repair != nil }) {
-                // There is no event for it, but who keeps what a service has answered goes by its log.
+                // No client event describes the repair, but caches of the service's replies are invalidated
+                // by its log.
                 try EventLog.append(
                     at: clock.now(), roomID: room, participants: members, emissions: [], on: connection)
             }

@@ -1,44 +1,44 @@
 import Storage
 
-/// A service that keeps numbers which its other rows would give as well, if one counted: `parlor verify` does.
+/// A service that stores numbers which can be counted from its other rows, as `parlor verify` does.
 ///
-/// Each of them belongs to one room, or to one person in all rooms, and is changed in the transaction that changes what it counts: so every snapshot agrees with
-/// itself, and a difference is never only the moment's.
+/// Each number belongs to one room, or to one person in all rooms, and changes in the transaction that
+/// changes the counted rows. So every snapshot is consistent, and a difference is never temporary.
 public protocol Verifiable: Service {
-    /// The ids of the rooms that it has any row of, in their order, after an id.
+    /// Returns the ids of the rooms that it has rows for, in order, after an id.
     static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String]
 
-    /// The discrepancies between one room's stored numbers and its rows.
+    /// Returns the discrepancies between one room's stored numbers and its rows.
     ///
-    /// - Parameter members: the room's participants, as the service that owns rooms knows them. A
-    ///   participant without a row here counts too.
+    /// - Parameter members: the room's participants, as the service that owns rooms knows them. A participant
+    ///   without a row here counts too.
     static func differences(
         in roomID: String, members: [String], on connection: any Connection
     ) throws -> [Discrepancy]
 
-    /// The discrepancies of people's totals over all rooms. It counts everybody in one snapshot; to
-    /// repair them it runs while nobody else writes. It takes about as long as all rooms together.
+    /// Returns the discrepancies of people's totals over all rooms. It counts all people in one snapshot; for
+    /// a repair it runs in a write transaction. It takes about as long as all rooms together.
     static func differencesOfPeople(on connection: any Connection) throws -> [Discrepancy]
 }
 
 extension Verifiable {
-    /// None: most services keep nothing of that kind.
+    /// Returns none, as most services store no such totals.
     public static func differencesOfPeople(on connection: any Connection) throws -> [Discrepancy] { [] }
 }
 
-/// The service that owns who is in which room.
+/// The service that stores which people are in which room.
 public protocol OwnsMembership: Service {
-    /// Nobody, for a room that it doesn't know.
+    /// Returns the participants of a room; none if it does not know the room.
     static func members(of roomID: String, on connection: any Connection) throws -> [String]
 }
 
-/// A number that is kept, and what counting gives.
+/// A stored number and the counted one.
 public struct Discrepancy {
     /// The name of the number, such as "unread messages of PERSON".
     public let what: String
     public let kept: String
     public let counted: String
-    /// Writes the counted value, in the transaction that counted. nil if the rows do not contain
+    /// Writes the counted value, in the transaction that counted. nil if the rows are not enough to repair
     /// it.
     public let repair: ((any Connection) throws -> Void)?
 
@@ -51,7 +51,7 @@ public struct Discrepancy {
         self.repair = repair
     }
 
-    /// - Parameter kept: nil if there is no row for it.
+    /// - Parameter kept: the stored number; nil if there is no row for it.
     public init(_ what: String, kept: Int?, counted: Int, repair: ((any Connection) throws -> Void)? = nil) {
         self.init(what, kept: kept.map { "\($0)" } ?? "nothing", counted: "\(counted)", repair: repair)
     }

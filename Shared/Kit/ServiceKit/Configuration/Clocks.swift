@@ -2,11 +2,12 @@ import Contracts
 import Glibc
 import Storage
 
-/// The system's time and an offset that a file says, in milliseconds, each time it is read: the drill steps it so.
+/// The system's time with an offset in milliseconds from a file, which is read each time. The drill changes
+/// the clock with it.
 public struct SteppedClock: WallClock {
     private let descriptor: Int32
 
-    /// nil if the file cannot be read. It stays open for as long as the process lives.
+    /// Opens the file; nil if it cannot be read. It stays open while the process lives.
     public init?(file path: String) {
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -21,6 +22,6 @@ public struct SteppedClock: WallClock {
 }
 
 extension Row {
-    /// A column of milliseconds.
+    /// Reads a column of milliseconds.
     @inlinable public func time(_ column: Int) -> Timestamp { Timestamp(milliseconds: int(column)) }
 }

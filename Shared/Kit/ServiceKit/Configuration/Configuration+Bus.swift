@@ -3,18 +3,18 @@ import Reactor
 import Security
 
 extension Configuration {
-    /// Connects to the bus of the settings `BUS_URL` and `BUS_TOKEN_FILE`, and waits until it is
-    /// available.
+    /// Connects to the bus of the settings `BUS_URL` and `BUS_TOKEN_FILE`, and waits until it is available.
     ///
     /// - Parameter onWarning: receives each reason for a missing connection once.
-    /// - Throws: `ConfigurationError`; `BusError` as `BusURL.connect`.
+    /// - Throws: `ConfigurationError`; the `BusError` of `BusURL.connect`.
     func connectBus(
         name: String, on loop: EventLoop, onWarning: @escaping @Sendable (String) -> Void
     ) async throws -> any MessageBus {
         try await self[.bus].connect(name: name, token: try busToken, on: loop, onWarning: onWarning)
     }
 
-    /// A token that a person thought of is guessed at the speed of the network, not of a processor.
+    /// The minimum length of a token. A token that a person chose can be guessed only at the speed of the
+    /// network, not of a processor.
     private static var minTokenLength: Int { 16 }
 
     /// The token in the file that `BUS_TOKEN_FILE` names; nil if it names none.
@@ -26,7 +26,7 @@ extension Configuration {
         }
     }
 
-    /// The token in a file that a setting leads to.
+    /// Reads the token in a file that a setting names.
     func token(_ path: String, of setting: any AnySetting) throws(ConfigurationError) -> String {
         let bytes = try secret(path, of: setting, minLength: Self.minTokenLength)
         guard let token = String(validating: bytes, as: UTF8.self), !token.utf8.contains(where: { $0 < 0x20 }) else {
@@ -35,7 +35,7 @@ extension Configuration {
         return token
     }
 
-    /// The secret in a file that a setting names: it is its owner's alone.
+    /// Reads the secret in a file that a setting names. Only its owner may have access to the file.
     public func secret(
         _ path: String, of setting: any AnySetting, minLength: Int, maxLength: Int = SecretFile.maxLength
     ) throws(ConfigurationError) -> [UInt8] {

@@ -1,11 +1,12 @@
-/// The values of a program's settings: from the command line, else from the environment, else their defaults.
+/// The values of a program's settings: from the command line, otherwise from the environment, otherwise their
+/// defaults.
 ///
-/// It is read in the wiring only; what a service needs is handed to it.
+/// Only the wiring reads it, and passes values to services.
 public struct Configuration: Sendable {
-    /// As texts that are values of their settings, by the settings' names.
+    /// The values as valid texts, by the settings' names.
     private var values: [String: String] = [:]
 
-    /// - Throws: `ConfigurationError` for a flag that is no setting, one without its value, or a value that does not fit;
+    /// - Throws: `ConfigurationError` for an unknown flag, a flag without its value, or an invalid value;
     ///   `.isHelpRequested` for `--help`.
     public init(
         _ settings: [any AnySetting], arguments: [String] = [], environment: [String: String] = [:]
@@ -28,16 +29,16 @@ public struct Configuration: Sendable {
         }
     }
 
-    /// The value of a setting, which has to be one of those that this was made with.
+    /// The value of a setting, which must be one of those that this was created with.
     public subscript<Value>(setting: Setting<Value>) -> Value {
         guard let text = values[setting.name] else {
-            preconditionFailure("\(setting.name) is no setting of this program")
+            preconditionFailure("\(setting.name) is not a setting of this program")
         }
         return setting.value(of: text)
     }
 
-    /// The text of `--help`: a line for every setting, with its flag, its name in the environment, what it does and
-    /// its default. deploy/separate and the README's test read these lines.
+    /// Returns the text of `--help`: a line for each setting, with its flag, its name in the environment, its
+    /// effect and its default. deploy/separate and the README's test read these lines.
     public static func help(program: String, summary: String, _ settings: [any AnySetting]) -> String {
         var lines = [summary, "", "usage: \(program) [--flag VALUE]…", ""]
         let names = settings.map { "  \($0.flag) \($0.name)" }

@@ -1,7 +1,7 @@
 import MessageBus
 import Storage
 
-// Settings that more than one program has. Those of one service stand in its own declaration.
+// Settings of more than one program. Those of one service are in its own declaration.
 
 extension Setting where Value == String {
     public static var host: Setting {

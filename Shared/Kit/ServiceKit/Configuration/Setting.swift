@@ -1,4 +1,4 @@
-/// One setting: a word that is the same in the environment (`PING_INTERVAL`), on the command line (`--ping-interval`) and
+/// A setting: a word that is the same in the environment (`PING_INTERVAL`), on the command line (`--ping-interval`) and
 /// in the docs, and the type of its value. A few that are typed by hand have a shorter flag.
 ///
 ///     static let pingInterval = Setting(
@@ -22,7 +22,7 @@ public struct Setting<Value: Sendable>: AnySetting {
         self.init(name, flag, kind, standard, help, kind.read)
     }
 
-    /// A setting without a default: left empty, its value is nil.
+    /// Creates a setting without a default. If it is empty, its value is nil.
     public init<Given>(_ name: String, flag: String? = nil, _ kind: SettingKind<Given>, _ help: String)
     where Value == Given? {
         self.init(name, flag, kind, "", help) { text in
@@ -45,23 +45,23 @@ public struct Setting<Value: Sendable>: AnySetting {
 
     public func objection(to text: String) -> String? { read(text) == nil ? rule() : nil }
 
-    /// The value of a text that there is no objection to.
+    /// Returns the value of a valid text.
     func value(of text: String) -> Value {
         guard let value = read(text) else { preconditionFailure("\(name) was checked") }
         return value
     }
 }
 
-/// A setting of any type of value: what a program's list of settings, the command line and `--help` need.
+/// A setting with any type of value, for a program's list of settings, the command line and `--help`.
 public protocol AnySetting: Sendable {
     var name: String { get }
     var flag: String { get }
     /// The default, as a person would write it; empty if there is none.
     var standard: String { get }
     var help: String { get }
-    /// The meaning of the flag without a value; nil if it needs one.
+    /// The value that the flag alone has; nil if it needs one.
     var valueOfBareFlag: String? { get }
 
-    /// The reason why a text is not a value, in words that complete "PORT …"; nil if it is one.
+    /// Returns the reason why a text is invalid, in words that complete "PORT …"; nil if it is valid.
     func objection(to text: String) -> String?
 }

@@ -4,10 +4,10 @@ import Storage
 
 /// Converts a setting's text into its value.
 public struct SettingKind<Value: Sendable>: Sendable {
-    /// In words that finish "PORT …".
+    /// The rule for valid texts, in words that complete "PORT …".
     let rule: @Sendable () -> String
     let valueOfBareFlag: String?
-    /// nil for a text that is no value.
+    /// Converts a text; nil if it is invalid.
     let read: @Sendable (String) -> Value?
 
     public init(
@@ -19,7 +19,7 @@ public struct SettingKind<Value: Sendable>: Sendable {
         self.read = read
     }
 
-    /// One of a few values, by their names.
+    /// Accepts one of a few values, by their names.
     public static func choice(_ values: [Value], named name: @escaping @Sendable (Value) -> String) -> SettingKind {
         SettingKind("has to be one of \(values.map(name).joined(separator: ", "))") { text in
             values.first { name($0) == text }
@@ -29,7 +29,7 @@ public struct SettingKind<Value: Sendable>: Sendable {
 
 extension SettingKind
 where Value: CaseIterable & RawRepresentable, Value.RawValue == String, Value.AllCases == [Value] {
-    /// One of an enumeration's cases, by their raw values.
+    /// Accepts one of an enumeration's cases, by their raw values.
     public static func choice(_ type: Value.Type) -> SettingKind { choice(type.allCases) { $0.rawValue } }
 }
 
@@ -39,17 +39,17 @@ extension SettingKind where Value == String {
 }
 
 extension SettingKind where Value == Bool {
-    /// `on` or `off`.
+    /// Accepts `on` or `off`.
     public static var onOrOff: SettingKind { .choice([true, false]) { $0 ? "on" : "off" } }
 
-    /// `on` or `off`; the flag alone is `on`.
+    /// Accepts `on` or `off`; the flag alone means `on`.
     public static var toggle: SettingKind {
         SettingKind("has to be on or off", bareFlag: "on") { ["on": true, "off": false][$0] }
     }
 }
 
 extension SettingKind where Value == UInt16 {
-    /// A TCP port; 0 lets the system pick one.
+    /// Accepts a TCP port; 0 lets the system pick one.
     public static var port: SettingKind { SettingKind("has to be a port number, 0 to 65535") { UInt16($0) } }
 }
 
@@ -60,7 +60,7 @@ extension SettingKind where Value == Int {
         }
     }
 
-    /// Bytes: `65536`, `64k`, `1m`.
+    /// Accepts a number of bytes: `65536`, `64k`, `1m`.
     public static func size(_ range: ClosedRange<Int>) -> SettingKind {
         SettingKind(
             "has to be a size such as 65536, 64k or 1m, \(range.lowerBound) to \(range.upperBound) bytes"
@@ -71,7 +71,7 @@ extension SettingKind where Value == Int {
 }
 
 extension SettingKind where Value == Duration {
-    /// `500ms`, `25s`, `5m`, `1h`, `1d`; a bare number is milliseconds.
+    /// Accepts `500ms`, `25s`, `5m`, `1h`, `1d`; a number alone is milliseconds.
     public static func duration(_ range: ClosedRange<Duration>) -> SettingKind {
         SettingKind("has to be a time such as 500ms, 25s or 5m, \(range.lowerBound) to \(range.upperBound)") { text in
             Duration(setting: text).flatMap { range.contains($0) ? $0 : nil }
@@ -80,15 +80,16 @@ extension SettingKind where Value == Duration {
 }
 
 extension SettingKind where Value == Rate {
-    /// `COUNT/DURATION` for each person and, after a comma, for each address: `60/10s,600/10s`; of bytes `64m/1h,640m/1h`.
+    /// Accepts `COUNT/DURATION` for each person and, after a comma, for each address: `60/10s,600/10s`; for
+    /// bytes `64m/1h,640m/1h`.
     public static var rate: SettingKind {
         SettingKind("has to be COUNT/TIME,COUNT/TIME, such as 60/10s,600/10s") { Rate(setting: $0) }
     }
 }
 
 extension SettingKind where Value == [String] {
-    /// `rooms,messaging`: one at least, each once. A service's name is a token of its subjects, and the queue group that
-    /// its instances share.
+    /// Accepts names such as `rooms,messaging`: at least one, each once. A service's name is a token of its
+    /// subjects, and the queue group of its instances.
     public static var services: SettingKind {
         SettingKind("has to be names of services, each once, such as rooms,messaging") { text in
             let names = text.settingList
@@ -98,7 +99,7 @@ extension SettingKind where Value == [String] {
 }
 
 extension SettingKind where Value == [IPNetwork] {
-    /// Addresses and ranges of them: `10.0.0.1,10.1.0.0/16`.
+    /// Accepts addresses and ranges of them: `10.0.0.1,10.1.0.0/16`.
     public static var networks: SettingKind {
         SettingKind("has to be addresses or ranges of them, such as 10.0.0.1,10.1.0.0/16") { text in
             let networks = text.settingList.map { IPNetwork($0) }
@@ -108,7 +109,7 @@ extension SettingKind where Value == [IPNetwork] {
 }
 
 extension SettingKind where Value == CrashPoint {
-    /// `after-commit:37`.
+    /// Accepts a point such as `after-commit:37`.
     public static var crashPoint: SettingKind {
         SettingKind(
             "has to be \(CrashPoint.Moment.allCases.map(\.rawValue).joined(separator: ", ")) with a count, such as after-commit:37"

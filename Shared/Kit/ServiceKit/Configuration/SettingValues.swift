@@ -30,7 +30,7 @@ public struct Rate: Sendable, Equatable {
 }
 
 extension Duration {
-    /// `500ms`, `25s`, `5m`, `1h`, `1d`; a bare number is milliseconds. nil for anything else.
+    /// Parses `500ms`, `25s`, `5m`, `1h`, `1d`; a number alone is milliseconds. nil for anything else.
     init?(setting text: String) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let count = Int(digits) else { return nil }
@@ -48,7 +48,7 @@ extension Duration {
         self = .milliseconds(milliseconds)
     }
 
-    /// Whole milliseconds, cut off.
+    /// The duration in whole milliseconds, truncated.
     public var milliseconds: Int {
         let (seconds, attoseconds) = components
         return Int(seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
@@ -56,7 +56,7 @@ extension Duration {
 }
 
 extension Int {
-    /// `65536`, `64k`, `1m`. nil for anything else.
+    /// Parses `65536`, `64k`, `1m`. nil for anything else.
     init?(setting text: String) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let count = Int(digits) else { return nil }

@@ -1,17 +1,18 @@
-/// Which gateways are alive, as a count of turns: it knows no clock, no bus and no thread.
+/// The leases of gateways, counted in turns, without a clock, a bus or a thread.
 ///
-/// A gateway has a lease, which each of its words renews. The lease ends after `maxSilentTurns` turns without one. A turn
-/// is one firing of the owner's timer: a process that is held up counts none, so it does not take gateways for dead whose
-/// words it has yet to read.
+/// Each heartbeat of a gateway renews its lease. The lease ends after `maxSilentTurns` turns without one. A
+/// turn is one firing of the owner's timer. A process that is held up counts none, so it does not treat
+/// gateways as dead whose heartbeats it has not read yet.
 struct GatewayLeases: Sendable {
-    /// Thirteen turns of 200 ms end 2.4 to 2.6 s after the last word: a heartbeat may be lost, and the next one late.
+    /// The turns of a lease. Thirteen turns of 200 ms end 2.4 to 2.6 s after the last heartbeat: one may be
+    /// lost, and the next one late.
     static let maxSilentTurns = 13
-    /// An hour. A gateway that was silent for longer is forgotten: if it speaks again, it joins.
+    /// The turns after which a silent gateway is forgotten: an hour. If it sends a heartbeat later, it joins.
     static let maxRememberedTurns = 18_000
 
     private struct Lease {
         var silentTurns = 0
-        /// The gateway has spoken since this lease or an earlier one of it began.
+        /// True if the gateway has sent a heartbeat in this lease or an earlier one.
         var hasSpoken: Bool
 
         var hasEnded: Bool { silentTurns >= GatewayLeases.maxSilentTurns }
@@ -22,10 +23,11 @@ struct GatewayLeases: Sendable {
     /// The gateways whose lease has not ended, in the order of their ids.
     var alive: [String] { leases.lazy.filter { !$0.value.hasEnded }.map(\.key).sorted() }
 
-    /// False for a gateway that never sent a heartbeat, or is forgotten.
+    /// True if the lease of a gateway has not ended. False for a gateway that never sent a heartbeat, or is
+    /// forgotten.
     func isAlive(_ gateway: String) -> Bool { leases[gateway].map { !$0.hasEnded } ?? false }
 
-    /// Notes a gateway's heartbeat: its lease starts again.
+    /// Notes a gateway's heartbeat, which renews its lease.
     ///
     /// - Returns: the change in membership; nil if the gateway was alive.
     mutating func renew(_ gateway: String) -> GatewayMembership.Change? {
@@ -35,7 +37,8 @@ struct GatewayLeases: Sendable {
         return earlier.hasSpoken ? nil : .joined(gateway)
     }
 
-    /// Begins the lease of a gateway that may be alive and has not spoken. Without effect if it has a lease, ended or not.
+    /// Begins the lease of a gateway that may be alive and has sent no heartbeat. Has no effect if it has a
+    /// lease, ended or not.
     mutating func expect(_ gateway: String) {
         if leases[gateway] == nil { leases[gateway] = Lease(hasSpoken: false) }
     }
@@ -54,8 +57,7 @@ struct GatewayLeases: Sendable {
         return ended.sorted()
     }
 
-    /// Counts a turn in which no heartbeat could arrive: all leases that have not ended start
-    /// again.
+    /// Counts a turn in which no heartbeat could arrive: all leases that have not ended are renewed.
     mutating func countDeafTurn() {
         for (gateway, lease) in leases where !lease.hasEnded { leases[gateway]?.silentTurns = 0 }
     }

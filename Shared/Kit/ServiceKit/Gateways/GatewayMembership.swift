@@ -4,18 +4,20 @@ import MessageBus
 import Reactor
 import Synchronization
 
-/// Which gateways are alive: one rule for all who keep something on behalf of a gateway.
+/// The set of gateways that are alive, which is one rule for all code that holds state on behalf of a
+/// gateway.
 ///
-/// A gateway publishes a heartbeat on `Subject.gatewayAlive` every `heartbeatInterval`. It is dead when it has been silent for
-/// `lease`: within 3 s after its last word. Silence is counted in turns of a timer (`GatewayLeases`), and only while the
-/// bus is connected: neither a held-up process nor one without its bus takes others for dead.
+/// A gateway publishes a heartbeat on `Subject.gatewayAlive` every `heartbeatInterval`. It counts as dead
+/// after `lease` without one: within 3 s after its last heartbeat. Silence is counted in turns of a timer
+/// (`GatewayLeases`), and only while the bus is connected. So neither a process that is held up nor one
+/// without its bus treats others as dead.
 ///
 /// The members may be called from any thread.
 public final class GatewayMembership: Sendable {
     public enum Change: Sendable, Equatable {
-        /// The gateway's first word.
+        /// The gateway has sent its first heartbeat.
         case joined(String)
-        /// The gateway was dead, and speaks.
+        /// The gateway had been dead, and has sent a heartbeat.
         case returned(String)
         /// The gateway is dead.
         case left(String)
@@ -25,21 +27,21 @@ public final class GatewayMembership: Sendable {
     public static let heartbeatInterval: Duration = .milliseconds(800)
     public static let turn: Duration = .milliseconds(200)
     public static let maxSilentTurns = GatewayLeases.maxSilentTurns
-    /// The longest silence of a gateway that is not dead.
+    /// The longest silence of a gateway that counts as alive.
     public static let lease = turn * maxSilentTurns
-    /// After this silence the first take a gateway for dead: the word falls between two of their turns.
+    /// The shortest silence after which a gateway may count as dead, as a heartbeat falls between two turns.
     public static let shortestLease = turn * (maxSilentTurns - 1)
 
     private struct State {
         var leases = GatewayLeases()
         var running: Running?
-        /// Set on the loop, once the turns have begun.
+        /// The timer, which is set on the loop once the turns have begun.
         var timer: LoopTimer?
     }
 
     private struct Running {
         let loop: EventLoop
-        /// nil until `start` has subscribed.
+        /// The subscription; nil until `start` has subscribed.
         var subscription: BusSubscription?
         let onChange: @Sendable (Change) -> Void
     }
@@ -50,25 +52,26 @@ public final class GatewayMembership: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - ownID: the gateway that asks, if it is one: it is no member for itself.
-    ///   - turn: another length for tests, which take turns themselves.
+    ///   - ownID: the id of this gateway, if this process is one: it is no member for itself.
+    ///   - turn: the length of a turn. Tests set another one, and take turns themselves.
     public init(_ bus: any MessageBus, ownID: String? = nil, turn: Duration = GatewayMembership.turn) {
         self.bus = bus
         self.ownID = ownID
         self.turn = turn
     }
 
-    /// Subscribes to heartbeats, and begins to count turns on the loop. Called once.
+    /// Subscribes to heartbeats, and begins to count turns on the loop. To be called once.
     ///
     /// - Parameters:
-    ///   - loop: best the one that reads from the bus. While that is blocked, no turn is counted.
-    ///   - onChange: `left` is called on the loop; `joined` and `returned` on the thread that
-    ///     received the heartbeat. So they may come before a `left` that was decided earlier. A
-    ///     caller that acts later checks `isAlive` again.
+    ///   - loop: preferably the one that reads from the bus. While it is blocked, no turn is counted.
+    ///   - onChange: `left` is reported on the loop; `joined` and `returned` on the thread that received the
+    /// heartbeat. So these may be reported before a `left` that was decided earlier. A caller that acts later
+    /// must check `isAlive` again.
     public func start(
         on loop: EventLoop, onChange: @escaping @Sendable (Change) -> Void = { _ in }
     ) throws(BusError) {
-        // Before it subscribes: the first heartbeat may come on another thread before `subscribe` returns.
+        // Set it before subscribing: the first heartbeat may arrive on another thread before `subscribe`
+        // returns.
         state.withLock { $0.running = Running(loop: loop, onChange: onChange) }
         do {
             let subscription = try bus.subscribe(Subject.gatewayAlive) { [weak self] message in
@@ -92,7 +95,7 @@ public final class GatewayMembership: Sendable {
         }
     }
 
-    /// Ends what `start` began: on the loop, no change is called after this has returned.
+    /// Ends the work of `start`. If called on the loop, no change is reported after this has returned.
     public func stop() {
         let (running, timer) = state.withLock { state in
             defer { (state.running, state.timer) = (nil, nil) }
@@ -102,14 +105,15 @@ public final class GatewayMembership: Sendable {
         if let timer { running?.loop.execute { timer.cancel() } }
     }
 
-    /// A gateway has spoken, with a heartbeat or with anything else.
+    /// Notes a heartbeat, or any other message, of a gateway.
     public func renew(_ gateway: String) {
         guard gateway != ownID else { return }
         let (change, running) = state.withLock { ($0.leases.renew(gateway), $0.running) }
         if let change { running?.onChange(change) }
     }
 
-    /// A gateway has left something behind, and may be alive: if it stays silent, it leaves as one that has just spoken.
+    /// Notes a gateway that has left state behind and may be alive. If it stays silent, it leaves like one
+    /// that has just sent a heartbeat.
     public func expect(_ gateway: String) {
         guard gateway != ownID else { return }
         state.withLock { $0.leases.expect(gateway) }
@@ -118,10 +122,10 @@ public final class GatewayMembership: Sendable {
     /// True if a gateway sent a heartbeat, or was expected, and its lease has not ended since.
     public func isAlive(_ gateway: String) -> Bool { state.withLock { $0.leases.isAlive(gateway) } }
 
-    /// In the order of their ids.
+    /// The gateways that are alive, in the order of their ids.
     public var alive: [String] { state.withLock { $0.leases.alive } }
 
-    /// Counts a turn. The timer calls it; tests do.
+    /// Counts a turn. Called by the timer, and by tests.
     public func takeTurn() {
         let isConnected = bus.isConnected
         let (left, running) = state.withLock { state in

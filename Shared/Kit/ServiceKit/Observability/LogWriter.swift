@@ -8,13 +8,14 @@ import Workers
 /// A line is one write. While `maxBytes` are queued, further lines are dropped and counted. After
 /// the queued ones, a line says how many were dropped.
 public final class LogWriter: Sendable {
-    /// Some five thousand lines: what a reader that pauses for a moment may be behind.
+    /// The limit of queued bytes, some five thousand lines: as much as a reader that pauses for a moment may
+    /// be behind.
     public static let maxBytes = 1 << 20
     private static let maxLines = 16_384
     private static let linesAtOnce = 256
 
-    /// State that the thread shares. The thread does not hold the writer, which could not be
-    /// released then.
+    /// The state shared with the thread. The thread does not hold the writer, which could not be released
+    /// then.
     private final class Pending: Sendable {
         let lines: BlockingQueue<[UInt8]>
         let dropped = Counter()
@@ -26,7 +27,8 @@ public final class LogWriter: Sendable {
     private let pending: Pending
     private let thread = WorkerThreads()
 
-    /// - Parameter noteDropped: logs to the sink it is given that so many lines were dropped; on the thread that writes.
+    /// - Parameter noteDropped: logs the number of dropped lines to the sink that it gets, on the writing
+    ///   thread.
     public init(
         _ descriptor: Int32, maxBytes: Int = LogWriter.maxBytes,
         noteDropped: @escaping @Sendable (_ count: Int, _ sink: @escaping Logger.Sink) -> Void
@@ -51,7 +53,7 @@ public final class LogWriter: Sendable {
     /// The number of dropped lines.
     public var dropped: Int { pending.dropped.current }
 
-    /// Any thread; never waits.
+    /// Queues a line. From any thread; never waits.
     public func write(_ line: [UInt8]) {
         do throws(BlockingQueueError) {
             try pending.lines.push(line, bytes: line.count)
@@ -60,12 +62,12 @@ public final class LogWriter: Sendable {
         }
     }
 
-    /// Accepts no more lines. Returns when all are written, or after `limit` if nobody reads them.
+    /// Accepts no more lines. Returns when all are written, or after `limit` if no one reads them.
     ///
-    /// - Parameter last: follows all other lines, even while others log, and is not dropped when
-    ///   the queue is full.
+    /// - Parameter last: a line that follows all others, even while other threads log, and is not dropped
+    ///   when the queue is full.
     public func close(with last: [UInt8] = [], within limit: Duration) async {
-        // Set before the thread can see that it was closed.
+        // Set it before the thread can see that the queue is closed.
         if !last.isEmpty { pending.last.withLock { $0 = last } }
         pending.lines.close()
         await withCheckedContinuation { continuation in
@@ -81,7 +83,7 @@ public final class LogWriter: Sendable {
                 goOn()
             }
             Task {
-                try? await Task.sleep(for: limit)  // nobody cancels this
+                try? await Task.sleep(for: limit)  // never cancelled
                 goOn()
             }
         }
@@ -94,17 +96,18 @@ public final class LogWriter: Sendable {
             if count >= 0 {
                 rest = rest.dropFirst(count)
             } else if errno == EAGAIN {
-                // Whoever else has the descriptor may have made it one that does not block.
+                // Another process with the descriptor may have made it non-blocking.
                 var descriptorEvents = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&descriptorEvents, 1, -1)
             } else if errno != EINTR {
-                // A log that cannot be written has nobody to be told of it.
+                // If the log cannot be written, the failure cannot be reported either.
                 return
             }
         }
     }
 
-    /// On this thread a reader that is gone is an error and no signal, which would end the process.
+    /// Blocks SIGPIPE on this thread, so that a reader that is gone causes an error instead of a signal that
+    /// ends the process.
     private static func ignoreBrokenPipes() {
         var signals = sigset_t()
         sigemptyset(&signals)

@@ -1,18 +1,18 @@
 import Glibc
 import Logging
 
-/// Services name it without an import of their own: it comes with every context.
+/// An alias, so that services can use the name without an import: a logger comes with every context.
 public typealias Logger = Logging.Logger
 
 extension Logger {
-    /// The format as a person sets it.
+    /// The format of the setting.
     enum FormatChoice: String, Sendable, CaseIterable {
         /// Text on a terminal, JSON lines otherwise.
         case auto
         case text, json
     }
 
-    /// For standard error, as the settings say.
+    /// Creates the logger for standard error that the settings describe.
     public init(_ label: String, configuration: Configuration, sink: @escaping Sink) {
         let format: Format =
             switch configuration[.logFormat] {

@@ -1,8 +1,8 @@
 import Storage
 
 extension Metrics {
-    /// Metrics of a service's database: reads and writes, and the snapshots and commits that they
-    /// share.
+    /// Registers the metrics of a service's database: reads and writes, and the snapshots and commits that
+    /// they share.
     func watch(_ database: any Database, of service: String) {
         func count(_ name: String, _ help: String, _ read: @escaping @Sendable (DatabaseStatistics) -> Int) {
             counter("parlor_database_\(name)_total", help, labels: ["service": service]) { read(database.statistics) }

@@ -1,7 +1,7 @@
 import Glibc
 
 extension Metrics {
-    /// The process's resources, under the names that Prometheus' own clients use.
+    /// Registers the process's resources, under the names that Prometheus's own clients use.
     func watchProcess() {
         counter(
             "process_cpu_seconds_total", "Processor time, user and system, in seconds.",
@@ -18,7 +18,8 @@ extension Metrics {
         return seconds(usage.ru_utime) + seconds(usage.ru_stime)
     }
 
-    /// The second number of `/proc/self/statm`, in pages. It is memory, and reading it blocks on no disk.
+    /// The resident memory: the second number of `/proc/self/statm`, in pages. The file is in memory, so
+    /// reading it blocks on no disk.
     private static var residentBytes: Double {
         guard let file = fopen("/proc/self/statm", "r") else { return 0 }
         defer { fclose(file) }

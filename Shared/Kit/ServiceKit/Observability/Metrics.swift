@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counters, gauges and histograms, written out as Prometheus text (exposition format 0.0.4).
+/// Counters, gauges and histograms, rendered as Prometheus text (exposition format 0.0.4).
 ///
 /// Names and labels are chosen by the program, never by a person's input: no ids, no paths with ids in them.
 public final class Metrics: Sendable {
@@ -9,14 +9,14 @@ public final class Metrics: Sendable {
 
     public init() {}
 
-    /// A count that only rises. Its name ends in `_total`, and no other's does.
+    /// Registers a count that only rises. Only such names end in `_total`.
     public func counter(_ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:]) -> Counter {
         add(name, help, "counter", labels) { Counter() }
     }
 
-    /// A count that something else keeps.
+    /// Registers a count that is maintained elsewhere.
     ///
-    /// - Parameter read: called on any thread when the metrics are read; must not block.
+    /// - Parameter read: called on any thread when the metrics are rendered; must not block.
     public func counter(
         _ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:],
         _ read: @escaping @Sendable () -> Int
@@ -24,7 +24,7 @@ public final class Metrics: Sendable {
         _ = add(name, help, "counter", labels) { KeptCounter { "\(read())" } }
     }
 
-    /// A time in seconds that something else keeps; `read` as above.
+    /// Registers a time in seconds that is maintained elsewhere; `read` as above.
     public func counter(
         _ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:],
         seconds read: @escaping @Sendable () -> Double
@@ -32,7 +32,8 @@ public final class Metrics: Sendable {
         _ = add(name, help, "counter", labels) { KeptCounter { read().asMetric } }
     }
 
-    /// A value that is asked for when the metrics are read. It may fall: what only rises is a counter.
+    /// Registers a value that is read when the metrics are rendered. It may fall: a value that only rises is
+    /// a counter.
     ///
     /// - Parameter read: called on any thread; must not block.
     public func gauge(
@@ -42,21 +43,21 @@ public final class Metrics: Sendable {
         _ = add(name, help, "gauge", labels) { Gauge(read) }
     }
 
-    /// A histogram of durations in seconds, with buckets from 0.1 ms to 10 s.
+    /// Registers a histogram of durations in seconds, with buckets from 0.1 ms to 10 s.
     public func histogram(_ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:]) -> Histogram {
         add(name, help, "histogram", labels) { Histogram() }
     }
 
     public func text() -> String {
-        // A gauge is asked after the lock is left: what it reads is not known here.
+        // Read gauges after the lock is released, as their closures are unknown here.
         families.withLock { $0 }.map { family in
             "# HELP \(family.name) \(family.help.escaped(quotes: false))\n# TYPE \(family.name) \(family.type)\n"
                 + family.series.map { $0.metric.lines(name: family.name, labels: $0.labels) }.joined()
         }.joined()
     }
 
-    /// The text as bytes. Who asks more often than anyone who watches gets one that is up to a second old: composing it takes half a
-    /// millisecond of the loop that answers, and anyone may ask.
+    /// Returns the text as bytes. For more than ten requests in a second it is up to a second old: rendering
+    /// takes half a millisecond of the loop that answers, and anyone may ask.
     public func page(at now: ContinuousClock.Instant = .now) -> [UInt8] {
         if let kept = page.withLock({ $0.take(at: now) }) { return kept }
         let bytes = Array(text().utf8)
@@ -72,7 +73,7 @@ public final class Metrics: Sendable {
     private func add<M: Metric>(
         _ name: String, _ help: String, _ type: String, _ labels: KeyValuePairs<String, String>, _ make: () -> M
     ) -> M {
-        precondition(name.hasSuffix("_total") == (type == "counter"), "\(name) is no name of a \(type)")
+        precondition(name.hasSuffix("_total") == (type == "counter"), "\(name) is not a name of a \(type)")
         let written = labels.map { "\($0)=\"\($1.escaped(quotes: true))\"" }.joined(separator: ",")
         return families.withLock { families in
             let index = families.firstIndex { $0.name == name } ?? families.endIndex
@@ -87,7 +88,7 @@ public final class Metrics: Sendable {
 }
 
 protocol Metric: Sendable {
-    /// Whole lines, each with its newline.
+    /// Returns whole lines, each with its newline.
     func lines(name: String, labels: String) -> String
 }
 
@@ -117,17 +118,17 @@ final class Gauge: Metric {
 }
 
 public final class Histogram: Metric {
-    /// Upper bounds in microseconds.
+    /// The upper bounds in microseconds.
     private static let bounds = [
         100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
         10_000_000,
     ]
-    /// A longer time is a clock's fault; it counts as this, so that sums stay within their type.
+    /// The longest time. A longer one is caused by a clock and counts as this, so that sums do not overflow.
     private static let longest: Duration = .seconds(86_400)
     private struct State { var buckets = [Int](repeating: 0, count: Histogram.bounds.count), sum = 0, count = 0 }
     private let state = Mutex(State())
 
-    /// A negative time counts as none.
+    /// Adds a time. A negative one counts as zero.
     public func observe(_ duration: Duration) {
         let (seconds, attoseconds) = min(max(duration, .zero), Self.longest).components
         let microseconds = Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000)
@@ -155,7 +156,7 @@ public final class Histogram: Metric {
 }
 
 extension Double {
-    /// As the format writes it: Go's way for what is no finite number.
+    /// The number in the format's form, which writes infinities and NaN like Go.
     fileprivate var asMetric: String {
         if isNaN { return "NaN" }
         return isInfinite ? (self < 0 ? "-Inf" : "+Inf") : "\(self)"
@@ -163,7 +164,8 @@ extension Double {
 }
 
 extension String {
-    /// The format's escapes: in a help text of backslash and newline, in a label's value of double quotes, too.
+    /// Returns the text with the format's escapes: backslash and newline in a help text, and also double
+    /// quotes in a label's value.
     fileprivate func escaped(quotes: Bool) -> String {
         var text = ""
         for scalar in unicodeScalars {

@@ -1,13 +1,13 @@
 /// The latest rendering of the metrics, for scrapers that ask often.
 struct MetricsPage {
-    /// The maximum of renderings in a second.
+    /// The limit of renderings in a second.
     static let maxRenderings = 10
 
     private var bytes: [UInt8]?
     private var second: ContinuousClock.Instant?
     private var count = 0
 
-    /// The latest rendering; nil if it is too old.
+    /// Returns the latest rendering; nil if it must be rendered again.
     mutating func take(at now: ContinuousClock.Instant) -> [UInt8]? {
         if second.map({ now - $0 >= .seconds(1) }) ?? true { (second, count, bytes) = (now, 0, nil) }
         count += 1

@@ -1,4 +1,4 @@
-/// Something that is tried again and again and goes wrong: worth a line when it begins or becomes another trouble, and when it ends.
+/// A failure that repeats. It deserves a log line when it begins, when its reason changes, and when it ends.
 public struct RepeatedFailure: Sendable {
     private var reason: String?
 
@@ -6,13 +6,13 @@ public struct RepeatedFailure: Sendable {
 
     public var isThere: Bool { reason != nil }
 
-    /// - Returns: whether that was not known yet.
+    /// - Returns: true if the reason is new.
     public mutating func note(_ reason: String) -> Bool {
         defer { self.reason = reason }
         return self.reason != reason
     }
 
-    /// - Returns: whether there was any.
+    /// - Returns: true if there was a failure.
     @discardableResult
     public mutating func end() -> Bool {
         defer { reason = nil }

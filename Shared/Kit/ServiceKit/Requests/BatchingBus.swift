@@ -3,16 +3,18 @@ import JSON
 import MessageBus
 import Synchronization
 
-/// A bus that sends questions on one subject together while earlier ones are under way, where the service takes them so.
+/// A bus that combines requests on one subject while earlier ones are in progress, if the service accepts
+/// batches.
 ///
-/// A question that finds nothing under way goes out at once and alone, so nobody waits for company; under load a service
-/// gets few requests with many questions, and answers those of each over one snapshot. Each question ends by its own
-/// deadline, however long others may wait. It is for questions: those of one sender may be asked in another order.
+/// A request is sent at once and alone if none is in progress, so no request waits for others. Under load a
+/// service gets few messages with many requests, and answers each message over one snapshot. Each request
+/// ends by its own deadline, however long others may wait. Use it for read-only requests: those of one sender
+/// may be reordered.
 public final class BatchingBus: MessageBus, DeadlineKeeper {
     public typealias Completion = @Sendable (Result<any BusPayload, BusError>) -> Void
 
     private struct Waiting: Sendable {
-        /// In `State.pending`, until it is answered or its time is over.
+        /// The id in `State.pending`, until it is answered or its deadline passes.
         let id: UInt64
         let question: RequestBatch.Question
         let deadline: ContinuousClock.Instant
@@ -33,16 +35,16 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         var queues: [String: SubjectQueue] = [:]
     }
 
-    /// Requests on one subject at a time: as many as a database has threads that read.
+    /// The usual limit of messages in progress on one subject: as many as a database has threads that read.
     private static let usuallyInFlight = 2
-    /// While those take longer than `maxDelay`, as an instance may have stopped, others go beside them, up to this many.
+    /// The limit of messages in progress if earlier ones take longer than `maxDelay`, as an instance may have
+    /// stopped.
     private static let maxInFlight = 16
     private static let maxDelay: Duration = .milliseconds(100)
-    /// A longer question is no reason to make others wait for it: it goes alone.
+    /// The size over which a request is sent alone, so that others do not wait for it.
     private static let maxQuestionBytes = 16 * 1024
     private static let maxBatchBytes = 256 * 1024
-    /// The maximum size of one subject's queue. More is refused: the last of it would be late in
-    /// any case.
+    /// The limit of one subject's queue. Further requests are refused, as they would be late in any case.
     private static let maxWaitingBytes = 8 << 20
     /// Requests with less time left than this fail at once: they could not be answered before their
     /// deadline.
@@ -67,7 +69,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         let question = RequestBatch.Question(data: data, context: context)
         let deadline = ContinuousClock.now + context.timeout
         let isTaken = state.withLock { state in
-            // Taken out while it is changed: what waits would be copied otherwise.
+            // Removed while it is changed: the waiting requests would be copied otherwise.
             var queue = state.queues.removeValue(forKey: subject) ?? SubjectQueue()
             defer { state.queues[subject] = queue }
             guard queue.waitingBytes + question.size <= Self.maxWaitingBytes else { return false }
@@ -83,14 +85,14 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
 
     // MARK: Sending
 
-    /// One request, from before it is sent until its answer has been handed on.
+    /// A message, from before it is sent until its reply has been passed on.
     private final class Flight: Sendable {
         /// True once the call that sends it has returned.
         let isOut = Atomic(false)
     }
 
-    /// Sends what waits while there is a place. A request that fails at once makes one again: so it is a loop, and the end of
-    /// a flight sends the next one only if this has returned.
+    /// Sends waiting requests while the limit permits. A message that fails at once frees its slot again. So
+    /// this is a loop, and the end of a message sends the next one only if this function has returned.
     private func sendNext(on subject: String) {
         while case let batch = state.withLock({ Self.nextBatch(on: subject, &$0) }), !batch.isEmpty {
             let flight = Flight()
@@ -116,7 +118,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
             guard batch.count < RequestBatch.maxCount, bytes + waiting.question.size <= maxBatchBytes else { break }
             taken += 1
             queue.waitingBytes -= waiting.question.size
-            // Those that have ended, or will before an answer comes, are left to their deadline.
+            // Requests that have ended, or will before a reply arrives, are left to their deadline.
             guard state.pending[waiting.id] != nil, waiting.deadline - now > leastTime else { continue }
             bytes += waiting.question.size
             batch.append(waiting)
@@ -132,7 +134,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     private func send(_ batch: [Waiting], on subject: String, then ended: @escaping @Sendable () -> Void) {
         guard batch.count > 1 else { return ask(batch[0], on: subject, then: ended) }
         var context = BusContext(requestID: "batch", isQuestion: true)
-        // Each of them has a deadline of its own beside this one.
+        // Each request also has its own deadline.
         context.timeout = ContinuousClock.now.duration(to: batch.reduce(.now) { max($0, $1.deadline) })
         bus.request(subject, RequestBatch.encode(batch.map(\.question)), context) { [self] answer in
             switch answer {
@@ -142,11 +144,12 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
                     refuse(batch, on: subject, answers)
                     break
                 }
-                // What had no room is asked anew, before what came later.
+                // Requests without room in the reply are sent again, before later ones.
                 putBack(batch.dropFirst(each.count), on: subject)
                 for (one, answer) in zip(batch, each) { finish(one, .success(answer)) }
             case .failure(.lineTooLong):
-                // The first alone was too long: there would have been no second one in the answer.
+                // The first reply alone was too long: otherwise the reply would have contained the ones that
+                // fit.
                 putBack(batch.dropFirst(), on: subject)
                 return ask(batch[0], on: subject, then: ended)
             case .failure(let error): for one in batch { finish(one, .failure(error)) }
@@ -155,8 +158,8 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         }
     }
 
-    /// An instance of an earlier version, which takes no batches, finds that it makes no sense: each is asked alone. Any other
-    /// refusal is every member's.
+    /// Handles the refusal of a batch. An instance of an earlier version, which accepts no batches, calls it
+    /// malformed: each request is then sent alone. Any other refusal applies to all of them.
     private func refuse(_ batch: [Waiting], on subject: String, _ answer: JSONValue) {
         let isUnknown = answer["error"]?["code"]?.string == ErrorCode.malformedRequest.rawValue
         for one in batch {
@@ -187,7 +190,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         state.withLock { $0.pending.take(one.id) }?(answer)
     }
 
-    /// A place has become free.
+    /// Releases a slot.
     private func leave(_ subject: String) {
         state.withLock { state in
             state.queues[subject]?.inFlight -= 1
@@ -197,7 +200,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
 
     // MARK: Time
 
-    /// Looks after deadlines, and after requests that take long.
+    /// Ends requests whose deadline has passed, and sends waiting ones if earlier messages take long.
     package func expire() -> ContinuousClock.Instant? {
         let now = start.duration(to: .now)
         let (late, waiting) = state.withLock { state in
@@ -208,10 +211,11 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         return nextLook()
     }
 
-    /// To be called after what may bring the next look forward.
+    /// Sets the alarm. To be called after a change that may make it due earlier.
     private func watch() { if let next = nextLook() { alarm.set(next, for: self) } }
 
-    /// At the next deadline, or when patience with what goes on somewhere is over and others may go beside it.
+    /// Returns the time of the next check: the next deadline, or the end of `maxDelay` after which waiting
+    /// requests may be sent beside the messages in progress.
     private func nextLook() -> ContinuousClock.Instant? {
         state.withLock { state in
             let impatient = state.queues.values.lazy.filter { !$0.waiting.isEmpty && $0.inFlight < Self.maxInFlight }
@@ -220,7 +224,7 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         }
     }
 
-    // MARK: As the other
+    // MARK: Forwarded to the other bus
 
     public func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
         bus.publish(subject, all: payloads)

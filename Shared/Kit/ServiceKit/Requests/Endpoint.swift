@@ -1,21 +1,24 @@
 import Contracts
 
-/// A request that a service answers, declared once: its subject, and the routes and socket events that gateways map onto it.
+/// A request that a service answers, declared once: its subject, and the routes and socket events that
+/// gateways map to it.
 ///
 ///     static let rename = Endpoint("rooms.rename").route("PUT", "/api/rooms/:roomId/name", answer: .room)
 ///
-/// It is registered with its handler (`requests.onRoom(.rename) { … }`), and the manifest lists what was registered. So
-/// nothing is declared without a handler. The names of rate limits have to be those of the service (`Service.limits`) or of
-/// gateways (`RateLimit.namesOfGateways`): any other ends the process when the endpoint is registered.
+/// It is registered with its handler (`requests.onRoom(.rename) { … }`), and the manifest lists the
+/// registered endpoints. So none is declared without a handler. The names of rate limits must be those of the
+/// service (`Service.limits`) or of gateways (`RateLimit.namesOfGateways`): any other ends the process when
+/// the endpoint is registered.
 public struct Endpoint: Sendable {
     public let subject: String
     public private(set) var routes: [Route] = []
     public private(set) var socketEvents: [SocketEvent] = []
 
-    /// A request of other services, or of gateways themselves, until it has a route or a socket event.
+    /// Creates an endpoint for other services, or for gateways themselves, until it gets a route or a socket
+    /// event.
     public init(_ subject: String) { self.subject = subject }
 
-    /// The same with one more HTTP route; the parameters are `Route`'s.
+    /// Returns the endpoint with one more HTTP route; the parameters are those of `Route`.
     public func route(
         _ method: String, _ path: String, needsLogin: Bool = true, answer: Route.Answer = .plain,
         limits: [String] = [], isHeavy: Bool? = nil, maxBodyBytes: Int? = nil, wantsClient: Bool = false
@@ -28,7 +31,7 @@ public struct Endpoint: Sendable {
         return endpoint
     }
 
-    /// The same with one more socket event; the parameters are `SocketEvent`'s.
+    /// Returns the endpoint with one more socket event; the parameters are those of `SocketEvent`.
     public func socketEvent(
         _ event: String, ackName: String? = nil, ackCopies: [(name: String, from: String)] = [], limits: [String] = []
     ) -> Endpoint {

@@ -1,7 +1,7 @@
-/// A table that forgets what was not used for the longest time, many entries at once: when the young generation is full, it becomes the
-/// old one, and what was old until then is gone.
+/// A table that evicts its least recently used entries, many at once: when the young generation is full, it
+/// becomes the old one, and the previous old one is dropped.
 ///
-/// Putting is using, and so is `use`; looking and changing are not.
+/// `put` and `use` count as uses; reading and changing do not.
 public struct Generations<Key: Hashable, Value> {
     private struct Generation {
         var values: [Key: Value] = [:]
@@ -13,7 +13,7 @@ public struct Generations<Key: Hashable, Value> {
             return value
         }
 
-        /// - Returns: whether it is here.
+        /// - Returns: true if the entry is in this generation.
         mutating func change(_ key: Key, _ sizeOf: (Value) -> Int, _ body: (inout Value?) -> Void) -> Bool {
             guard let before = values[key].map(sizeOf) else { return false }
             body(&values[key])
@@ -29,9 +29,10 @@ public struct Generations<Key: Hashable, Value> {
     private var old = Generation()
 
     /// - Parameters:
-    ///   - maxCount: entries in a generation; two are kept.
-    ///   - maxBytes: of the entries in a generation. One that has more fills it by itself.
-    ///   - sizeOf: an entry's bytes; the same until it is changed.
+    ///   - maxCount: the limit of entries in a generation; there are two.
+    ///   - maxBytes: the limit of the entries' bytes in a generation. An entry that exceeds it fills a
+    /// generation by itself.
+    ///   - sizeOf: returns an entry's bytes, which must stay the same until it is changed.
     public init(
         maxCount: Int = .max, maxBytes: Int = .max, sizeOf: @escaping @Sendable (Value) -> Int = { _ in 0 }
     ) {
@@ -45,7 +46,7 @@ public struct Generations<Key: Hashable, Value> {
 
     public subscript(key: Key) -> Value? { young.values[key] ?? old.values[key] }
 
-    /// The entry for a key. Using it keeps it longer.
+    /// Returns the entry for a key, and counts it as used.
     @discardableResult
     public mutating func use(_ key: Key) -> Value? {
         if let value = young.values[key] { return value }
@@ -68,7 +69,7 @@ public struct Generations<Key: Hashable, Value> {
     @discardableResult
     public mutating func remove(_ key: Key) -> Value? { young.remove(key, sizeOf) ?? old.remove(key, sizeOf) }
 
-    /// Changes what is there in its place. It is gone if that makes it nil.
+    /// Changes an entry in place. It is removed if the body sets it to nil.
     public mutating func change(_ key: Key, _ body: (inout Value?) -> Void) {
         if !young.change(key, sizeOf, body) { _ = old.change(key, sizeOf, body) }
     }

@@ -4,26 +4,27 @@ import MessageBus
 import ServiceClient
 import Synchronization
 
-/// The participants of rooms: requested from the rooms service once, then cached.
+/// The participants of rooms, requested from the rooms service once and then cached.
 ///
-/// An entry never becomes wrong, because nobody enters or leaves a room for good. The least
-/// recently used rooms are evicted: at most twice `generationSize` are cached.
+/// An entry never becomes stale, because a room's participants never change. The least recently used rooms
+/// are evicted: at most twice `generationSize` are cached.
 public final class Memberships: Sendable {
     public typealias Completion = @Sendable (Result<Membership, ServiceError>) -> Void
 
-    /// Rooms in a generation: at half a kilobyte each, two of them stay under 20 MB.
+    /// The rooms in a generation: at half a kilobyte each, two generations stay under 20 MB.
     public static let standardGenerationSize = 20_000
 
     private struct State {
         var known: Generations<String, Membership>
-        /// Those who wait for a room's answer, in the order they came.
+        /// The callers that wait for a room's reply, in order.
         var waiting: [String: [Completion]] = [:]
     }
 
     private let bus: any MessageBus
     private let state: Mutex<State>
 
-    /// Shorter than a request's deadline at the edge, so that waiting callers learn why they fail.
+    /// The limit of the wait, shorter than a request's deadline at the edge, so that waiting callers get the
+    /// reason of the failure.
     private static let maxWait: Duration = .seconds(3)
 
     public init(_ bus: any MessageBus, generationSize: Int = Memberships.standardGenerationSize) {
@@ -31,8 +32,8 @@ public final class Memberships: Sendable {
         state = Mutex(State(known: Generations(maxCount: generationSize)))
     }
 
-    /// Calls the completion with the room's membership: at once if it is known, else when the rooms service has answered.
-    /// For one room, completions are called in the order of the calls.
+    /// Calls the completion with the room's membership: at once if it is cached, otherwise when the rooms
+    /// service has replied. For one room, completions are called in the order of the calls.
     public func find(_ roomID: String, _ context: BusContext, _ completion: @escaping Completion) {
         enum Step {
             case known(Membership)
@@ -51,7 +52,8 @@ public final class Memberships: Sendable {
         case .known(let membership): completion(.success(membership))
         case .waiting: break
         case .ask:
-            // It is asked for all who will wait, so it has a time of its own: the first of them may have little left.
+            // The request is for all callers that will wait, so it has its own timeout: the first of them may
+            // have little time left.
             let context = BusContext(
                 requestID: context.requestID, timeout: Self.maxWait, key: roomID, trace: context.trace,
                 isQuestion: true)
@@ -72,7 +74,8 @@ public final class Memberships: Sendable {
         answer.flatMap { reply in Membership(reply.data).map { .success($0) } ?? .failure(.noAnswer) }
     }
 
-    /// Calls all who wait, in order, also those who come while it does; only then may newcomers find it known.
+    /// Calls all waiting completions in order, including those added meanwhile. Only then is the membership
+    /// cached for new callers.
     private func finish(_ roomID: String, _ result: Result<Membership, ServiceError>) {
         while true {
             let batch = state.withLock { state -> [Completion] in

@@ -4,12 +4,13 @@ import JSON
 import MessageBus
 import Storage
 
-/// A request as a handler gets it. A class, as it goes from closure to closure until it is answered.
+/// A request as its handler receives it. A class, as it is passed from closure to closure until it is
+/// answered.
 public final class Request: Sendable {
     public let fields: RequestFields
     private let verified: Caller?
     private let context: BusContext
-    /// When nobody waits for the answer any more.
+    /// The time after which the sender no longer waits for the reply.
     public let deadline: ContinuousClock.Instant
 
     convenience init(_ request: BusRequest) throws(ServiceError) {
@@ -31,10 +32,10 @@ public final class Request: Sendable {
         verified = context.caller.flatMap(Caller.init)
     }
 
-    /// From the edge to the last service, for logs.
+    /// The request's id, from the edge to the last service, for logs.
     public var id: String { context.requestID }
 
-    /// - Throws: `unauthenticated` for a request that nobody is behind.
+    /// - Throws: `unauthenticated` for a request without a caller.
     public var caller: Caller {
         get throws(ServiceError) {
             guard let verified else { throw ServiceError(.unauthenticated, "Log in first.") }
@@ -42,8 +43,8 @@ public final class Request: Sendable {
         }
     }
 
-    /// For a question to another service on this one's behalf: the same person, request id and trace, and no more time
-    /// than is left.
+    /// Returns the context for a request to another service on behalf of this one: with the same caller,
+    /// request id and trace, and the time that is left.
     public func onward(key: String? = nil) -> BusContext {
         var context = context
         context.key = key
@@ -62,9 +63,10 @@ public struct RoomRequest: Sendable {
     public var id: String { request.id }
     public var fields: RequestFields { request.fields }
 
-    /// Emits events about a change in the room: appends them to the service's event log, in the change's own transaction.
+    /// Emits events about a change in the room: appends them to the service's event log, in the change's own
+    /// transaction.
     ///
-    /// - Parameter fact: what happened, if another service needs to know.
+    /// - Parameter fact: the fact, if another service needs one.
     /// - Returns: the entry's position in the log.
     public func emit(
         _ emissions: consuming [Emission], fact: Fact? = nil, at time: Timestamp, on connection: any Connection

@@ -1,22 +1,22 @@
 import JSON
 import MessageBus
 
-/// Several questions on one subject that travel as one request.
+/// Several requests on one subject that are sent as one.
 ///
-/// Its data is a list of `{requestId, caller?, trace?, data}`, and the answer a list of what each would have been answered alone, in
-/// the same order: of the first ones, as many as fit a line of the bus, but one at least. A request that is answered with
-/// anything else has failed as a whole.
+/// Its data is a list of `{requestId, caller?, trace?, data}`. The reply is a list of the replies that each
+/// would have got alone, in the same order: as many of the first ones as fit the bus, but at least one. Any
+/// other reply means that the whole batch failed.
 enum RequestBatch {
-    /// So that the first need not wait long for the last.
+    /// The limit of requests in a batch, so that the first need not wait long for the last.
     static let maxCount = 64
-    /// The maximum size of a batch's replies, unless the first alone is longer.
+    /// The limit of a batch's replies in bytes, unless the first alone is longer.
     static let maxAnswerBytes = BusLimits.maxLine / 2
 
     struct Question: Sendable {
         let data: JSONValue
         let context: BusContext
 
-        /// Roughly, as it travels.
+        /// The approximate size on the wire.
         var size: Int { data.bytes.count + (context.caller?.bytes.count ?? 0) + 256 }
     }
 
@@ -33,10 +33,10 @@ enum RequestBatch {
         }
     }
 
-    /// The requests in a batch; nil if the data is not a batch but one request.
+    /// Parses the requests in a batch; nil if the data is a single request.
     ///
-    /// - Parameter context: the batch's. Each request has it, except for the members that it names
-    ///   itself.
+    /// - Parameter context: the batch's context. Each request has it, except for the members that it
+    ///   overrides.
     static func decode(_ data: JSONValue, in context: BusContext) -> [Question]? {
         guard let items = data.array, (1...maxCount).contains(items.count) else { return nil }
         var questions: [Question] = []

@@ -1,12 +1,13 @@
 import Contracts
 import JSON
 
-/// The fields of a request, read with the contract's errors: a wrong type is `malformed_request`; what is missing or out
-/// of bounds is `invalid_field`, and the message names it. null for a required field is missing, for an optional one absent.
+/// The fields of a request, read with the contract's errors: a wrong type is `malformed_request`; a missing
+/// or out-of-range value is `invalid_field`, and the message names it. For a required field null counts as
+/// missing, for an optional one as absent.
 public struct RequestFields: Sendable {
     private let object: JSONObject
 
-    /// - Throws: `malformed_request` if the data is no object.
+    /// - Throws: `malformed_request` if the data is not an object.
     public init(_ data: JSONValue) throws(ServiceError) {
         guard let object = data.object else {
             throw ServiceError(.malformedRequest, "A request has to be a JSON object.")
@@ -14,7 +15,7 @@ public struct RequestFields: Sendable {
         self.object = object
     }
 
-    /// nil if it is absent or null.
+    /// The value of a field; nil if it is absent or null.
     public subscript(name: String) -> JSONValue? {
         guard let value = object[name], !value.isNull else { return nil }
         return value
@@ -34,23 +35,23 @@ public struct RequestFields: Sendable {
         return string
     }
 
-    /// An id that a client sent.
+    /// Returns an id that a client sent.
     ///
-    /// - Throws: `missing` for a text that cannot be an id: for the client it is like an id that
-    ///   does not exist.
+    /// - Throws: `missing` for a text that cannot be an id: for the client it is like an id that does not
+    ///   exist.
     public func id(_ name: String, orThrow missing: ServiceError) throws(ServiceError) -> String {
         let id = try string(name)
         guard id.mayBeID else { throw missing }
         return id
     }
 
-    /// The id that the page before has ended with.
+    /// Returns the cursor, which is the id at the end of the previous page.
     ///
     /// - Throws: `malformed_request` for a text that cannot be one.
     public func optionalCursor() throws(ServiceError) -> String? {
         guard let cursor = try optionalString("cursor") else { return nil }
         guard cursor.mayBeID else {
-            throw ServiceError(.malformedRequest, "`cursor` is not one that was given out.")
+            throw ServiceError(.malformedRequest, "`cursor` is not a cursor of this list.")
         }
         return cursor
     }
@@ -87,18 +88,19 @@ public struct RequestFields: Sendable {
         return strings
     }
 
-    // MARK: From a query, where every value is text
+    // MARK: Values of a query, which are texts
 
-    /// - Throws: `malformed_request` for anything but digits with an optional minus; also for one beyond all integers.
+    /// - Throws: `malformed_request` for anything but digits with an optional minus, and for a number that is
+    ///   too large.
     public func queryInt(_ name: String) throws(ServiceError) -> Int? {
         guard let text = try optionalString(name) else { return nil }
         guard let number = Int(text), !text.hasPrefix("+") else { throw .wrongType(name, "a whole number") }
         return number
     }
 
-    /// Out of range, it is clamped, as the contract has it.
+    /// Returns the query's `limit`. A value out of range is clamped, as the contract requires.
     public func queryLimit(standard: Int, max: Int) throws(ServiceError) -> Int {
-        // A number too large for an Int is as out of range as any other.
+        // A number that is too large for an Int is out of range like any other.
         if let text = try optionalString("limit"), Int(text) == nil {
             let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
             if !digits.isEmpty, digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
@@ -110,15 +112,16 @@ public struct RequestFields: Sendable {
 
     // MARK: Text
 
-    /// Text that a person wrote: control characters but tab, newline and carriage return are refused.
+    /// Returns text that a person wrote. Control characters except tab, newline and carriage return are
+    /// refused.
     ///
     /// - Parameters:
-    ///   - length: in Unicode scalars, after trimming.
-    ///   - trimmed: whether white space at the ends goes.
+    ///   - length: the permitted length in Unicode scalars, after trimming.
+    ///   - trimmed: true to remove white space at the ends.
     public func optionalText(
         _ name: String, length: ClosedRange<Int>, trimmed: Bool
     ) throws(ServiceError) -> String? {
-        // A megabyte takes ten milliseconds to decode and to look through.
+        // Decoding and checking a megabyte takes ten milliseconds.
         if let value = object[name], value.kind == .string,
             value.bytes.count > length.upperBound * Self.maxBytesOfCharacter + Self.maxBytesAround
         {
@@ -146,19 +149,19 @@ public struct RequestFields: Sendable {
         .invalid(name, "has to have \(length.lowerBound) to \(length.upperBound) characters")
     }
 
-    /// A character takes twelve bytes at most, as two escapes.
+    /// The longest form of a character: twelve bytes, as two escapes.
     private static let maxBytesOfCharacter = 12
-    /// White space at the ends of a text, and quotes.
+    /// The bytes allowed for white space at the ends of a text, and quotes.
     private static let maxBytesAround = 8192
 
-    /// An idempotency key: any string of 1 to 64 characters without control characters.
+    /// Returns an idempotency key: any string of 1 to 64 characters without control characters.
     public func tempID() throws(ServiceError) -> String? {
         try optionalText("tempId", length: 1...64, trimmed: false)
     }
 }
 
 extension String {
-    /// Without Unicode white space at either end.
+    /// The text without Unicode white space at either end.
     public var trimmed: String {
         let scalars = unicodeScalars
         guard let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
@@ -168,14 +171,14 @@ extension String {
         return String(scalars[first...last])
     }
 
-    /// The number of Unicode scalars: of all bytes that do not continue one.
+    /// The number of Unicode scalars, counted as bytes that are not continuation bytes.
     fileprivate var scalarCount: Int { utf8.count { $0 & 0xC0 != 0x80 } }
 
-    /// True if the text may be an id. Ids are opaque, and another issuer's may be long. None has
-    /// control characters, which storage may reject.
+    /// True if the text may be an id. Ids are opaque, and another issuer's may be long, but none has control
+    /// characters, which storage may reject.
     public var mayBeID: Bool { !hasForbiddenControls }
 
-    /// C0 and C1 control characters and DEL, but for tab, newline and carriage return.
+    /// True if the text has C0 or C1 control characters or DEL, except tab, newline and carriage return.
     public var hasForbiddenControls: Bool {
         var previous: UInt8 = 0
         return utf8.contains { byte in

@@ -2,7 +2,7 @@ import Contracts
 import EventLog
 import Storage
 
-/// The endpoints that a service has registered, each with its handler; its manifest is made of them.
+/// The endpoints that a service has registered, each with its handler. They make up its manifest.
 public struct RequestTable: Sendable {
     public typealias Handler = @Sendable (Request) async throws -> Reply
     public typealias RoomHandler = @Sendable (RoomRequest) async throws -> Reply
@@ -20,39 +20,41 @@ public struct RequestTable: Sendable {
     private var presenceSubject: String?
     private let limitNames: Set<String>
 
-    /// - Parameter limits: the service's own. An endpoint names these, or gateways'.
+    /// - Parameter limits: the service's own limits. An endpoint may name these, or those of gateways.
     init(limits: [RateLimit]) { limitNames = RateLimit.namesOfGateways.union(limits.map(\.name)) }
 
     private mutating func add(_ endpoint: Endpoint, _ entry: Entry) {
         for name in endpoint.routes.flatMap(\.limits) + endpoint.socketEvents.flatMap(\.limits) {
-            // A gateway would ignore it, and limit the calls by its standard limits alone.
-            precondition(limitNames.contains(name), "\(endpoint.subject) names a rate limit that is nobody's: \(name)")
+            // A gateway would ignore the name, and limit the calls by its standard limits only.
+            precondition(limitNames.contains(name), "\(endpoint.subject) names an unknown rate limit: \(name)")
         }
         entries.append((endpoint, entry))
     }
 
-    /// Requests that one sender sends one after the other start in that order, and what they do before their first
-    /// suspension happens in it.
+    /// Registers a handler. Requests that one sender sends one after the other start in that order, and the
+    /// work before each handler's first suspension runs in it.
     public mutating func on(_ endpoint: Endpoint, _ handler: @escaping Handler) {
         add(endpoint, .anywhere(handler))
     }
 
-    /// For a request that a look at the database answers. Questions that come together are answered over one snapshot; the
-    /// service's manifest says that it takes them so (`Manifest.batched`).
+    /// Registers a handler that only reads the database. Requests that arrive together are answered over one
+    /// snapshot; the service's manifest declares that it accepts batches (`Manifest.batched`).
     public mutating func onRead(_ endpoint: Endpoint, _ handler: @escaping ReadHandler) {
         add(endpoint, .reading(handler))
     }
 
-    /// For requests with a `roomId`: the handler is called once it is known who is in that room, and only for a caller who
-    /// is. One sender's requests in a room start in the order they were sent, so that a write queued before the handler's
-    /// first suspension is queued in that order.
+    /// Registers a handler for requests with a `roomId`. It is called once the room's participants are known,
+    /// and only if the caller is one of them. One sender's requests in a room start in the order they were
+    /// sent, so writes that are queued before the handler's first suspension are queued in that order.
     public mutating func onRoom(_ endpoint: Endpoint, _ handler: @escaping RoomHandler) {
         add(endpoint, .inRoom(handler))
     }
 
-    /// For gateways: the service's contribution to rooms as one person sees them. A service has one at most.
+    /// Registers the service's contribution to rooms as one person sees them, for gateways. A service has at
+    /// most one.
     ///
-    /// - Parameter summaries: what the service knows of these rooms, by room; a room that it knows nothing of is left out.
+    /// - Parameter summaries: returns the service's summaries of these rooms, by room; an unknown room is
+    ///   left out.
     public mutating func onContribution<Summary>(
         _ contribution: RoomContribution<Summary>,
         _ summaries:
@@ -69,20 +71,20 @@ public struct RequestTable: Sendable {
         }
     }
 
-    /// For gateways: `{gateway, rooms: [{roomId, userId}], isOpen}`, when people open or close rooms there. A service has
-    /// one at most.
+    /// Registers the handler for `{gateway, rooms: [{roomId, userId}], isOpen}`, which gateways send when
+    /// people open or close rooms there. A service has at most one.
     public mutating func onPresence(_ endpoint: Endpoint, _ handler: @escaping Handler) {
         precondition(presenceSubject == nil, "a service has one endpoint for presence")
         presenceSubject = endpoint.subject
         on(endpoint, handler)
     }
 
-    /// Answers questions for pages of the service's own log.
+    /// Registers the handler for pages of the service's own log.
     mutating func answerLogPages(of service: String, from log: EventLog) {
         add(Endpoint(Subject.logPage(of: service)), .logPage(log))
     }
 
-    /// The manifest of a service that has registered these.
+    /// Returns the manifest of a service with these endpoints.
     func manifest(of service: any Service.Type) -> Manifest {
         var manifest = Manifest(
             service: service.name, routes: entries.flatMap(\.endpoint.routes),

@@ -1,14 +1,14 @@
 import Contracts
 import JSON
 
-/// A service's contribution to a Room as one person sees it: each field with the value that it gets, so that the manifest
-/// and the answers cannot disagree.
+/// A service's contribution to a Room as one person sees it: each field with the closure that writes its
+/// value, so that the manifest and the replies cannot disagree.
 ///
 ///     static let contribution = RoomContribution<BoardSummary>(
 ///         "elements.contribute",
 ///         [.init(Contribution.Field("elementCount", zero: JSONValue(0))) { $0.number($1.elementCount) }])
 ///
-/// `Summary` is what the service knows of a room that its values are made of.
+/// `Summary` is the service's data about a room, from which the values are derived.
 public struct RoomContribution<Summary: Sendable>: Sendable {
     public struct Field: Sendable {
         let declaration: Contribution.Field
@@ -27,17 +27,17 @@ public struct RoomContribution<Summary: Sendable>: Sendable {
     private let fields: [Field]
     private let bytesOfRoom: Int
 
-    /// - Parameter bytesOfRoom: about as many as the values of one room take.
+    /// - Parameter bytesOfRoom: the approximate size of one room's values.
     public init(_ subject: String, bytesOfRoom: Int = 32, _ fields: [Field]) {
         self.subject = subject
         self.fields = fields
         self.bytesOfRoom = bytesOfRoom
     }
 
-    /// As the manifest has it.
+    /// The declaration for the manifest.
     public var declaration: Contribution { Contribution(subject: subject, fields: fields.map(\.declaration)) }
 
-    /// `{rooms}`: the values of each room in turn, null for a room without a summary.
+    /// Returns `{rooms}`: the values of each room in turn, null for a room without a summary.
     func reply(for roomIDs: [String], _ summaries: [String: Summary]) -> Reply {
         Reply(
             .ok,

@@ -2,9 +2,9 @@ import Contracts
 import JSON
 import MessageBus
 
-/// Somebody on the bus, and what it may do there.
+/// A peer on the bus, and its rights.
 public struct BusPeer: Sendable, Equatable {
-    /// One token of a subject: a service's own name, `gateway`, `operator`.
+    /// The name, one token of a subject: a service's own name, `gateway`, `operator`.
     public let name: String
     public let rights: BusRights
 
@@ -13,8 +13,8 @@ public struct BusPeer: Sendable, Equatable {
         self.rights = rights
     }
 
-    /// A service. It serves and publishes subjects that begin with its name and nothing else,
-    /// announces itself, and answers status requests.
+    /// Returns a service as a peer. It serves and publishes only subjects that begin with its name, announces
+    /// itself, and answers status requests.
     ///
     /// - Parameters:
     ///   - requests: the subjects that it requests from other services.
@@ -35,20 +35,20 @@ public struct BusPeer: Sendable, Equatable {
     public static let `operator` = BusPeer(
         "operator", BusRights(publish: [Subject.statusRequest], subscribe: [">"]))
 
-    /// The first tokens of subjects that no service may have as its name, because it could publish,
-    /// serve or be requested in place of others.
+    /// The names that no service may have. They are first tokens of other subjects, so the service could
+    /// publish, serve or be requested in place of others.
     package static let reservedNames: Set<String> = ["services", "status", "gateways", "gateway", "operator"]
 
-    /// Each name once, in order.
+    /// Returns the peers in order, without further ones of the same name.
     static func once(_ peers: [BusPeer]) -> [BusPeer] {
         var names: Set<String> = []
         return peers.filter { names.insert($0.name).inserted }
     }
 }
 
-// Lines of JSON: what `bus-peers` prints, and the bus reads.
+// Lines of JSON, as `bus-peers` prints them and the bus reads them.
 extension BusPeer {
-    /// `{"name":…,"serve":[…],"request":[…],"publish":[…],"subscribe":[…]}`
+    /// Writes `{"name":…,"serve":[…],"request":[…],"publish":[…],"subscribe":[…]}`.
     func write(to json: inout JSONWriter) {
         json.member("name", name)
         for operation in BusRights.Operation.allCases {
@@ -56,8 +56,9 @@ extension BusPeer {
         }
     }
 
-    /// - Parameter object: as above; or `{"service":…}`, which has a service's rights and the
-    ///   listed ones.
+    /// Parses a peer.
+    ///
+    /// - Parameter object: as above; or `{"service":…}` for a service's rights and the listed ones.
     /// - Throws: an error in words that complete "line 7 …".
     init(_ object: JSONObject) throws(BusPeerError) {
         let service = object["service"]?.string
@@ -81,7 +82,7 @@ extension BusPeer {
             name, requests: listed.request, publishes: listed.publish, subscribes: listed.subscribe)
     }
 
-    /// Calls the body with the object in each line that is not empty and no comment.
+    /// Calls the body with the object in each line, skipping empty lines and comments.
     ///
     /// - Throws: `ConfigurationError` that names the line, also if the body throws.
     static func readLines(
@@ -90,7 +91,7 @@ extension BusPeer {
         for (number, line) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
             guard let first = line.first(where: { $0 > 0x20 }), first != UInt8(ascii: "#") else { continue }
             do throws(BusPeerError) {
-                // How it fails to be JSON helps nobody.
+                // The details of the syntax error would not help.
                 guard let object = try? JSONValue(parsing: line).object else { throw BusPeerError("is no JSON object") }
                 try body(object)
             } catch {
@@ -108,7 +109,7 @@ extension BusPeer {
         }
         let patterns = list.compactMap { $0 }
         guard patterns.count == list.count, patterns.allSatisfy(SubjectGrammar.isPattern) else {
-            throw BusPeerError("has something in `\(operation.rawValue)` that is no pattern of subjects")
+            throw BusPeerError("has something in `\(operation.rawValue)` that is not a pattern of subjects")
         }
         return patterns
     }

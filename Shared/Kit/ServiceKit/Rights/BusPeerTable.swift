@@ -6,7 +6,7 @@ import Security
 /// The file has lines of JSON: a `BusPeer`, and in `token` the digest of its token, `sha256:` and
 /// 64 hexadecimal digits. Empty lines and those that begin with `#` are skipped.
 public struct BusPeerTable: Sendable {
-    /// A peer's line is some 300 bytes.
+    /// The limit of the file's size. A peer's line has some 300 bytes.
     public static let maxSize = 1 << 20
 
     private let peers: [[UInt8]: BusPeer]
@@ -15,11 +15,11 @@ public struct BusPeerTable: Sendable {
     public init(_ text: [UInt8], from path: String) throws(ConfigurationError) {
         var peers: [[UInt8]: BusPeer] = [:]
         try BusPeer.readLines(of: text, from: path) { object throws(BusPeerError) in
-            // Of one name there may be two: a new token is taken up before the old one is given up.
+            // A name may occur twice: a new token is added before the old one is removed.
             let known = peers.updateValue(try BusPeer(object), forKey: try Self.digest(in: object))
             guard known == nil else { throw BusPeerError("has a token that stands above already") }
         }
-        guard !peers.isEmpty else { throw .malformed("\(path) names nobody") }
+        guard !peers.isEmpty else { throw .malformed("\(path) lists no peer") }
         self.peers = peers
     }
 
@@ -39,10 +39,10 @@ public struct BusPeerTable: Sendable {
         }
     }
 
-    /// The peer with this token; nil if there is none. The time it takes reveals nothing about the
-    /// tokens: peers are found by digest.
+    /// Returns the peer with this token; nil if there is none. The time it takes reveals nothing about the
+    /// tokens, as peers are found by digest.
     public func peer(with token: String) -> BusPeer? { peers[SHA256.hash(token.utf8)] }
 
-    /// The text for the member `token`.
+    /// Returns the text of the member `token`.
     static func digest(of token: [UInt8]) -> String { "sha256:\(SHA256.hash(token).hexadecimal)" }
 }

@@ -1,15 +1,15 @@
 import MessageBus
 
-/// The same rights in a NATS server's configuration: a user for each peer, with its token as the
-/// password.
+/// The same rights in a NATS server's configuration: a user for each peer, with its token as the password.
 ///
-/// Subjects are as NATSSubjects says. A user receives replies in inboxes that begin with its name.
-/// Others may publish there only to reply to a request that they received.
+/// Subjects are those of NATSSubjects. A user receives replies in inboxes that begin with its name. Other
+/// users may publish there only to reply to a request that they received.
 struct NATSAccess {
     let prefix: String
 
-    /// A request is answered once, or given back once, by its deadline; one that is asked again is answered again. The server forgets
-    /// who may answer after `expires`, and a request that takes longer has no answer.
+    /// The permission to reply. A request is answered or rejected once, by its deadline; a repeated request
+    /// is answered again. The server forgets the permission after `expires`, so a slower request gets no
+    /// reply.
     private static let responses = #"allow_responses: {max: 4, expires: "5m"}"#
 
     func configuration(of peers: [(peer: BusPeer, password: String)]) -> String {
@@ -20,7 +20,8 @@ struct NATSAccess {
     private func user(_ peer: BusPeer, password: String) -> String {
         let rights = peer.rights
         let publish = rights.publish.map { "\(prefix).event.\($0)" } + rights.request.map { "\(prefix).request.\($0)" }
-        // A queue group of events is its peer's own: where a list has a subject with a queue, the server takes no other queue for it.
+        // A queue group for events has its peer's own name: if a list has a subject with a queue, the server
+        // accepts no other queue for it.
         let subscribe =
             rights.subscribe.flatMap { ["\(prefix).event.\($0)", "\(prefix).event.\($0) \(peer.name)"] }
             + rights.serve.map { "\(prefix).request.\($0)" }

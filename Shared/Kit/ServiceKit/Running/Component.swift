@@ -5,13 +5,13 @@ import Reactor
 
 /// A part of a program that runs until it is stopped: a service, the gateway, the bus.
 public protocol Component: Sendable {
-    /// The address it serves at, for the ready line; nil if it has none of its own.
+    /// The address it serves at, for the ready line; nil if it has none.
     var address: String? { get }
-    /// Checks that it works, in a few milliseconds.
+    /// Checks that it works, within a few milliseconds.
     func isHealthy() async -> Bool
-    /// Its state for `parlor status`; nil if there is nothing to report.
+    /// Returns its state for `parlor status`; nil if there is nothing to report.
     func status() async -> ComponentStatus?
-    /// Takes no new work, finishes what is under way, and ends; within the time given.
+    /// Accepts no new work, finishes the work in progress, and ends; within the given time.
     func stop(within deadline: Duration) async
 }
 
@@ -32,11 +32,11 @@ public struct ComponentStatus: Sendable {
     }
 }
 
-/// The things that all components of a process share.
+/// The resources that all components of a process share.
 public struct Node: Sendable {
     public let configuration: Configuration
     public let bus: any MessageBus
-    /// True if other processes can join the bus: then several may serve one database.
+    /// True if other processes can join the bus, and so several may use one database.
     public let isBusShared: Bool
     public let group: EventLoopGroup
     public let clock: any WallClock
@@ -60,15 +60,16 @@ public struct Node: Sendable {
     }
 }
 
-/// Makes a component: its settings are known before anything runs.
+/// A factory of a component, whose settings are known before anything runs.
 public struct ComponentFactory: Sendable {
-    /// Starts a component; `running` are those of the program that have started before it. nil if the settings want none.
+    /// Starts a component, or returns nil if the settings want none. `running` are the program's components
+    /// that have started before it.
     public typealias Start = @Sendable (Node, _ running: [any Component]) async throws -> (any Component)?
 
     public let settings: [any AnySetting]
-    /// The name of the service that it makes, if it is one.
+    /// The name of the service, if the component is one.
     public let service: String?
-    /// Its identity and rights on the bus, for `bus-peers`.
+    /// The component's identity and rights on the bus, for `bus-peers`.
     public let peer: BusPeer?
     public let start: Start
 

@@ -1,15 +1,14 @@
 import Glibc
 import Logging
 
-/// Keeps processes without a common bus off the same database: the gateway of one would never send
-/// the changes of the other.
+/// Keeps processes without a common bus from using the same database: one's gateway would never send the
+/// other's changes.
 ///
-/// Services on a shared bus hold the lock together; a process with its own bus holds it alone. It
-/// is released with the value, or by the kernel when the process ends for any reason. The file
-/// stays.
+/// Services on a shared bus hold the lock together; a process with its own bus holds it alone. The lock is
+/// released with this object, or by the kernel when the process ends for any reason. The file stays.
 final class DataLock: Sendable {
-    /// Longer than stopping takes: a program that restarts at once finds its predecessor still
-    /// finishing.
+    /// The limit of the wait, longer than stopping takes: a program that restarts at once finds its
+    /// predecessor still finishing.
     static let maxWait = Program.stopDeadline + .milliseconds(1500)
     private static let interval: Duration = .milliseconds(50)
 
@@ -26,7 +25,7 @@ final class DataLock: Sendable {
         var isWaiting = false
         while try !lock.take(alone ? LOCK_EX : LOCK_SH, database) {
             guard ContinuousClock.now < deadline else { throw DataLockError.inUse(database) }
-            if !isWaiting { log.warning("waiting for another process to let go of the data", ["database": database]) }
+            if !isWaiting { log.warning("waiting for another process to release the database", ["database": database]) }
             isWaiting = true
             try await Task.sleep(for: interval)
         }
@@ -52,7 +51,7 @@ final class DataLock: Sendable {
     }
 }
 
-/// The reason why a database cannot be served here. Its description is the line that the operator
+/// The reason why a database cannot be used by this process. Its description is the line that the operator
 /// sees.
 enum DataLockError: Error, Equatable, CustomStringConvertible {
     case inUse(String)

@@ -3,15 +3,14 @@ import Logging
 import Storage
 import Workers
 
-/// The location of a service's database: the setting `DATABASE_URL`, or else a file in the data
-/// folder.
+/// The location of a service's database: the setting `DATABASE_URL`, otherwise a file in the data folder.
 enum DatabaseLocation: CustomStringConvertible {
-    /// `sqlite:PATH`, where a PATH that ends with a slash is a folder for the files of several services.
+    /// `sqlite:PATH`. A PATH that ends with a slash is a folder for the files of several services.
     case file(String, folder: String?)
-    /// `postgres://…`: a schema of the service's name.
+    /// `postgres://…`, with a schema of the service's name.
     case schema(String, PostgresURL)
 
-    /// Between attempts to reach a server, beyond what its connection itself waits.
+    /// The pause between attempts to reach a server, in addition to that of its connection.
     private static let pause: Duration = .milliseconds(200)
 
     init(of service: String, _ configuration: Configuration) throws(ConfigurationError) {
@@ -29,7 +28,7 @@ enum DatabaseLocation: CustomStringConvertible {
         } else if PostgresURL.isScheme(of: url), let reason = PostgresURL.missingLibrary {
             throw .malformed("DATABASE_URL (--database-url): \(reason)")
         } else {
-            // Not what it is: it may hold a password.
+            // Do not show the value, which may contain a password.
             throw .malformed(
                 "DATABASE_URL (--database-url) has to be sqlite:FILE, sqlite:FOLDER/ or postgres://USER@HOST/DATABASE")
         }
@@ -42,12 +41,12 @@ enum DatabaseLocation: CustomStringConvertible {
         }
     }
 
-    /// Opens the database, creates it if it is missing, and locks out processes that would not
-    /// receive its changes.
+    /// Opens the database, creates it if it is missing, and locks out processes that would not receive its
+    /// changes.
     ///
-    /// Waits as long as it takes for a server that is unavailable or in use, and logs that.
+    /// Waits without limit for a server that is unavailable or in use, and logs that.
     ///
-    /// - Returns: the database, and the lock to hold while it is served.
+    /// - Returns: the database, and the lock to hold while it is used.
     /// - Throws: `ConfigurationError`, `DataLockError`, `MigrationError`, `StorageError`;
     ///   `CancellationError`.
     func open(
@@ -80,7 +79,8 @@ enum DatabaseLocation: CustomStringConvertible {
         }
     }
 
-    /// - Throws: `StorageError`, `MigrationError` if the database is not there or not as the service leaves it.
+    /// - Throws: `StorageError`, `MigrationError` if the database does not exist or its schema is not the
+    ///   service's current one.
     func openForMaintenance(_ migrations: [Migration]) throws -> any MaintenanceDatabase {
         let database: any MaintenanceDatabase =
             switch self {
@@ -94,7 +94,8 @@ enum DatabaseLocation: CustomStringConvertible {
 
 /// The folder for databases and secrets.
 public enum DataFolder {
-    /// Makes it, if it is not there. Only the owner may look into it: it holds what people wrote, and the key that signs tokens.
+    /// Creates the folder if it does not exist. Only the owner has access: it contains people's messages, and
+    /// the key that signs tokens.
     public static func make(_ path: String) throws(ConfigurationError) {
         var partial = path.hasPrefix("/") ? "/" : ""
         for part in path.split(separator: "/") {

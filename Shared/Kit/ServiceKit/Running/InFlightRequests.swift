@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts the requests under way, and knows when the last of them has ended.
+/// Counts the requests in progress, and resumes a waiting caller when the last of them has ended.
 final class InFlightRequests: Sendable {
     private struct State {
         var count = 0
@@ -23,7 +23,8 @@ final class InFlightRequests: Sendable {
     var count: Int { state.withLock { $0.count } }
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// False, and then nothing begins, if as many as may be are under way, or after `close`. Each that begins has to `end`.
+    /// Begins a request. Returns false if the limit is reached, or after `close`. Each request that begins
+    /// must `end`.
     func begin() -> Bool {
         state.withLock { state in
             guard !state.isClosed, state.count < limit else { return false }
@@ -40,9 +41,9 @@ final class InFlightRequests: Sendable {
         waiting?.resume()
     }
 
-    /// Lets none begin any more, and waits for the last to end, at most `deadline`. Called once.
+    /// Accepts no further requests, and waits for the last to end, at most `deadline`. To be called once.
     ///
-    /// - Returns: how many are still under way.
+    /// - Returns: the number of requests still in progress.
     func close(within deadline: Duration) async -> Int {
         state.withLock { $0.isClosed = true }
         let alarm = Task {

@@ -13,11 +13,11 @@ import Security
 /// run; 2 for invalid settings.
 public struct Program: Sendable {
     public enum BusChoice: Sendable {
-        /// All parts are in this process.
+        /// The bus within this process, which contains all parts.
         case inProcess
         /// The bus of the setting `BUS_URL`.
         case configured
-        /// The program is the bus.
+        /// No bus, as the program is the bus.
         case none
     }
 
@@ -38,10 +38,10 @@ public struct Program: Sendable {
         Setting.loops, Setting.logLevel, Setting.logFormat, Setting.clockOffsetFile,
     ]
 
-    /// The time for stopping. Process managers send SIGKILL after about ten seconds.
+    /// The time limit for stopping. Process managers send SIGKILL after about ten seconds.
     static let stopDeadline: Duration = .milliseconds(4500)
 
-    /// The time for the last lines of the log if nobody reads them.
+    /// The time limit for the last lines of the log if no one reads them.
     static let logDeadline: Duration = .milliseconds(500)
 
     public init(
@@ -56,10 +56,10 @@ public struct Program: Sendable {
     }
 
     public func run() async -> Never {
-        // Threads may still be ending when the program does.
+        // Threads may still be ending when the program exits.
         Libcrypto.outlivesExit()
         let arguments = Array(CommandLine.arguments.dropFirst())
-        // All that are on the bus of this program, were its parts programs of their own; and who looks at it.
+        // All peers that would be on the bus if the parts were separate programs, and those of commands.
         let peers = components.compactMap(\.peer) + commands.compactMap(\.peer)
         let commands = commands + (peers.isEmpty ? [] : [.busPeers(BusPeer.once(peers))])
         if let command = commands.first(where: { $0.name == arguments.first }) {
@@ -103,7 +103,8 @@ public struct Program: Sendable {
         let log = Logger(name, configuration: configuration) { output.write($0) }
         do {
             DescriptorLimit.raise()
-            // A file that may not grow is an error to whoever writes it, and no reason to end: room may come back.
+            // A file that may not grow must cause an error for its writer, and not end the process: space may
+            // become available.
             signal(SIGXFSZ, SIG_IGN)
             let signals = try TerminationSignals()
             let count = configuration[.loops]
@@ -118,7 +119,7 @@ public struct Program: Sendable {
                 let address = started.components.compactMap(\.address).last ?? started.busAddress
                 Self.write("\(name) ready \(address)", to: STDOUT_FILENO)
             } catch  where running.isCancelled {
-                // Stopped before it served: no failure.
+                // Stopped before it served; this is not a failure.
             }
             // `stop` ends the process.
             while true { try await Task.sleep(for: .seconds(86_400)) }
@@ -156,7 +157,7 @@ public struct Program: Sendable {
         _ configuration: Configuration, _ log: Logger, _ group: EventLoopGroup
     ) async throws -> (any MessageBus, String) {
         guard case .configured = bus else { return (InProcessBus(), "") }
-        // For the log and the ready line, which are nowhere for a password.
+        // Used in the log and the ready line, where no password may appear.
         let address = "\(configuration[.bus])"
         let bus = try await configuration.connectBus(name: name, on: group.loops[0]) { warning in
             log.warning("waiting for the bus", ["bus": address, "reason": warning])
@@ -175,12 +176,12 @@ public struct Program: Sendable {
     private func stop(_ starting: Task<Started, any Error>, _ log: Logger, _ output: LogWriter) async -> Never {
         log.info("stopping")
         Task {
-            try? await Task.sleep(for: Self.stopDeadline)  // nobody cancels this
+            try? await Task.sleep(for: Self.stopDeadline)  // never cancelled
             log.warning("stopped before all was finished")
             await output.close(within: Self.logDeadline)
             exit(0)
         }
-        // A start that is still waiting for its bus has nothing to finish.
+        // A start that still waits for its bus has nothing to finish.
         starting.cancel()
         if let started = try? await starting.value {
             for component in started.components.reversed() { await component.stop(within: .seconds(3)) }
@@ -192,15 +193,15 @@ public struct Program: Sendable {
     }
 
     private func fail(_ reason: String, status: Int32, _ output: LogWriter) async -> Never {
-        // The last line is the reason: what was started already may go on logging.
+        // The last line is the reason, as components that have started may continue to log.
         await output.close(with: Array("\(name): \(reason)\n".utf8), within: Self.logDeadline)
         exit(status)
     }
 
-    /// Writes a line at once, without a buffer, because a program may wait for it at a pipe.
+    /// Writes a line at once, without a buffer, because another program may wait for it at a pipe.
     package static func write(_ line: String, to descriptor: Int32) {
         let bytes = Array("\(line)\n".utf8)
-        // Nobody is left to report it to if this fails.
+        // A failure here cannot be reported.
         _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
     }
 

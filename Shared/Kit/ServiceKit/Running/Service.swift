@@ -6,35 +6,37 @@ import Security
 import Storage
 import Workers
 
-/// A service: what it offers, and the handlers that do it. One folder, one plugin, one executable.
+/// A service: its declarations, and the handlers of its requests. It has one folder, one plugin and one
+/// executable.
 public protocol Service: Sendable {
-    /// One lower-case word: the first token of its subjects, the name of its database and of its event log.
+    /// The name, one lower-case word: the first token of its subjects, and the name of its database and of
+    /// its event log.
     static var name: String { get }
-    /// Its settings beside those that every service has.
+    /// The settings in addition to those that every service has.
     static var settings: [any AnySetting] { get }
     static var migrations: [Migration] { get }
-    /// The priority of its database's threads. A service whose work nobody waits for yields to the
-    /// others.
+    /// The priority of its database's threads. A service whose work no one waits for yields to the others.
     static var priority: ThreadPriority { get }
-    /// Its rights on a bus with tokens: it serves and publishes subjects that begin with its name,
-    /// and requests and subscribes to others that are listed here. All else is forbidden there.
+    /// The service's rights on a bus with tokens. It serves and publishes subjects that begin with its name, and
+    /// requests and subscribes to others that are listed here. Everything else is forbidden there.
     static var peer: BusPeer { get }
 
     init(_ context: ServiceContext) throws
 
     /// The entries that gateways find in its event log.
     static var log: LogContents { get }
-    /// The rate limits that its endpoints name, beside gateways'.
+    /// The rate limits that its endpoints name, in addition to those of gateways.
     static var limits: [RateLimit] { get }
 
-    /// Registers its endpoints, each with its handler. The manifest is made of them, in this order.
+    /// Registers its endpoints, each with its handler. They make up the manifest, in this order.
     func register(in requests: inout RequestTable)
 
-    /// Work beside requests: listening on the bus, sweeping. Called once, before the service is announced; returns at once.
+    /// Starts work other than requests, such as subscriptions and periodic cleanup. Called once, before the
+    /// service is announced; returns at once.
     ///
     /// - Parameter loop: the one that reads from the bus, for timers.
     func start(on loop: EventLoop) throws
-    /// Ends what `start` began, before the database is closed.
+    /// Ends the work of `start`, before the database is closed.
     func stop() async
 }
 
@@ -71,7 +73,7 @@ public struct LogContents: OptionSet, Sendable {
     public static let endedSessions = LogContents(rawValue: 4)
 }
 
-/// The things that a service gets to work with.
+/// The dependencies of a service.
 public struct ServiceContext: Sendable {
     public let configuration: Configuration
     public let database: any Database
@@ -83,7 +85,7 @@ public struct ServiceContext: Sendable {
     public let metrics: Metrics
     /// The participants of rooms.
     public let memberships: Memberships
-    /// Threads for what blocks: password hashing.
+    /// The threads for blocking work, such as password hashing.
     public let workers: WorkerPool
     /// The folder for secrets.
     public let dataDirectory: String

@@ -4,7 +4,7 @@ import Storage
 import Workers
 
 extension ComponentFactory {
-    /// A service on the node's bus, with a database of its own.
+    /// Returns the factory of a service on the node's bus, with a database of its own.
     public static func service<S: Service>(_ type: S.Type) -> ComponentFactory {
         ComponentFactory(
             settings: [Setting.data, Setting.databaseURL, Setting.crashAt] + type.settings, service: type.name,
@@ -21,13 +21,13 @@ struct ServiceComponent: Component {
     private let host: ServiceHost
     private let bus: any MessageBus
     private let workers: WorkerPool
-    /// Held until the process ends.
+    /// The lock on the database, held until the process ends.
     private let lock: DataLock?
 
     var address: String? { nil }
 
-    /// Blocking calls that wait for a thread; more are refused at once. A password takes a fifth of a second or two, and who
-    /// waits for more than a few seconds has given up.
+    /// The limit of blocking calls that wait for a thread; further ones are refused at once. A password takes
+    /// a fifth of a second or two, and no caller waits for more than a few seconds.
     private static let maxBlockingCalls = 40
 
     static func start<S: Service>(_ type: S.Type, in node: Node) async throws -> ServiceComponent {

@@ -6,7 +6,7 @@ import Reactor
 import ServiceClient
 import Storage
 
-// Requests: each is handed to its handler, on the loop that it came in on, and answered once.
+// Requests: each is passed to its handler, on the loop that it arrived on, and answered once.
 extension ServiceHost {
     func receive(_ request: BusRequest, _ entry: RequestTable.Entry) {
         requests.add()
@@ -14,7 +14,8 @@ extension ServiceHost {
             failures.add()
             return request.reply(ServiceError.unavailable("This part of the service is busy and"))
         }
-        // The loop the request came in on: its requests start in order there, and answers need no other thread.
+        // The loop that the request arrived on: requests start in order there, and replies need no other
+        // thread.
         let loop = EventLoop.current ?? group.loop(forKey: request.context.key ?? "")
         let started = ContinuousClock.now
         switch entry {
@@ -50,7 +51,7 @@ extension ServiceHost {
     ) {
         Task(executorPreference: loop) { [self] in
             do {
-                // Nobody waits for it any more, and carrying it out would only make others late.
+                // The sender no longer waits, and performing it would only make others late.
                 guard request.remaining > .zero else { throw ServiceError.unavailable("This part of the service") }
                 finish(request, try await work(), since: started)
             } catch {
@@ -69,7 +70,7 @@ extension ServiceHost {
             ])
     }
 
-    /// - Returns: the answer; of a batch the list of those that fit.
+    /// - Returns: the reply; for a batch, the list of those that fit.
     private func read(
         _ request: BusRequest, _ handler: @escaping RequestTable.ReadHandler
     ) async throws -> any BusPayload {
@@ -81,17 +82,17 @@ extension ServiceHost {
         let answers = try await context.database.read { [self] connection in
             var answers: [JSONValue] = []
             var bytes = 0
-            // Once nobody waits any more the rest would be made in vain.
+            // Once the sender no longer waits, the rest would be wasted.
             for question in batch where answers.isEmpty || request.remaining > .zero {
                 let began = ContinuousClock.now
                 let answer: JSONValue
                 var mayGoOn = true
                 do {
-                    // Here, and not on the loop: there are many.
+                    // Here, and not on the loop, as there are many.
                     answer = try handler(Request(question, deadline: deadline), connection).json
                 } catch {
                     answer = translated(error, request.subject, question.context.requestID).json
-                    // The snapshot may have failed with it: those that are left out of the answer are asked anew.
+                    // The snapshot may have failed with it: requests without a reply are sent again.
                     mayGoOn = !(error is StorageError)
                 }
                 bytes += answer.bytes.count
@@ -109,10 +110,11 @@ extension ServiceHost {
     private func finish(_ request: BusRequest, _ answer: any BusPayload, since started: ContinuousClock.Instant) {
         let took = ContinuousClock.now - started
         latency.observe(took)
-        // Before the reply, which may run on into the asker's own work. The bus drains: it waits for the reply.
+        // Before the reply, which may continue into the sender's own work. The bus drains, and waits for the
+        // reply.
         inFlight.end()
         request.reply(answer)
-        // The list of a batch is the only answer that is no service's: its members have had a line each.
+        // The list of a batch is the only reply that is not a service's: each of its members has been logged.
         if !(answer is JSONValue) { note(answer, to: request.context, request.subject, took) }
     }
 
@@ -125,10 +127,10 @@ extension ServiceHost {
         }
         failures.add()
         if let error = error as? StorageError, error.isRetryable {
-            // Overload is counted: a line for each would add to it.
+            // Overload is only counted, as a line for each would add to it.
             if error != .overloaded {
                 context.log.warning(
-                    "storage refuses",
+                    "storage refused a request",
                     ["subject": subject, "error": "\(error)", "request": requestID])
             }
             return .unavailable("Storage")
@@ -148,8 +150,8 @@ extension ServiceHost {
         return ServiceError(.internal, "Something went wrong on our side.")
     }
 
-    /// An error as a log may show it. A description that was written for it is meant to be seen; the one that Swift derives
-    /// shows all that the error carries, which may be a person's.
+    /// Returns an error's description for a log. A description written for the error type may be shown; the
+    /// one that Swift derives shows all its values, which may be a person's.
     private static func name(of error: any Error) -> String {
         if error is StorageError || error is any CustomStringConvertible { return "\(error)" }
         let mirror = Mirror(reflecting: error)
@@ -159,7 +161,7 @@ extension ServiceHost {
 }
 
 extension LogQuery {
-    /// Reads a question for a page of a log. `since` is 0 if it is absent.
+    /// Parses a query for a page of a log. `since` is 0 if it is absent.
     init(_ fields: RequestFields) throws(ServiceError) {
         self.init(
             since: try fields.optionalInt("since") ?? 0, digest: try fields.optionalInt("digest"),

@@ -21,10 +21,10 @@ public final class ServiceHost: Sendable {
     let failures: Counter
     let latency: Histogram
 
-    /// Requests under way beyond this are refused at once: waiting would only make each of them late. More than the writes
-    /// that the storage queues, as reads wait too.
+    /// The limit of requests in progress. Further ones are refused at once, as waiting would only make each
+    /// of them late. It exceeds the number of writes that the storage queues, as reads wait too.
     public static let maxInFlight = 20_000
-    /// The interval between reads of the event log's end, to find entries that nobody published.
+    /// The interval between reads of the event log's end, to find entries that were not published.
     public static let lookInterval: Duration = .seconds(2)
 
     public init(
@@ -55,13 +55,13 @@ public final class ServiceHost: Sendable {
         ) { [weak self] in Double(self?.publisher.lastPublished ?? 0) }
     }
 
-    /// Serves. When it returns, the service is on the bus.
+    /// Starts the service. When it returns, the service is on the bus.
     public func start() async throws {
         publisher.attach()
         try service.start(on: group.loops[0])
         var table = table
         table.on(Endpoint(Subject.health(of: name))) { [context] _ in
-            // Only where writes have failed: it finds out whether they still do.
+            // Only if writes have failed: checks whether they still do.
             if context.database.statistics.isWritingFailing { try await context.database.tryWriting() }
             return try await context.database.read { _ in Reply() }
         }
@@ -80,7 +80,7 @@ public final class ServiceHost: Sendable {
             context.bus.onStateChange { [publisher] state in
                 if state == .connected { publisher.announce() }
             })
-        // Whoever hears the announcement may ask at once.
+        // Peers may send requests as soon as they receive the announcement.
         try await context.bus.settle()
         try await publisher.start()
         pruning.start()
@@ -88,7 +88,7 @@ public final class ServiceHost: Sendable {
 
     private func keep(_ subscription: BusSubscription) { subscriptions.withLock { $0.append(subscription) } }
 
-    /// Takes no more requests, then waits for those under way, at most `deadline`.
+    /// Accepts no more requests, then waits for those in progress, at most `deadline`.
     public func stop(within deadline: Duration) async {
         for subscription in subscriptions.withLock({ $0 }) { subscription.cancel() }
         publisher.stop()

@@ -2,7 +2,7 @@ import Contracts
 import Glibc
 import MessageBus
 
-/// Answers `parlor status` for all parts of a program. Every program on the bus does.
+/// Answers `parlor status` for all parts of a program. Every program on the bus has one.
 struct StatusReporter: Component {
     private let subscription: BusSubscription
 

@@ -2,13 +2,13 @@ import Synchronization
 
 /// An owner of deadlines, in `PendingRequests`.
 package protocol DeadlineKeeper: AnyObject, Sendable {
-    /// Ends what is late.
+    /// Ends requests whose deadline has passed.
     ///
-    /// - Returns: when it wants to be called again, if nothing comes meanwhile; nil if there is no need.
+    /// - Returns: the time of the next call, if nothing changes before; nil if none is needed.
     func expire() -> ContinuousClock.Instant?
 }
 
-/// Calls a keeper when the next of its deadlines is over. While there is none nothing wakes up.
+/// Calls a keeper when the next of its deadlines has passed. While there is no deadline, no timer runs.
 package final class DeadlineAlarm: Sendable {
     private struct State {
         var due: ContinuousClock.Instant?
@@ -21,14 +21,15 @@ package final class DeadlineAlarm: Sendable {
 
     deinit { state.withLock { $0.sleep?.cancel() } }
 
-    /// Has the keeper called at this time, unless it is called sooner in any case. It is not held.
+    /// Schedules a call of the keeper at this time, unless an earlier one is scheduled. It does not keep the
+    /// keeper alive.
     package func set(_ due: ContinuousClock.Instant, for keeper: some DeadlineKeeper) {
         state.withLock { state in
             if let earlier = state.due, earlier <= due { return }
             state.sleep?.cancel()
             state.due = due
             state.sleep = Task { [weak self, weak keeper] in
-                // Thrown if an earlier time was set, or nobody has the alarm any more.
+                // Thrown if an earlier time was set, or the alarm was released.
                 do { try await Task.sleep(until: due, clock: .continuous) } catch { return }
                 guard let self, let keeper, take(due) else { return }
                 if let next = keeper.expire() { set(next, for: keeper) }
@@ -36,7 +37,7 @@ package final class DeadlineAlarm: Sendable {
         }
     }
 
-    /// True if it is still set to this time. A later deadline sets it again.
+    /// Returns true if the alarm is still set to this time. A later deadline sets it again.
     private func take(_ due: ContinuousClock.Instant) -> Bool {
         state.withLock { state in
             guard state.due == due else { return false }
@@ -46,7 +47,7 @@ package final class DeadlineAlarm: Sendable {
     }
 }
 
-/// Until when something sleeps that looks for what is late.
+/// The time at which the owner's timer will next check for passed deadlines.
 package struct ExpiryWatch {
     private var due: Duration?
 
@@ -57,13 +58,15 @@ package struct ExpiryWatch {
         return due.map { next < $0 } ?? true
     }
 
-    /// - Returns: when it is to wake up, if that is sooner than it would. From then on it does.
+    /// Moves the timer to an earlier time.
+    ///
+    /// - Returns: the new time if it is earlier than the current one. The owner must set its timer to it.
     package mutating func move(to next: Duration?) -> Duration? {
         guard isLate(for: next) else { return nil }
         due = next
         return next
     }
 
-    /// It has woken up, or never will.
+    /// Notes that the timer has fired, or never will.
     package mutating func end() { due = nil }
 }

@@ -1,15 +1,16 @@
 /// Requests that wait for their replies, each until its deadline.
 ///
-/// Deadlines are kept in buckets of ten milliseconds, so that adding and taking cost the same however many wait; a bucket goes with the last
-/// of its requests. Times are `Duration`s since a start of the owner's choosing.
+/// Deadlines are kept in buckets of ten milliseconds, so that adding and taking have the same cost however
+/// many wait. A bucket is removed with its last request. Times are `Duration`s since a start that the owner
+/// chooses.
 package struct PendingRequests<Entry> {
     private var entries: [UInt64: (entry: Entry, bucket: Int64)] = [:]
     private var buckets: [Int64: Set<UInt64>] = [:]
     private var lastID: UInt64 = 0
-    /// No bucket stands before it.
+    /// The lowest bucket that may exist.
     private var first: Int64?
 
-    /// The maximum delay after a deadline, if the owner is on time.
+    /// The size of a bucket, which is the maximum delay after a deadline if the owner is on time.
     private static var bucketMilliseconds: Int64 { 10 }
 
     package init() {}
@@ -17,10 +18,12 @@ package struct PendingRequests<Entry> {
     package var count: Int { entries.count }
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// When `expire` is to be called: nobody's time is over before. It stands until then, though what it was set for may be answered; nil
-    /// if nothing has come since.
+    /// The time at which `expire` must be called; no deadline passes before. It stays until then, even if the
+    /// request it was set for is answered; nil if nothing was added since.
     package var nextExpiry: Duration? { first.map { .milliseconds($0 * Self.bucketMilliseconds) } }
 
+    /// Adds a request.
+    ///
     /// - Returns: its number, which is never used again.
     package mutating func insert(_ entry: Entry, deadline: Duration) -> UInt64 {
         lastID += 1
@@ -33,14 +36,14 @@ package struct PendingRequests<Entry> {
 
     package subscript(id: UInt64) -> Entry? { entries[id]?.entry }
 
-    /// Changes one that still waits.
+    /// Changes a request that still waits.
     mutating func update(_ id: UInt64, _ change: (inout Entry) -> Void) {
         guard var held = entries[id] else { return }
         change(&held.entry)
         entries[id] = held
     }
 
-    /// nil if it was taken or has expired.
+    /// Takes a request; nil if it was taken or has expired.
     package mutating func take(_ id: UInt64) -> Entry? {
         guard let (entry, bucket) = entries.removeValue(forKey: id) else { return nil }
         buckets[bucket]?.remove(id)
@@ -48,7 +51,7 @@ package struct PendingRequests<Entry> {
         return entry
     }
 
-    /// Takes all whose deadline has passed, in the order they were added.
+    /// Takes all requests whose deadline has passed, in the order they were added.
     package mutating func expire(at now: Duration) -> [Entry] {
         let current = Self.bucket(of: now)
         guard let first, first <= current else { return [] }
@@ -58,7 +61,7 @@ package struct PendingRequests<Entry> {
         return late
     }
 
-    /// Takes all that fit, in the order they were added.
+    /// Takes all matching requests, in the order they were added.
     package mutating func takeAll(where fits: (Entry) -> Bool = { _ in true }) -> [Entry] {
         let ids = entries.filter { fits($0.value.entry) }.keys.sorted()
         return ids.compactMap { take($0) }
@@ -72,7 +75,7 @@ package struct PendingRequests<Entry> {
     }
 }
 
-/// nil is later than any time.
+/// Returns the earlier time. nil is later than any time.
 package func earlier<Time: Comparable>(_ a: Time?, _ b: Time?) -> Time? {
     guard let a, let b else { return a ?? b }
     return min(a, b)

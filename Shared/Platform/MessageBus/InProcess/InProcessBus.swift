@@ -1,10 +1,10 @@
 import JSON
 import Synchronization
 
-/// The bus within one process: a message is a call of the handler, on the publisher's thread.
+/// The bus within one process: to send a message is to call the handler, on the publisher's thread.
 ///
-/// It keeps the guarantees and limits of the buses over a network, so services see no difference.
-/// Nothing is encoded.
+/// It has the guarantees and limits of the buses over a network, so services see no difference. Nothing is
+/// encoded.
 public final class InProcessBus: MessageBus, DeadlineKeeper {
     private typealias EventHandler = @Sendable (BusMessage) -> Void
     private typealias RequestHandler = @Sendable (BusRequest) -> Void
@@ -13,7 +13,7 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
     private struct Route {
         let handler: RequestHandler
         let id: UInt64
-        /// When the alarm has to go off, if that is sooner than it would.
+        /// The time for the alarm, if it is earlier than the current one.
         let alarm: Duration?
     }
 
@@ -53,7 +53,8 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
         }
     }
 
-    /// Looked up for each event: the one before may have cancelled a subscription.
+    /// Returns the handlers of a subject. Called for each event, as the previous one may have cancelled a
+    /// subscription.
     private func handlers(of subject: String) -> [EventHandler] {
         state.withLock { state in
             guard !state.isClosed else { return [] }
@@ -128,13 +129,13 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
         resumeIfDrained()
     }
 
-    /// There is nothing to lose the connection to: the handler is never called.
+    /// Does nothing: there is no connection to lose, so the handler is never called.
     @discardableResult
     public func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription {
         BusSubscription {}
     }
 
-    /// Nothing is ever on its way.
+    /// Returns at once, as nothing is ever in transit.
     public func flush() async throws(BusError) {
         guard isConnected else { throw .disconnected }
     }

@@ -1,25 +1,26 @@
 import Glibc
 import JSON
 
-/// One line of the protocol, read as far as its `data`: where each known member's value lies in the line.
+/// A line of the protocol, parsed up to its `data`: the range of each known member's value.
 ///
-/// The members may come in any order and with white space between them, except that `data` ends the reading: all from
-/// its value to the closing brace is the payload, and not looked at. Unknown members are skipped. Of two members with
-/// one name the later counts. Values are as they stand, unchecked but for their type; ranges are without quotation marks.
+/// The members may come in any order and with white space between them, but `data` ends the parsing:
+/// everything from its value to the closing brace is the payload, and is not parsed. Unknown members are
+/// skipped. Of two members with one name the later counts. Values are unchecked except for their type; ranges
+/// of strings exclude the quotation marks.
 package struct BusLine {
     package enum Operation {
         case hello, welcome, sub, serve, unsub, pub, req, msg, res, ping, pong, err
     }
 
-    /// nil for one that is not known.
+    /// The operation; nil for an unknown one.
     package private(set) var operation: Operation?
-    /// A number of the sender's choosing: of a subscription, or of a request and its reply.
+    /// The number of a subscription, or of a request and its reply. The sender chooses it.
     package private(set) var id: UInt64?
-    /// In a `msg`: the subscription it is for.
+    /// The subscription that a `msg` is for.
     package private(set) var sub: UInt64?
-    /// In a `msg`: the number to reply to.
+    /// The number to reply to, in a `msg`.
     package private(set) var reply: UInt64?
-    /// In milliseconds.
+    /// The timeout in milliseconds.
     package private(set) var timeout: UInt64?
     package private(set) var pingInterval: UInt64?
     package private(set) var version: UInt64?
@@ -34,12 +35,12 @@ package struct BusLine {
     package private(set) var code: Range<Int>?
     package private(set) var message: Range<Int>?
     package private(set) var error: Range<Int>?
-    /// Any JSON value, as it is written.
+    /// The caller, which may be any JSON value.
     package private(set) var caller: Range<Int>?
-    /// Any JSON value, as it is written; the last thing in the line.
+    /// The payload, which may be any JSON value and is the last member of the line.
     package private(set) var data: Range<Int>?
 
-    /// - Parameter line: without its newline.
+    /// - Parameter line: the line without its newline.
     package init(_ line: UnsafeRawBufferPointer) throws(BusLineError) {
         var scanner = LineScanner(line)
         try scanner.open()
@@ -52,7 +53,7 @@ package struct BusLine {
         }
     }
 
-    /// Compares lengths first: most names differ in that.
+    /// Reads a known member. Compares lengths first, as most names differ in them.
     private mutating func read(
         _ member: Range<Int>, _ scanner: inout LineScanner, _ line: UnsafeRawBufferPointer
     ) throws(BusLineError) {
@@ -111,11 +112,11 @@ extension UnsafeRawBufferPointer {
         return memcmp(base + range.lowerBound, name.utf8Start, range.count) == 0
     }
 
-    /// The text of a JSON string whose inside this is; bad UTF-8 is replaced.
+    /// Decodes a JSON string from the range inside its quotation marks; bad UTF-8 is replaced.
     package func string(at inside: Range<Int>?) -> String? {
         guard let inside else { return nil }
         guard self[inside].contains(UInt8(ascii: "\\")) else { return String(decoding: self[inside], as: UTF8.self) }
-        // The quotation marks stand beside it.
+        // Include the quotation marks.
         return JSONValue(trusted: Array(self[inside.lowerBound - 1..<inside.upperBound + 1])).string
     }
 

@@ -1,7 +1,7 @@
 import JSON
 
-/// Steps over the members of one JSON object without decoding them. Checks no more than it needs to find its way: what
-/// it accepts may still be no JSON.
+/// Iterates over the members of one JSON object without decoding them. It checks only what it needs to find
+/// their ends: accepted text may still be invalid JSON.
 struct LineScanner {
     private let line: UnsafeRawBufferPointer
     private var position = 0
@@ -13,8 +13,7 @@ struct LineScanner {
         try expect(UInt8(ascii: "{"), "a line is one JSON object")
     }
 
-    /// The range of the next member's name; the scanner is at its value then. nil at the end of the
-    /// object.
+    /// Returns the range of the next member's name, and stops at its value. nil at the end of the object.
     mutating func nextName() throws(BusLineError) -> Range<Int>? {
         skipWhiteSpace()
         if position < line.count, line[position] == UInt8(ascii: "}") {
@@ -32,7 +31,7 @@ struct LineScanner {
         return name
     }
 
-    /// The inside of a string.
+    /// Reads a string and returns the range inside its quotation marks.
     mutating func string() throws(BusLineError) -> Range<Int> {
         guard position < line.count, line[position] == UInt8(ascii: "\"") else {
             throw BusLineError(reason: "a string is missing")
@@ -45,7 +44,7 @@ struct LineScanner {
             case UInt8(ascii: "\""):
                 position = end + 1
                 return start..<end
-            // What it escapes is no end.
+            // Skip the escaped character, which does not end the string.
             case UInt8(ascii: "\\"): at = end + 2
             default: throw BusLineError(reason: "a control character in a string")
             }
@@ -53,7 +52,7 @@ struct LineScanner {
         throw BusLineError(reason: "a string without its end")
     }
 
-    /// A whole number, at most eighteen digits: fits everywhere.
+    /// Reads a whole number of at most eighteen digits, which fits every type used here.
     mutating func number() throws(BusLineError) -> UInt64 {
         let start = position
         var value: UInt64 = 0
@@ -68,7 +67,7 @@ struct LineScanner {
         return value
     }
 
-    /// Any value, as it is written.
+    /// Skips any value and returns its range.
     mutating func value() throws(BusLineError) -> Range<Int> {
         let start = position
         var depth = 0
@@ -101,7 +100,7 @@ struct LineScanner {
         return start..<position
     }
 
-    /// All up to the object's closing brace, which has to be the last thing in the line.
+    /// Returns the range up to the object's closing brace, which must end the line.
     mutating func rest() throws(BusLineError) -> Range<Int> {
         let start = position
         var end = line.count

@@ -1,20 +1,21 @@
 import Glibc
 
-/// Cuts a stream of bytes into lines. Only a line that comes in pieces is copied.
+/// Splits a stream of bytes into lines. Only a line that arrives in pieces is copied.
 package struct LineSplitter {
     private let maxLine: Int
-    /// The beginning of a line whose end has not come.
+    /// The beginning of an incomplete line.
     private var begun: [UInt8] = []
 
     package struct LineTooLong: Error {}
 
-    /// - Parameter maxLine: counted with the newline.
+    /// - Parameter maxLine: the limit of a line, including its newline.
     package init(maxLine: Int = BusLimits.maxLine) { self.maxLine = maxLine }
 
-    /// Calls the body with each line that is complete now, without its newline. The bytes it gets are good until it
-    /// returns.
+    /// Calls the body with each line that is complete now, without its newline. The bytes are valid until the
+    /// body returns.
     ///
-    /// - Throws: when a line is longer than the limit, complete or not. The stream is of no use then.
+    /// - Throws: when a line is longer than the limit, complete or not. The stream cannot be used any more
+    ///   then.
     package mutating func split(
         _ bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void
     ) throws(LineTooLong) {

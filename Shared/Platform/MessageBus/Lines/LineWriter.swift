@@ -2,7 +2,7 @@ import JSON
 
 /// Appends lines of the protocol (Services/Bus/PROTOCOL.md) to bytes that wait to be sent.
 ///
-/// `data` is written last: that is where a broker stops reading.
+/// `data` is written last, because a broker stops parsing there.
 package enum LineWriter {
     package static func hello(name: String, token: String?, to out: inout [UInt8]) {
         line("hello", to: &out) {
@@ -45,8 +45,8 @@ package enum LineWriter {
     package static func pong(to out: inout [UInt8]) { line("pong", to: &out) { _ in } }
 
     /// - Parameters:
-    ///   - id: of the request or reply it is about.
-    ///   - sub: of the subscription it is about.
+    ///   - id: the request or reply that the error is about.
+    ///   - sub: the subscription that the error is about.
     package static func error(
         _ code: String, _ message: String, id: UInt64? = nil, sub: UInt64? = nil, to out: inout [UInt8]
     ) {
@@ -77,20 +77,20 @@ package enum LineWriter {
         end(with: data, &out)
     }
 
-    /// Writes the members of a request beside its subject, as an object of its own.
+    /// Writes a request's members except its subject, as an object of its own.
     static func envelope(_ data: JSONValue, _ context: BusContext, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "{"))
         members(context, &out)
         finish(with: data, &out)
     }
 
-    /// The same of a reply.
+    /// Writes a reply's members, as an object of its own.
     static func envelope(_ data: JSONValue, to out: inout [UInt8]) {
         out += #"{"data":"#
         finish(with: data, &out)
     }
 
-    /// Up to `data`'s value.
+    /// Writes the members up to `data`'s value.
     private static func members(_ context: BusContext, _ out: inout [UInt8]) {
         out += #""timeout":"#
         out += String(context.timeout.wholeMilliseconds).utf8
@@ -118,7 +118,7 @@ package enum LineWriter {
         end(with: data, &out)
     }
 
-    /// Gives a request back: there will be no reply to it.
+    /// Reports that a request will get no reply.
     package static func reply(_ id: UInt64, _ error: BusError, to out: inout [UInt8]) {
         line("res", to: &out) {
             $0.member("id", Int(id))
@@ -138,7 +138,7 @@ package enum LineWriter {
         out.append(UInt8(ascii: "\n"))
     }
 
-    /// A raw newline is white space in JSON, and the end of a line here.
+    /// Writes `data` and ends the line. A raw newline is white space in JSON, and would end the line here.
     private static func end(with data: JSONValue, _ out: inout [UInt8]) {
         let start = out.count
         finish(with: data, &out)
@@ -164,7 +164,8 @@ package enum LineWriter {
 }
 
 extension [UInt8] {
-    /// Appends a literal, whose bytes lie ready: a tenth of what it takes to go through a `String`'s.
+    /// Appends a literal, whose bytes are in memory: this takes a tenth of the time of iterating over a
+    /// `String`.
     package static func += (bytes: inout [UInt8], literal: StaticString) {
         bytes += UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount)
     }
@@ -175,11 +176,11 @@ package enum ProtocolVersion {
 }
 
 extension Duration {
-    /// Rounded up, so that a time that is left does not become none; never negative.
+    /// The duration in milliseconds, rounded up, so that remaining time does not become none; never negative.
     package var wholeMilliseconds: Int {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        // A year is for ever here, and cannot overflow.
+        // A year is unlimited for this purpose, and cannot overflow.
         return Int(min(seconds, 31_536_000)) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 }

@@ -1,13 +1,13 @@
 /// An operation from a NATS server.
 enum NATSOperation {
-    /// A JSON object.
+    /// The server's `INFO`, a JSON object.
     case info(UnsafeRawBufferPointer)
     case message(NATSMessageHead, headers: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer)
     case ping, pong, ok
     case error(String)
 }
 
-/// The line of a `MSG` or `HMSG`.
+/// The parsed line of a `MSG` or `HMSG`.
 struct NATSMessageHead: Equatable {
     let subject: String
     let subscription: UInt64
@@ -17,14 +17,14 @@ struct NATSMessageHead: Equatable {
     let size: Int
 }
 
-/// Cuts a stream of bytes into a NATS server's operations (the client protocol on docs.nats.io).
+/// Splits a stream of bytes into a NATS server's operations (the client protocol on docs.nats.io).
 ///
-/// Holds no more than one line or one payload, and copies only what comes in pieces. Bytes that are passed on are good
-/// until the body returns.
+/// It holds at most one line or one payload, and copies only those that arrive in pieces. Bytes passed to the
+/// body are valid until it returns.
 struct NATSParser {
-    /// `INFO` names a cluster's servers; everything else is far shorter.
+    /// The limit of a line. `INFO` names a cluster's servers; all other lines are far shorter.
     static let maxLine = 64 << 10
-    /// The maximum of a peer's payload, with its headers.
+    /// The limit of a payload with its headers.
     static let maxPayload = BusLimits.maxLine + (64 << 10)
 
     private var line = LineSplitter(maxLine: maxLine)
@@ -49,7 +49,7 @@ struct NATSParser {
     private mutating func readLine(
         from rest: inout UnsafeRawBufferPointer, _ body: (NATSOperation) -> Void
     ) throws(BusReadError) {
-        // To the end of one line: what follows may be a payload.
+        // Up to the end of one line, as a payload may follow.
         let end = rest.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? rest.count
         var read: Result<NATSMessageHead?, BusReadError> = .success(nil)
         do throws(LineSplitter.LineTooLong) {
@@ -94,7 +94,7 @@ struct NATSParser {
         body(.message(head, headers: headers, payload: payload))
     }
 
-    /// - Returns: the head of a message, whose payload follows.
+    /// - Returns: the head of a message if a payload follows.
     private static func operation(
         _ line: UnsafeRawBufferPointer, _ body: (NATSOperation) -> Void
     ) -> Result<NATSMessageHead?, BusReadError> {
@@ -121,7 +121,7 @@ struct NATSParser {
         return .success(nil)
     }
 
-    /// `subject sid [reply] [header size] size`.
+    /// Parses `subject sid [reply] [header size] size`.
     private static func head(_ arguments: UnsafeRawBufferPointer, sizes: Int) -> NATSMessageHead? {
         let parts = arguments.split { $0.isBlank }
         guard parts.count == sizes + 2 || parts.count == sizes + 3 else { return nil }
@@ -135,7 +135,7 @@ struct NATSParser {
             headerSize: Int(headerSize), size: Int(size))
     }
 
-    /// At most eighteen digits: fits everywhere.
+    /// Parses at most eighteen digits, which fit every type used here.
     static func number(_ digits: some Collection<UInt8>) -> UInt64? {
         guard (1...18).contains(digits.count) else { return nil }
         var value: UInt64 = 0

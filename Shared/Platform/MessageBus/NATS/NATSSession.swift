@@ -1,6 +1,6 @@
 import JSON
 
-/// One connection to a NATS server: the handshake, and what comes after it.
+/// A connection to a NATS server: the handshake, and the messages after it.
 struct NATSSession {
     private let name: String
     private let credentials: NATSCredentials?
@@ -34,11 +34,12 @@ struct NATSSession {
         }
     }
 
-    /// The server answers in order: its `PONG` says that it has taken us, and that the inbox stands.
+    /// Answers the server's `INFO`. The server answers in order: its `PONG` confirms that it has accepted
+    /// this peer, and that the inbox is subscribed.
     private func answer(to info: NATSServerInfo) -> BrokerMessage {
-        if info.wantsTLS { return .refusal("it wants TLS, which Parlor does not speak to a bus") }
+        if info.wantsTLS { return .refusal("it requires TLS, which Parlor does not support for a bus") }
         guard info.hasHeaders else {
-            return .refusal("it is older than NATS 2.2, which says at once that nobody serves")
+            return .refusal("it is older than NATS 2.2, which reports missing responders")
         }
         let options = JSONWriter.bytes {
             $0.object {
@@ -46,7 +47,7 @@ struct NATSSession {
                 $0.member("pedantic", false)
                 $0.member("headers", true)
                 $0.member("no_responders", true)
-                // 1: wants to hear of the cluster's servers as they come and go.
+                // 1: requests notices of the cluster's servers as they come and go.
                 $0.member("protocol", 1)
                 $0.member("name", name)
                 $0.member("lang", "swift")
@@ -98,8 +99,7 @@ struct NATSSession {
         do throws(BusLineError) { return try BusLine(payload) } catch { return nil }
     }
 
-    /// The status in the headers' first line, `NATS/1.0 503 No Responders`; nil for ordinary
-    /// headers.
+    /// Returns the status in the headers' first line, `NATS/1.0 503 No Responders`; nil for ordinary headers.
     private static func status(_ headers: UnsafeRawBufferPointer) -> UInt64? {
         let line = headers.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
         let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
@@ -109,14 +109,14 @@ struct NATSSession {
 
 /// A NATS server's `INFO`.
 struct NATSServerInfo {
-    /// The longest payload it takes, in bytes, headers included.
+    /// The longest payload that it accepts, in bytes, including headers.
     let maxPayload: Int?
     let hasHeaders: Bool
     let wantsTLS: Bool
-    /// Itself and the others of its cluster, as clients reach them.
+    /// The addresses of this server and the others of its cluster, for clients.
     let servers: [BusAddress]
 
-    /// nil if it is no JSON object.
+    /// Parses an `INFO`; nil if it is not a JSON object.
     init?(_ bytes: UnsafeRawBufferPointer) {
         guard let info = bytes.value(at: bytes.indices)?.object else { return nil }
         maxPayload = info["max_payload"]?.int
@@ -126,14 +126,14 @@ struct NATSServerInfo {
     }
 }
 
-/// From a NATS server's bytes to the bus' words.
+/// Converts a NATS server's bytes to broker messages.
 struct NATSReader: BusReader {
     private var parser = NATSParser()
     private var session: NATSSession
 
     init(_ session: NATSSession) { self.session = session }
 
-    /// The server begins, with its `INFO`.
+    /// Empty: the server begins, with its `INFO`.
     var opening: [UInt8] { [] }
 
     mutating func read(_ bytes: UnsafeRawBufferPointer, _ body: (BrokerMessage) -> Void) throws(BusReadError) {

@@ -1,8 +1,9 @@
-/// A NATS server or cluster as a setting says it: `nats://[NAME[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…][/PREFIX]`.
+/// A NATS server or cluster, as given in a setting:
+/// `nats://[NAME[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…][/PREFIX]`.
 public struct NATSURL: Equatable, Sendable {
-    /// The port of NATS by default.
+    /// The default port of NATS.
     public static let defaultPort: UInt16 = 4222
-    /// The prefix of all subjects by default.
+    /// The default prefix of all subjects.
     public static let defaultPrefix = NATSSubjects.defaultPrefix
     private static let scheme = "nats://"
 
@@ -12,13 +13,13 @@ public struct NATSURL: Equatable, Sendable {
     let name: String?
     let password: String?
 
-    /// nil if it is none. A server may stand with the scheme and a name before it, as other clients want it; the first
-    /// name that stands there counts.
+    /// Parses a setting; nil if it is malformed. Each server may have the scheme and a name before it, as
+    /// other clients require; the first name counts.
     public init?(_ text: String) {
         guard text.hasPrefix(Self.scheme) else { return nil }
         var list = text.dropFirst(Self.scheme.count)
         var prefix = NATSSubjects.defaultPrefix
-        // From the end: further servers have slashes in their schemes.
+        // Search from the end, as further servers have slashes in their schemes.
         if let slash = list.lastIndex(of: "/"), !list[...slash].hasSuffix("//") {
             let path = list[list.index(after: slash)...]
             guard path.isEmpty || Self.isPrefix(String(path)) else { return nil }
@@ -46,8 +47,8 @@ public struct NATSURL: Equatable, Sendable {
 
     package static func isPrefix(_ text: String) -> Bool { text.utf8.count <= 64 && SubjectGrammar.isSubject(text) }
 
-    /// A name alone is a user's if there is a token, which is the password then; and a token else, as NATS' own clients
-    /// take it.
+    /// Returns the credentials. A name without a password is a user's name if there is a token, which is then
+    /// the password. Without a token it is a token itself, as in NATS's own clients.
     func credentials(token: String?) -> NATSCredentials? {
         guard let name else { return token.map { .token($0) } }
         return (password ?? token).map { .user(name, password: $0) } ?? .token(name)
@@ -55,7 +56,7 @@ public struct NATSURL: Equatable, Sendable {
 }
 
 extension NATSURL: CustomStringConvertible {
-    /// For logs: without name and password.
+    /// The address without name and password, for logs.
     public var description: String {
         "\(Self.scheme)\(servers.map(\.description).joined(separator: ","))/\(prefix)"
     }
@@ -65,7 +66,8 @@ enum NATSCredentials: Sendable, Equatable {
     case user(String, password: String)
     case token(String)
 
-    /// The user's name, if it can stand in a subject: its inboxes begin with it, so that the server may keep others out of them.
+    /// The user's name, if it can be part of a subject. Its inboxes begin with it, so that the server can
+    /// deny others access to them.
     var userAsToken: String? {
         guard case .user(let name, _) = self, SubjectGrammar.isQueue(name) else { return nil }
         return name

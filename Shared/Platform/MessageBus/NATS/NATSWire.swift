@@ -2,19 +2,18 @@ import JSON
 
 /// Encodes operations for a NATS server (the client protocol on docs.nats.io).
 ///
-/// An event's payload is its data. A request's is an envelope: the line of `JSONLines` without the
-/// members that NATS carries itself,
-/// `{"timeout":…,"request":…,"caller":…,"key":…,"trace":…,"data":…}`. A reply's is `{"data":…}` or
-/// `{"error":"…"}`. It does not use NATS's headers: their values cannot contain line breaks or
-/// structure, and a second encoding of the same members would have a second set of limits.
+/// An event's payload is its data. A request's is an envelope: the members of a `JSONLines` request that NATS
+/// does not carry itself, `{"timeout":…,"request":…,"caller":…,"key":…,"trace":…,"data":…}`. A reply's is
+/// `{"data":…}` or `{"error":"…"}`. It does not use NATS's headers: their values cannot contain line breaks
+/// or structure, and a second encoding of the same members would have a second set of limits.
 struct NATSWire: BusWire {
     let credentials: NATSCredentials?
     let subjects: NATSSubjects
 
-    /// The inbox' subscription; the bus counts its own from 1.
+    /// The inbox's subscription; the bus numbers its own from 1.
     static let inboxSubscription: UInt64 = 0
-    /// One for all responders: NATS sends a request to a member of each group that matches, and it must be carried out
-    /// once.
+    /// The queue of all responders. NATS sends a request to a member of each matching group, and it must be
+    /// performed once.
     private static let respondersQueue = "responders"
 
     init(credentials: NATSCredentials?, prefix: String) {

@@ -1,15 +1,16 @@
-/// A set of patterns that answers whether one of them covers a subject by a look-up, however many there are.
+/// A set of patterns that finds with a lookup whether one of them covers a subject, however many there are.
 package struct SubjectPatterns: Sendable {
-    /// True if `>` is among them.
+    /// True if the set contains `>`.
     private var coversAll = false
-    /// Those without wildcards.
+    /// The patterns without wildcards.
     private var subjects: Set<String> = []
-    /// `rooms` of `rooms.>`.
+    /// The first tokens of patterns such as `rooms.>`.
     private var families: Set<String> = []
-    /// Those with a wildcard elsewhere, which are compared one by one. Parlor's own peers have one at most.
+    /// The patterns with a wildcard elsewhere, which are compared one by one. Parlor's own peers have at most
+    /// one.
     private var others: [String] = []
 
-    /// - Parameter patterns: all have to be patterns (`SubjectGrammar.isPattern`).
+    /// - Parameter patterns: valid patterns (`SubjectGrammar.isPattern`).
     package init(_ patterns: [String]) {
         for pattern in patterns {
             let family = pattern.dropLast(2)
@@ -25,7 +26,7 @@ package struct SubjectPatterns: Sendable {
         }
     }
 
-    /// True if one of the patterns matches all that this one matches.
+    /// True if one of the patterns matches everything that this one matches.
     ///
     /// - Parameter pattern: a pattern, or a subject.
     package func covers(_ pattern: String) -> Bool {

@@ -1,9 +1,9 @@
-/// The subscribers by pattern: a trie of tokens, and beside it a table with the matches of recent
-/// subjects, so a subject in use takes one look-up.
+/// The subscribers by pattern: a trie of tokens, and a table with the matches of recent subjects, so that a
+/// subject in use takes one lookup.
 package struct SubscriptionIndex<Subscriber> {
-    /// Everyone whose pattern matches a subject, each list in the order of subscription.
+    /// The subscribers whose patterns match a subject, each list in the order of subscription.
     package struct Match {
-        /// Those outside any queue group.
+        /// The subscribers outside any queue group.
         package fileprivate(set) var everyone: [Subscriber] = []
         package fileprivate(set) var groups: [QueueGroup<Subscriber>] = []
 
@@ -19,7 +19,7 @@ package struct SubscriptionIndex<Subscriber> {
 
     private struct Node {
         var entries: [Entry] = []
-        /// By token; `*` and `>` are tokens no subject can have.
+        /// The children by token; `*` and `>` are tokens that no subject can have.
         var children: [Substring: Node] = [:]
 
         var isEmpty: Bool { entries.isEmpty && children.isEmpty }
@@ -29,16 +29,20 @@ package struct SubscriptionIndex<Subscriber> {
     private var patterns: [UInt64: String] = [:]
     private var recent: [String: Match] = [:]
 
-    /// Subjects are few by design; one that puts ids into them must not make the table grow for ever.
+    /// The limit of recent subjects. Subjects are few by design; one that contains ids must not make the
+    /// table grow for ever.
     private static var maxRecent: Int { 4096 }
 
     package init() {}
 
     package var count: Int { patterns.count }
 
+    /// Adds a subscription.
+    ///
     /// - Parameters:
-    ///   - id: not in use; subscriptions are ordered by it.
-    ///   - instance: where the subscriber lives. Of a queue group, a key finds the same instance on every subject.
+    ///   - id: an unused id; subscriptions are ordered by it.
+    ///   - instance: the instance of the subscriber. In a queue group, a key selects the same instance on
+    /// every subject.
     package mutating func insert(
         _ subscriber: Subscriber, id: UInt64, pattern: String, queue: String?, instance: UInt64
     ) {
@@ -48,14 +52,14 @@ package struct SubscriptionIndex<Subscriber> {
         recent.removeAll(keepingCapacity: true)
     }
 
-    /// Does nothing if there is no such subscription.
+    /// Removes a subscription. Does nothing if it does not exist.
     package mutating func remove(_ id: UInt64) {
         guard let pattern = patterns.removeValue(forKey: id) else { return }
         Self.change(&root, pattern.split(separator: ".")[...]) { $0.entries.removeAll { $0.id == id } }
         recent.removeAll(keepingCapacity: true)
     }
 
-    /// The receivers of a subject (not of a pattern).
+    /// Returns the receivers of a subject (not of a pattern).
     package mutating func match(_ subject: String) -> Match {
         if let known = recent[subject] { return known }
         var entries: [Entry] = []
@@ -93,7 +97,7 @@ package struct SubscriptionIndex<Subscriber> {
         if let exact = node.children[token] { collect(exact, tokens.dropFirst(), into: &entries) }
     }
 
-    /// Changes the node at the end of a path; nodes left empty on the way go.
+    /// Changes the node at the end of a path, and removes nodes that become empty.
     private static func change(_ node: inout Node, _ path: ArraySlice<Substring>, _ body: (inout Node) -> Void) {
         guard let token = path.first else { return body(&node) }
         change(&node.children[token, default: Node()], path.dropFirst(), body)

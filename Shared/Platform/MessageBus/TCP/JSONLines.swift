@@ -110,7 +110,7 @@ struct JSONLinesReader: BusReader {
 
     private static func message(_ bytes: UnsafeRawBufferPointer, _ line: BusLine) -> BrokerMessage {
         guard let sub = line.sub, let subject = bytes.string(at: line.subject) else { return .malformed(nil) }
-        // Whoever published it has to be a peer of this bus, not one who writes JSON: this is the border.
+        // The publisher must be a peer of this bus, but need not write valid JSON: the check is made here.
         guard let data = bytes.value(at: line.data) else { return .malformed(line.reply.map { .number($0) }) }
         guard let reply = line.reply else {
             return .event(subscription: sub, BusMessage(subject: subject, payload: data))
@@ -120,7 +120,7 @@ struct JSONLinesReader: BusReader {
 }
 
 extension BusContext {
-    /// Reads the members of a request's line beside its data.
+    /// Reads the members of a request's line other than its data.
     init(_ bytes: UnsafeRawBufferPointer, _ line: BusLine) {
         self.init(
             requestID: bytes.string(at: line.request) ?? "", caller: bytes.value(at: line.caller),

@@ -4,19 +4,19 @@ import Synchronization
 
 /// The bus over one TCP connection to a broker, in the broker's own protocol: `JSONLines` or `NATSWire`.
 ///
-/// Calls come from any thread and append to what waits; the loop sends it once a turn (`TCPBusLink`).
+/// Calls from any thread append to the output; the loop sends it once a turn (`TCPBusLink`).
 ///
-/// It lives until `close()`.
+/// The object lives until `close()`.
 public final class TCPBus: MessageBus {
     typealias Completion = @Sendable (Result<any BusPayload, BusError>) -> Void
 
-    /// Bytes of events, a little more at most.
+    /// The bytes of events that are published under one lock; the last event may exceed it.
     private static let publishedAtOnce = 256 * 1024
 
     private let link: TCPBusLink
     private let wire: any BusWire
 
-    /// Connects to a `parlor-bus`, and waits for it to be there; see `BusURL.connect`.
+    /// Connects to a `parlor-bus`, and waits until it is available; see `BusURL.connect`.
     public static func connect(
         host: String, port: UInt16, name: String, token: String?, on loop: EventLoop,
         maxPendingBytes: Int = BusLimits.defaultMaxPendingBytes,
@@ -27,7 +27,7 @@ public final class TCPBus: MessageBus {
             maxPendingBytes: maxPendingBytes, onWarning: onWarning)
     }
 
-    /// - Parameter servers: one at least, tried in turn.
+    /// - Parameter servers: at least one, tried in turn.
     static func connect(
         to servers: [BusAddress], in wire: any BusWire, name: String, on loop: EventLoop, maxPendingBytes: Int,
         onWarning: @escaping @Sendable (String) -> Void
@@ -57,7 +57,7 @@ public final class TCPBus: MessageBus {
     public var isConnected: Bool { link.state.withLock { $0.connection != nil } }
     public var counters: TCPBusCounters { link.state.withLock { $0.counters } }
 
-    // MARK: - Saying
+    // MARK: - Sending
 
     public func publish(_ subject: String, all payloads: [any BusPayload]) -> [BusError?] {
         guard SubjectGrammar.isSubject(subject) else { return payloads.map { _ in .badSubject } }
@@ -75,8 +75,9 @@ public final class TCPBus: MessageBus {
         return piece.isEmpty ? refusals : refusals + publish(subject, piece)
     }
 
-    /// With the lock taken once. Taken for each event in turn, it goes to and fro between this thread and the loop, which waits for it; and
-    /// for all of a long list, the loop could send nothing of it before it is over the bound.
+    /// Publishes events under one lock. If it were taken for each event, it would alternate between this
+    /// thread and the loop, which waits for it. If it were taken once for a long list, the loop could send
+    /// nothing before the list exceeds the limit.
     private func publish(_ subject: String, _ piece: [(data: JSONValue, isTooLong: Bool)]) -> [BusError?] {
         link.update { state in
             piece.map { event in
@@ -171,8 +172,8 @@ public final class TCPBus: MessageBus {
     public func close() async {
         if !wire.reportsLostResponders {
             link.update { $0.removeAllSubscriptions() }
-            // What the broker had sent before it knew is given back while there is a connection, as nobody else would tell
-            // whoever asked. Without one there is nothing to wait for.
+            // Requests that the broker had already sent are rejected while there is a connection, as no other
+            // message would inform their senders. Without a connection there is nothing to wait for.
             try? await flush()
         }
         await withCheckedContinuation { continuation in

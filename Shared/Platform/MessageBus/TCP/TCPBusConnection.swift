@@ -1,12 +1,12 @@
 import JSON
 import Reactor
 
-/// One connection of a `TCPBusLink`, from its first byte to its end. On the link's loop only.
+/// A connection of a `TCPBusLink`, from its first byte to its end. On the link's loop only.
 final class TCPBusConnection: ChannelHandler {
-    /// The time for the broker's welcome, and the longest interval between pings, whatever the
-    /// broker asks for.
+    /// The time limit for the broker's welcome, and the longest interval between pings, whatever the broker
+    /// requests.
     private static let standardInterval: Duration = .seconds(5)
-    /// A broker that is silent for so many intervals is dead.
+    /// The number of silent intervals after which a broker counts as dead.
     private static let maxSilentIntervals = 3
 
     private let channel: Channel
@@ -20,7 +20,8 @@ final class TCPBusConnection: ChannelHandler {
     private var lastReceivedAt = LoopInstant.now()
     private var keepalive: LoopTimer?
     private var deadlines: LoopTimer?
-    /// A flush may have been asked for before: a timer that it started would outlive this.
+    /// True once the connection has ended. A flush may have been requested before: a timer that it started
+    /// would outlive this object.
     private var isOver = false
 
     init(_ channel: Channel, to address: BusAddress, link: TCPBusLink) {
@@ -33,7 +34,7 @@ final class TCPBusConnection: ChannelHandler {
         keepalive = loop.schedule(after: interval) { [unowned self] in checkLife() }
     }
 
-    /// Sends what the bus has for this turn, and wakes up when the next deadline is over.
+    /// Sends the bus's output of this turn, and schedules a call when the next deadline passes.
     func flush() {
         if isOver { return }
         let (bytes, expiry) = link.takeOutgoing(for: LoopBound(self, to: loop))
@@ -75,7 +76,7 @@ final class TCPBusConnection: ChannelHandler {
     }
 
     private func handle(_ message: BrokerMessage) {
-        // What comes after a refusal counts no more.
+        // Messages after a refusal are ignored.
         guard refusal == nil else { return }
         switch message {
         case .answer(let bytes): channel.write(bytes)

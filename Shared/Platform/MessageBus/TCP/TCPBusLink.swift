@@ -2,13 +2,12 @@ import JSON
 import Reactor
 import Synchronization
 
-/// A `TCPBus`' link to its broker: connects, reconnects and handles the broker's messages. On the
-/// loop, except for `update`, `drained`, `giveUp`, a reply, and the first attempt.
+/// The link of a `TCPBus` to its broker: connects, reconnects and handles the broker's messages. On the loop,
+/// except for `update`, `drained`, `giveUp`, a reply, and the first attempt.
 ///
-/// A lost connection is made again, without end, and the subscriptions are repeated before anything
-/// else is sent.
+/// It reconnects without limit, and repeats the subscriptions before anything else is sent.
 final class TCPBusLink: Sendable {
-    /// The time after which a request without a reply is sent again, if the bus does not report
+    /// The time after which a read-only request without a reply is sent again, if the bus does not report
     /// lost responders.
     static let maxWait: Duration = .seconds(1)
 
@@ -20,7 +19,7 @@ final class TCPBusLink: Sendable {
     private let start = ContinuousClock.now
     let state: Mutex<TCPBusState>
 
-    /// - Parameter servers: one at least, tried in turn.
+    /// - Parameter servers: at least one, tried in turn.
     init(
         _ servers: [BusAddress], _ wire: any BusWire, name: String, on loop: EventLoop, maxPendingBytes: Int,
         onWarning: @escaping @Sendable (String) -> Void
@@ -33,12 +32,12 @@ final class TCPBusLink: Sendable {
         self.onWarning = onWarning
     }
 
-    /// As deadlines are counted.
+    /// The current time on the scale of deadlines.
     var now: Duration { start.duration(to: .now) }
 
     // MARK: - Sending
 
-    /// Changes the state, and has the loop send what that left to be sent. From any thread.
+    /// Changes the state, and makes the loop send the resulting output. From any thread.
     func update<T: Sendable>(_ change: (inout TCPBusState) -> T) -> T {
         let (result, connection) = state.withLock { state in
             let result = change(&state)
@@ -48,7 +47,7 @@ final class TCPBusLink: Sendable {
         return result
     }
 
-    /// The bytes to send now, and the time until `expire`, if that is sooner than the last answer.
+    /// Takes the bytes to send now, and the time until `expire`, if it is earlier than the last one returned.
     /// The connection reports when the kernel has taken the bytes.
     func takeOutgoing(for connection: LoopBound<TCPBusConnection>) -> (bytes: [UInt8], expiry: Duration?) {
         let (bytes, expiry) = state.withLock { $0.takeOutgoing(for: connection) }
@@ -70,14 +69,14 @@ final class TCPBusLink: Sendable {
         drained()
     }
 
-    /// Under the same number: whichever reply comes first ends it, and another finds nobody.
+    /// Repeats a request under the same number: the first reply ends it, and a second one is ignored.
     private func askAgain(_ id: UInt64, at now: Duration, _ state: inout TCPBusState) {
         guard let question = state.asked[id]?.question, state.pendingBytes < maxPendingBytes,
             state.repeats.take()
         else { return }
         var context = question.context
         context.timeout = question.deadline - now
-        // It was not too long the first time.
+        // The first line was not too long either.
         _ = state.append { wire.request(id, question.subject, question.data, context, to: &$0) }
         state.asked.update(id) { $0.question?.isRepeated = true }
         state.counters.repeatedQuestions &+= 1
@@ -92,7 +91,7 @@ final class TCPBusLink: Sendable {
         }
     }
 
-    /// The broker has taken this peer: all subscriptions go out first, then everyone may speak.
+    /// Handles the broker's welcome: sends all subscriptions first, then allows other output.
     ///
     /// - Returns: false if the bus was closed meanwhile.
     func connected(_ connection: LoopBound<TCPBusConnection>, _ welcome: BusWelcome) -> Bool {
@@ -114,7 +113,7 @@ final class TCPBusLink: Sendable {
         return true
     }
 
-    /// - Parameter refusal: the broker's reason, in place of a welcome.
+    /// - Parameter refusal: the broker's reason, if it refused this peer.
     func disconnected(from address: BusAddress, refusal: String?) {
         let lost = state.withLock { $0.disconnect() }
         for completion in lost.asked { completion(.failure(.disconnected)) }
@@ -132,7 +131,7 @@ final class TCPBusLink: Sendable {
 
     func attempt() {
         let address = state.withLock { $0.servers.next() }
-        // On the loop: coming back must not wait for a pool that others keep busy.
+        // On the loop: reconnecting must not wait for a shared pool that is busy.
         Task(executorPreference: loop) { [self] in
             do throws(ConnectError) {
                 try await loop.connect(host: address.host, port: address.port, timeout: .seconds(5)) { channel in
@@ -154,12 +153,12 @@ final class TCPBusLink: Sendable {
         if let delay { loop.schedule(after: delay) { self.attempt() } }
     }
 
-    /// Reported once per connection, and once while there is none.
+    /// Reports a warning once for each connection, and once while there is none.
     func warn(_ reason: String) {
         if state.withLock({ $0.note(warning: reason) }) { onWarning(reason) }
     }
 
-    /// Ends a bus that has never been connected; does nothing to another.
+    /// Ends a bus that has never been connected; does nothing otherwise.
     func giveUp(_ error: BusError) {
         let first = state.withLock { state in
             guard let first = state.firstConnection else { return nil as TCPBusState.FirstConnection? }
@@ -170,7 +169,8 @@ final class TCPBusLink: Sendable {
         first?(.failure(error))
     }
 
-    /// Goes on with `TCPBus.close()` when nothing is under way any more, and ends it when the connection is gone. From any thread.
+    /// Continues `TCPBus.close()` when nothing is in progress any more, and ends it when the connection is
+    /// closed. From any thread.
     func drained() {
         let step = state.withLock { $0.nextClosingStep() }
         switch step {
@@ -180,7 +180,7 @@ final class TCPBusLink: Sendable {
         }
     }
 
-    // MARK: - What the broker says
+    // MARK: - Messages of the broker
 
     func handle(_ message: BrokerMessage) {
         switch message {
@@ -188,12 +188,13 @@ final class TCPBusLink: Sendable {
             if case .events(_, _, let handler) = state.withLock({ $0.subscriptions[subscription] }) { handler(message) }
         case .request(let subscription, let address, let subject, let data, let context):
             guard case .requests(_, _, let handler) = state.withLock({ $0.subscriptions[subscription] }) else {
-                // It was cancelled while this was on its way.
+                // The subscription was cancelled while the request was in transit.
                 return giveBack(address, .noResponders)
             }
             serve(address, subject, data, context, handler)
         case .reply(let id, .failure(.noResponders)) where isAskedAgain(id):
-            // Of a repetition. Whoever took the first may be about to answer; and if not, somebody may be there again.
+            // The repetition has no responder. The responder of the first request may be about to reply;
+            // otherwise, a responder may be there again later.
             let again = now + Self.maxWait
             update { $0.repeatQuestion(id, at: again) }
         case .reply(let id, let result):
@@ -205,7 +206,7 @@ final class TCPBusLink: Sendable {
         case .malformed(let address):
             countMalformed()
             if let address { giveBack(address, .refused("malformed")) }
-        // Of the connection, not of the bus.
+        // These belong to the connection, not to the bus.
         case .answer, .welcome, .refusal: countMalformed()
         }
     }
@@ -227,7 +228,7 @@ final class TCPBusLink: Sendable {
                 let data = payload.json
                 let isTooLong = BusLimits.isReplyTooLong(data)
                 update { state in
-                    // Gone with its deadline, or with the connection.
+                    // Removed by its deadline, or with the connection.
                     guard let address = state.serving.take(id) else { return }
                     guard state.pendingBytes < maxPendingBytes else { return refuse(address, &state) }
                     if isTooLong || !state.append({ wire.reply(address, data, to: &$0) }) {
@@ -238,8 +239,8 @@ final class TCPBusLink: Sendable {
             })
     }
 
-    /// Replaces a reply without room by a line of sixty bytes that says so. Such lines have their
-    /// own space, above the bound and the longest line that may exceed it.
+    /// Replaces a reply without room by a line of sixty bytes that reports it. Such lines have their own
+    /// space, above the limit and the longest line that may exceed it.
     private func refuse(_ address: ReplyAddress, _ state: inout TCPBusState) {
         guard state.pendingBytes < maxPendingBytes + BusLimits.maxLine + BusLimits.maxRefusalBytes else {
             state.counters.droppedReplies &+= 1

@@ -7,9 +7,9 @@ struct TCPBusState {
 
     struct Asked {
         let completion: TCPBus.Completion
-        /// The request to repeat; nil for one that is sent once.
+        /// The request to repeat; nil if it is sent once.
         var question: Question?
-        /// Its number in `unanswered`.
+        /// The request's number in `unanswered`.
         var repetition: UInt64?
     }
 
@@ -21,8 +21,8 @@ struct TCPBusState {
         var isRepeated = false
     }
 
-    /// Bounds repeated requests: if many get no reply in time because a service is slow, only a few
-    /// are repeated, or it would be slower still. One for each ten requests, and a hundred at once.
+    /// The budget of repeated requests. If many get no reply in time because a service is slow, only a few
+    /// are repeated, so that they do not slow it further: one for each ten requests, and a hundred at once.
     struct Repeats {
         private static let most = 1000
         private static let price = 10
@@ -40,11 +40,11 @@ struct TCPBusState {
     private let wire: any BusWire
     var servers: BusServers
 
-    /// nil while there is none that the broker has welcomed.
+    /// The connection; nil until the broker has welcomed it.
     private(set) var connection: LoopBound<TCPBusConnection>?
-    /// The broker's maximum of a line; nil without a limit of its own.
+    /// The broker's limit of a line; nil if it has none of its own.
     private var maxMessage: Int?
-    /// Lines for the loop to send; empty without a connection.
+    /// The lines for the loop to send; empty without a connection.
     var outgoing: [UInt8] = []
     /// The bytes that the loop has taken and the kernel has not.
     var unsent = 0
@@ -53,16 +53,16 @@ struct TCPBusState {
     var lastID: UInt64 = 0
     private(set) var subscriptions: [UInt64: TCPBusSubscription] = [:]
     var watchers: [UInt64: @Sendable (BusState) -> Void] = [:]
-    /// Requests of ours, by the number they carry.
+    /// The requests of this peer, by their numbers.
     var asked = PendingRequests<Asked>()
-    /// Those of them that are to be asked again, by their numbers.
+    /// The numbers of those requests that are to be repeated.
     var unanswered = PendingRequests<UInt64>()
     var repeats = Repeats()
-    /// Requests that others wait for, by where to reply.
+    /// Requests that other peers wait for, with the addresses to reply to.
     var serving = PendingRequests<ReplyAddress>()
     /// The state of the connection's timer.
     var watch = ExpiryWatch()
-    /// The broker answers pings in order.
+    /// The callbacks of pings. The broker answers pings in order.
     var pongs: [@Sendable (Result<Void, BusError>) -> Void] = []
 
     var firstConnection: FirstConnection?
@@ -73,7 +73,7 @@ struct TCPBusState {
     var drainWaiters: [CheckedContinuation<Void, Never>] = []
     var counters = TCPBusCounters()
 
-    /// As many troubles as several servers can have between them; what else there is stays untold.
+    /// The limit of warnings: as many as several servers usually cause; further ones are not reported.
     private static let maxWarnings = 64
 
     init(_ servers: BusServers, _ wire: any BusWire) {
@@ -87,9 +87,9 @@ struct TCPBusState {
 
     var pendingBytes: Int { outgoing.count + unsent }
 
-    /// Appends a message to what waits.
+    /// Appends a message to the output.
     ///
-    /// - Returns: false if it is longer than the broker takes. Nothing is appended then.
+    /// - Returns: false if it is longer than the broker accepts. Nothing is appended then.
     mutating func append(_ write: (inout [UInt8]) -> Void) -> Bool {
         let start = outgoing.count
         write(&outgoing)
@@ -104,7 +104,7 @@ struct TCPBusState {
         return warnings.insert(warning).inserted
     }
 
-    /// The connection that has to send; returned once until it has sent.
+    /// Returns the connection that has to send, once until it has sent.
     mutating func connectionToFlush() -> LoopBound<TCPBusConnection>? {
         guard !isFlushing, let connection, !outgoing.isEmpty || watch.isLate(for: nextExpiry) else {
             return nil
@@ -113,20 +113,20 @@ struct TCPBusState {
         return connection
     }
 
-    /// Nothing for a connection that was lost.
+    /// Takes the output; empty for a connection that was lost.
     mutating func takeOutgoing(for asking: LoopBound<TCPBusConnection>) -> (bytes: [UInt8], expiry: Duration?) {
         guard asking == connection else { return ([], nil) }
         isFlushing = false
         let taken = outgoing
         outgoing = []
-        // What came in one turn is what the next may bring.
+        // The next turn may have as much output as this one.
         outgoing.reserveCapacity(min(taken.count, 64 * 1024))
         return (taken, watch.move(to: nextExpiry))
     }
 
     // MARK: Requests
 
-    /// Has something asked again then, if it was not answered.
+    /// Schedules the repetition of a request for the case that it gets no reply.
     mutating func repeatQuestion(_ id: UInt64, at time: Duration) {
         let repetition = unanswered.insert(id, deadline: time)
         asked.update(id) { $0.repetition = repetition }
@@ -142,7 +142,7 @@ struct TCPBusState {
 
     mutating func add(_ subscription: TCPBusSubscription) -> UInt64 {
         lastID += 1
-        // A bus that is being closed takes nobody any more.
+        // A bus that is being closed accepts no subscription.
         guard drainWaiters.isEmpty else { return lastID }
         subscriptions[lastID] = subscription
         if connection != nil { wire.subscribe(lastID, subscription, to: &outgoing) }
@@ -160,7 +160,7 @@ struct TCPBusState {
 
     // MARK: The connection
 
-    /// - Returns: who waits for the first one, if this is it.
+    /// - Returns: the callback of the first connection, if this is the first.
     mutating func connect(_ connection: LoopBound<TCPBusConnection>, _ welcome: BusWelcome) -> FirstConnection? {
         self.connection = connection
         maxMessage = welcome.maxMessage
@@ -175,7 +175,7 @@ struct TCPBusState {
         return firstConnection
     }
 
-    /// Removes and returns all who have to be notified.
+    /// Removes and returns all callbacks that must be notified.
     mutating func disconnect() -> Lost {
         let wasConnected = connection != nil
         connection = nil
@@ -217,13 +217,13 @@ struct TCPBusState {
 /// Counts failures of a bus over TCP since it was created.
 public struct TCPBusCounters: Sendable, Equatable {
     public internal(set) var reconnections = 0
-    /// Published while there was no connection.
+    /// Events published while there was no connection.
     public internal(set) var droppedEvents = 0
-    /// Not sent because too much waited already; `slowConsumer` is sent in their place.
+    /// Replies not sent because too much was queued; `slowConsumer` is sent instead.
     public internal(set) var refusedReplies = 0
-    /// The same when even that had no room; their requests end by deadline.
+    /// Replies for which not even `slowConsumer` had room; their requests end by deadline.
     public internal(set) var droppedReplies = 0
     public internal(set) var malformedLines = 0
-    /// Questions that were sent again, as no reply had come; each time counts.
+    /// Read-only requests that were sent again, as no reply had arrived; each repetition counts.
     public internal(set) var repeatedQuestions = 0
 }

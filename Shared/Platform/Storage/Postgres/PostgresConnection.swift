@@ -1,16 +1,17 @@
 import CPostgres
 
-/// A connection to a PostgreSQL server, with its prepared statements. After a loss it reconnects
-/// with the next transaction.
+/// A connection to a PostgreSQL server, with its prepared statements. After a loss it reconnects with the
+/// next transaction.
 ///
-/// `@unchecked Sendable`: its creator hands it to one thread, only that thread uses it from then
-/// on, and it is closed when that thread has ended.
+/// `@unchecked Sendable`: its creator passes it to one thread, only that thread uses it from then on, and it
+/// is closed when that thread has ended.
 final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     enum Role {
         case writer, reader
     }
 
-    /// A service has a few dozen statements; more means that a text is built from values, and must not take all memory.
+    /// The limit of cached statements. A service has a few dozen; more means that a text is built from
+    /// values, and must not use all memory.
     private static let maxStatements = 256
 
     private struct StatementKey: Hashable {
@@ -23,11 +24,11 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     private var handle: OpaquePointer?
     private var statements: [StatementKey: String] = [:]
     private var prepared = 0
-    /// Texts that the server has understood, on whichever connection.
+    /// Texts that the server has accepted on any connection.
     private var proven: Set<String> = []
-    /// Set when the transaction is gone with all that is in it.
+    /// The failure that ended the transaction with everything in it, or nil.
     private var lost: StorageError?
-    /// The last failure of a statement: what follows it in the transaction is refused.
+    /// The last failure of a statement. Later statements of the transaction are refused.
     private var failure: StorageError?
     private(set) var mayRunAgain = false
     private var isCommitting = false
@@ -80,8 +81,9 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         }
         switch role {
         case .reader: try command("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        // The lock first, and each statement then sees all that was committed before it was had: with several programs on
-        // one schema, positions in the event log are given in the order of the commits.
+        // Take the lock first, so that each statement sees everything committed before the lock was granted.
+        // With several programs on one schema, positions in the event log then follow the order of the
+        // commits.
         case .writer:
             let relaxing = durability == .relaxed ? "SET LOCAL synchronous_commit = off; " : ""
             try command("BEGIN ISOLATION LEVEL READ COMMITTED; \(relaxing)\(session.lock)")
@@ -94,13 +96,15 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         let mark = record.mark
         failure = nil
         if isolated {
-            // One round trip for the end of the write before and the beginning of this one; the last ends with the COMMIT.
+            // One round trip for the end of the previous write and the beginning of this one; the last one
+            // ends with the COMMIT.
             try command(hasSavepoint ? "RELEASE write; SAVEPOINT write" : "SAVEPOINT write")
             hasSavepoint = true
         }
         var result = self.result(of: body, isolated: isolated)
         if let lost { throw lost }
-        // A body that went on after a statement had failed has done nothing since: the server refused it all.
+        // A body that continued after a failed statement has had no effect since: the server refused
+        // everything.
         if let failure, case .success = result { result = .failure(failure) }
         if isolated, case .failure = result {
             try command("ROLLBACK TO write")
@@ -109,7 +113,7 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         return result
     }
 
-    /// - Throws: when the connection is lost, not knowing whether the server has carried it out.
+    /// - Throws: if the connection is lost, in which case it is unknown whether the server has committed.
     func commit() throws(StorageError) -> (hooks: [() -> Void], events: [any CommitEvent]) {
         isCommitting = true
         let result = try command("COMMIT")
@@ -121,7 +125,7 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     func rollBack() {
         forget()
         guard PQstatus(handle) == CONNECTION_OK, PQtransactionStatus(handle) != PQTRANS_IDLE else { return }
-        // One that cannot be rolled back is of no more use, and neither is its transaction: the server ends it.
+        // A connection that cannot roll back is useless, and so is its transaction: the server ends it.
         if PostgresResult(PQexec(handle, "ROLLBACK")).isFailure { close() }
     }
 
@@ -166,8 +170,8 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         prepared += 1
         let name = "s\(prepared)"
         let result = PostgresResult(PQprepare(handle, name, sql, Int32(types.count), types))
-        // Syntax, types, unknown names; 42501 is a right that the role lacks. What has been right before meets a schema that
-        // somebody has changed.
+        // Syntax, types, unknown names; 42501 is a right that the role lacks. If the text was accepted
+        // before, the schema has changed since.
         let isMistake = result.sqlState.hasPrefix("42") && result.sqlState != "42501" && !proven.contains(sql)
         precondition(!isMistake, "\(result.error) in: \(sql)")
         try checked(result, sql)
@@ -183,16 +187,16 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         precondition(role == .writer || state != "25006", "a read must not write: \(sql)")
         failure = error
         switch state {
-        // Another program has migrated the schema, or someone has dropped the statements: they are prepared anew.
+        // Another program has migrated the schema, or the statements were dropped: they are prepared again.
         case "0A000", "26000":
             close()
             lost = error
             mayRunAgain = true
         case _ where PQstatus(handle) != CONNECTION_OK:
             lost = error
-            // Of a COMMIT without an answer nobody knows.
+            // The outcome of a COMMIT without an answer is unknown.
             mayRunAgain = !isCommitting
-        // Serialisation and deadlock end the whole transaction.
+        // A serialisation failure or a deadlock ends the whole transaction.
         case _ where state.hasPrefix("40"):
             lost = error
             mayRunAgain = true

@@ -1,25 +1,26 @@
-/// A database in a schema of a PostgreSQL server: one thread that writes, a few that read, each with a connection.
+/// A database in a schema of a PostgreSQL server: one thread that writes and a few that read, each with a
+/// connection.
 ///
-/// Several programs may have the same schema open: their writes take turns by a lock of it.
+/// Several programs may have the same schema open; a lock of the schema orders their writes.
 public final class PostgresDatabase: ThreadedDatabase {
-    /// Other processes that may serve it.
+    /// The other processes that may use the database.
     public enum Claim: Sendable {
-        /// Others on the same bus, which receive each other's changes.
+        /// Processes on the same bus, which receive each other's changes.
         case shared
-        /// None: another process's changes would not be sent to the clients here.
+        /// No other process: its changes would not be sent to this process's clients.
         case alone
     }
 
     public let databaseID: String
     let threads: DatabaseThreads<PostgresConnection>
 
-    /// Creates the schema if it is not there and brings it up to date. Blocks: it is for the start of a program.
+    /// Creates the schema if it does not exist, and migrates it. Blocks, so call it when a program starts.
     ///
     /// - Parameters:
     ///   - schema: the service's name, a lower-case word.
     ///   - migrations: the service's own, from the first on; the event log's are added.
-    /// - Throws: `MigrationError`, with nothing changed; `StorageError`, `.io` if the server is not there or another program's
-    ///   claim is in the way.
+    /// - Throws: `MigrationError`, with nothing changed; `StorageError`, `.io` if the server is not available
+    ///   or another program's claim conflicts.
     public init(
         _ url: PostgresURL, schema: String, claim: Claim = .shared, migrations: [Migration],
         configuration: DatabaseConfiguration = DatabaseConfiguration()
@@ -35,12 +36,13 @@ public final class PostgresDatabase: ThreadedDatabase {
     }
 }
 
-/// A service's schema of a PostgreSQL server.
+/// A service's schema on a PostgreSQL server.
 public final class PostgresMaintenance: MaintenanceDatabase {
     private let reader: PostgresConnection
     private let writer: PostgresConnection
 
-    /// - Throws: `StorageError`, `.io` if the server is not there, `.corrupt` if it has no such schema of Parlor's.
+    /// - Throws: `StorageError`, `.io` if the server is not available, `.corrupt` if it has no such schema of
+    ///   Parlor's.
     public init(existing url: PostgresURL, schema: String) throws {
         reader = PostgresConnection(PostgresSession(url, schema: schema), role: .reader)
         writer = PostgresConnection(PostgresSession(url, schema: schema), role: .writer)

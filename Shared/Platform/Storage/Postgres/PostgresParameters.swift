@@ -1,15 +1,15 @@
 import CPostgres
 
-/// Parameters as libpq takes them: their types, and where the bytes of each lie.
+/// Parameters in libpq's form: their types, and the position of each one's bytes.
 struct PostgresParameters {
-    /// `pg_type`'s numbers for what we send, which never change.
+    /// The numbers of the sent types in `pg_type`, which never change.
     private enum TypeID {
         static let bytes: Oid = 17
         static let int: Oid = 20
         static let text: Oid = 25
     }
 
-    /// 0 where the server is to find out: NULL says nothing.
+    /// The types; 0 if the server has to infer it, as for NULL.
     private(set) var types: [Oid] = []
     private var formats: [Int32] = []
     private var lengths: [Int32] = []
@@ -40,11 +40,11 @@ struct PostgresParameters {
         starts.append(bytes == nil ? nil : content.count)
         guard let bytes else { return }
         content.append(contentsOf: bytes.lazy.map { CChar(bitPattern: $0) })
-        // What is in text form ends with a NUL.
+        // Values in text form end with a NUL.
         content.append(0)
     }
 
-    /// - Returns: a result to be freed.
+    /// - Returns: a result that the caller must free.
     func execute(_ statement: String, on connection: OpaquePointer?) -> OpaquePointer? {
         content.withUnsafeBufferPointer { content in
             let values = starts.map { start in start.flatMap { start in content.baseAddress.map { $0 + start } } }

@@ -1,6 +1,6 @@
 import CPostgres
 
-/// The server's answer, freed with its last reference.
+/// The server's result, freed with its last reference.
 final class PostgresResult {
     let handle: OpaquePointer?
 
@@ -15,9 +15,9 @@ final class PostgresResult {
 
     var rows: Int { Int(PQntuples(handle)) }
     var command: String { String(cString: PQcmdStatus(handle)) }
-    /// Rows inserted, changed or deleted; a SELECT counts none.
+    /// The number of rows inserted, changed or deleted; 0 for a SELECT.
     var changes: Int { command.hasPrefix("SELECT") ? 0 : Int(String(cString: PQcmdTuples(handle))) ?? 0 }
-    /// Empty if the failure is libpq's own: there is no connection.
+    /// The SQLSTATE; empty if the failure is libpq's own, without a connection.
     var sqlState: String { field("C") }
 
     var error: StorageError {
@@ -27,14 +27,15 @@ final class PostgresResult {
             constraint: field("n"))
     }
 
-    /// By the letter that the protocol gives it.
+    /// Returns a field of the error by its letter in the protocol.
     private func field(_ letter: Character) -> String {
         guard let code = letter.asciiValue, let text = PQresultErrorField(handle, Int32(code)) else { return "" }
         return String(cString: text)
     }
 }
 
-/// A row of a result, in text form: whole numbers of every width and `sum`'s numeric read alike.
+/// A row of a result, in text form: whole numbers of every width and the numeric of `sum` are read in the
+/// same way.
 struct PostgresRow: RowSource {
     private static let boolean: Oid = 16
     private static let bytea: Oid = 17
@@ -47,13 +48,13 @@ struct PostgresRow: RowSource {
     func int(_ column: Int) -> Int {
         let text = String(cString: PQgetvalue(result.handle, row, Int32(column)))
         if PQftype(result.handle, Int32(column)) == Self.boolean { return text == "t" ? 1 : 0 }
-        guard let value = Int(text) else { preconditionFailure("column \(column) is no whole number") }
+        guard let value = Int(text) else { preconditionFailure("column \(column) is not a whole number") }
         return value
     }
 
     func withBytes<T>(_ column: Int, _ body: (UnsafeBufferPointer<UInt8>) -> T) -> T {
         let count = Int(PQgetlength(result.handle, row, Int32(column)))
-        // Never nil for a column that is there, which `isNull` has asked before.
+        // Never nil for an existing column that is not NULL, which `isNull` has checked.
         guard let start = PQgetvalue(result.handle, row, Int32(column)) else {
             return body(.init(start: nil, count: 0))
         }
@@ -75,12 +76,14 @@ extension StorageError {
         switch sqlState {
         case "23505": self = .unique(constraint)
         case "53100": self = .full
-        // Out of memory or of connections; a lock or a statement that took too long; undone in favour of another.
+        // Out of memory or connections; a lock or a statement that took too long; rolled back in favour of
+        // another.
         case "53000", "53200", "53300", "53400", "55P03", "57014", "40001", "40P01": self = .busy
         case "XX001", "XX002": self = .corrupt(message)
         case _ where sqlState.hasPrefix("23"): self = .constraint(message)
         case _ where sqlState.hasPrefix("22"), _ where sqlState.hasPrefix("54"): self = .rejected(message)
-        // The server goes, the role lacks a right, the database is a read-only copy: somebody puts it right.
+        // The server is shutting down, the role lacks a right, or the database is a read-only copy: an
+        // operator can correct it.
         default: self = .io(message)
         }
     }

@@ -1,8 +1,8 @@
-/// A service's schema in the database, with the words that its SQL shares with SQLite.
+/// A service's schema in the database, with the definitions that its SQL needs to be the same as in SQLite.
 enum PostgresSchema {
-    /// Within a transaction that holds the schema's lock.
+    /// Creates the schema. To be called within a transaction that holds the schema's lock.
     static func create(_ schema: String, on connection: any ScriptableConnection) throws {
-        // Asked first: IF NOT EXISTS wants the right to create one even where there is nothing to do.
+        // Check first: IF NOT EXISTS requires the right to create a schema even if it exists.
         let isThere = try connection.first("SELECT 1 FROM pg_namespace WHERE nspname = $1", schema) { _ in true }
         if isThere == nil { try connection.run(script: "CREATE SCHEMA \"\(schema)\"") }
         let hasWords = try connection.first(
@@ -14,7 +14,8 @@ enum PostgresSchema {
         if hasWords == nil { try connection.run(script: words) }
     }
 
-    /// TEXT is compared byte by byte, and `lower` of it knows ASCII alone, whatever the database's own collation is.
+    /// The definitions. TEXT is compared byte by byte, and `lower` of it changes ASCII only, whatever the
+    /// database's own collation is.
     private static let words = """
         CREATE DOMAIN text AS pg_catalog.text COLLATE "C";
         CREATE DOMAIN blob AS bytea;

@@ -3,14 +3,14 @@ import Glibc
 
 /// Opens a service's connections to its schema. Each connection has its own session.
 final class PostgresSession {
-    /// Between attempts of one connection, doubled with each that fails; what comes meanwhile is refused at once.
+    /// The pauses between attempts of one connection. They double with each failure; calls meanwhile are
+    /// refused at once.
     private static let pauses = (first: Duration.milliseconds(100), longest: Duration.seconds(2))
-    /// Seconds for a server that does not answer: to connect, and until a vanished one is given up. Statements get as long
-    /// at most, and the wait for another program's lock counts.
+    /// The seconds to wait for a server that does not answer: to connect, and until a lost one is abandoned.
+    /// Statements, including the wait for another program's lock, have the second limit.
     private static let connectTimeout = "5"
     private static let answerTimeoutMilliseconds = "15000"
-    /// The time for which a program that hangs or vanishes within a transaction may block the
-    /// others.
+    /// The time for which a program that hangs or disappears within a transaction may block others.
     private static let idleTimeoutMilliseconds = "5000"
 
     private let url: PostgresURL
@@ -18,7 +18,7 @@ final class PostgresSession {
     private let claim: PostgresDatabase.Claim?
     private var failure: (error: StorageError, pause: Duration, nextAttempt: ContinuousClock.Instant)?
 
-    /// - Parameter claim: what each of its connections holds for as long as it lasts; nil for nothing.
+    /// - Parameter claim: the claim that each connection holds while it lasts; nil for none.
     init(_ url: PostgresURL, schema: String, claim: PostgresDatabase.Claim? = nil) {
         precondition(schema.utf8.allSatisfy { ($0 | 0x20) > 0x60 || (0x30...0x39).contains($0) }, "a service's name")
         self.url = url
@@ -26,12 +26,14 @@ final class PostgresSession {
         self.claim = claim
     }
 
-    /// Held until the transaction ends, by one program at a time.
+    /// The statement that takes the schema's lock, which one program at a time holds until its transaction
+    /// ends.
     var lock: String { "SELECT pg_advisory_xact_lock(hashtextextended('parlor.\(schema)', 0))" }
 
-    /// Blocks for `connectTimeout` at most for each address of the server, and for as long as its name takes to be found.
+    /// Connects. Blocks for at most `connectTimeout` for each address of the server, and for the lookup of
+    /// its name.
     ///
-    /// - Throws: `.io`; at once, with the last error, right after an attempt that failed.
+    /// - Throws: `.io`; at once, with the last error, during the pause after a failed attempt.
     func connect() throws(StorageError) -> OpaquePointer {
         if let failure, ContinuousClock.now < failure.nextAttempt { throw failure.error }
         do {
@@ -46,7 +48,7 @@ final class PostgresSession {
     }
 
     private func attempt() throws(StorageError) -> OpaquePointer {
-        // What stands before the URL is a default that it may change; what stands after it is ours.
+        // Options before the URL are defaults that it may change; those after it are fixed.
         let options = [
             ("connect_timeout", Self.connectTimeout), ("tcp_user_timeout", Self.answerTimeoutMilliseconds),
             ("keepalives_idle", "5"), ("keepalives_interval", "5"), ("keepalives_count", "2"),
@@ -83,7 +85,7 @@ final class PostgresSession {
     private func hold(_ handle: OpaquePointer) throws(StorageError) {
         guard let claim else { return }
         let lock = claim == .alone ? "pg_try_advisory_lock" : "pg_try_advisory_lock_shared"
-        // Not the key of `lock`: that one is taken and let go with each transaction.
+        // A different key from that of `lock`, which is released with each transaction.
         let result = PostgresResult(PQexec(handle, "SELECT \(lock)(hashtextextended('parlor.\(schema)', 1))::int"))
         guard !result.isFailure else { throw result.error }
         guard PostgresRow(result: result, row: 0).int(0) == 1 else {

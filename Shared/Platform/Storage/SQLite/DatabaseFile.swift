@@ -3,20 +3,22 @@ public final class DatabaseFile: MaintenanceDatabase {
     private let path: String
     private let reader: SQLiteConnection
 
-    /// The program beside us commits all the time under load, and SQLite asks for the lock only now and then.
+    /// The program that runs beside this one commits all the time under load, and SQLite retries for the lock
+    /// only now and then.
     private static let busyTimeoutMilliseconds = 20_000
 
-    /// - Throws: `StorageError.io` if there is no such file, `.corrupt` if it is none of ours.
+    /// - Throws: `StorageError.io` if there is no such file, `.corrupt` if it was not created by Parlor.
     public init(existing path: String) throws(StorageError) {
         try SQLiteFile(path: path).requireExistence()
         self.path = path
         reader = try Self.connect(path, role: .reader)
-        guard try reader.hasSchemaHistory() else { throw .corrupt("\(path) is no database of Parlor") }
+        guard try reader.hasSchemaHistory() else { throw .corrupt("\(path) is not a database of Parlor") }
     }
 
     private static func connect(_ path: String, role: SQLiteConnection.Role) throws(StorageError) -> SQLiteConnection {
         let connection = try SQLiteConnection(path, role: role)
-        // Not the program's own configuration: that would turn a copy that was put aside into one with a log beside it.
+        // Do not use the program's own configuration: it would turn a backup copy into one with a log beside
+        // it.
         try connection.run(
             script: """
                 PRAGMA busy_timeout = \(busyTimeoutMilliseconds);
@@ -40,22 +42,23 @@ public final class DatabaseFile: MaintenanceDatabase {
         return try writer.transaction(body)
     }
 
-    /// Copies the database as it is at one moment, whatever is written meanwhile, into a new file that is whole in itself.
+    /// Copies the database as of one moment, regardless of concurrent writes, into a new self-contained file.
     ///
-    /// When the copy is opened it gets a database id of its own: positions in the log of the one are none in the other's. It
-    /// has been checked, and is on disk when this returns; its name is not before its directory is.
+    /// When the copy is opened it gets a database id of its own: positions in one log are invalid in the
+    /// other. The copy has been checked and is on disk when this returns; its name is not until its directory
+    /// is synced.
     ///
-    /// - Throws: `StorageError`, `.full` for no space and `.corrupt` for a copy that is not sound; what there is of the copy
-    ///   then has yet to be removed.
+    /// - Throws: `StorageError`, `.full` without space and `.corrupt` for a copy that is not sound. The
+    ///   caller then has to remove the partial copy.
     public func copy(to path: String) throws {
         let file = SQLiteFile(path: path)
         try file.createNew()
         let copy = try SQLiteConnection(path, role: .writer)
         defer { copy.close() }
-        // Whoever needs the copy waits for the sync below, and a copy that failed is none.
+        // The sync below makes the copy durable, and a copy that failed is useless.
         try copy.run(script: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
         try reader.copyAll(to: copy)
-        // The pages say that there is a log beside them; then what is written now would go there.
+        // The pages state that there is a log beside them; without this, the next writes would go there.
         try copy.run(script: "PRAGMA journal_mode = DELETE")
         try copy.transaction { try DatabaseIdentity.forget(on: $0) }
         let finding = try copy.first("SELECT quick_check FROM pragma_quick_check(1)") { $0.text(0) }

@@ -22,8 +22,9 @@ extension SQLiteConnection {
         }
     }
 
-    /// Outside of transactions. In write-ahead mode a commit with `NORMAL` appends to the log and syncs nothing; a later sync, of a
-    /// commit or a checkpoint, is of all that was appended before it.
+    /// Sets the durability of later commits. To be called outside of transactions. In write-ahead mode a
+    /// commit with `NORMAL` appends to the log and syncs nothing; a later sync, of a commit or a checkpoint,
+    /// covers everything appended before it.
     func setDurability(_ durability: Durability) throws(StorageError) {
         try run(script: "PRAGMA synchronous = \(durability == .synced ? "FULL" : "NORMAL")")
         self.durability = durability
@@ -38,7 +39,7 @@ extension SQLiteConnection {
             do throws(StorageError) {
                 return try run(script: "PRAGMA journal_mode = WAL")
             } catch {
-                // In some cases it has waited for that long itself.
+                // In some cases SQLite has waited for that long itself.
                 guard error == .busy, ContinuousClock.now < deadline else { throw error }
             }
             sqlite3_sleep(Self.pauseMilliseconds)
@@ -47,8 +48,9 @@ extension SQLiteConnection {
 
     private static var pauseMilliseconds: Int32 { 5 }
 
-    /// A batch of a thousand writes touches a few thousand pages: those that don't fit are written to the log and read
-    /// back before the commit. Taken only as it is used.
+    /// The size of the writer's cache. A batch of a thousand writes touches a few thousand pages: those that
+    /// do not fit are written to the log and read back before the commit. The memory is allocated only as it
+    /// is used.
     private static var writerCacheKilobytes: Int { 16 << 10 }
 
     /// The maximum size that the log's file keeps on disk after a burst.

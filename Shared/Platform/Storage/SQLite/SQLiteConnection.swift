@@ -2,24 +2,25 @@ import CSQLite
 
 /// A connection to an SQLite file, with its prepared statements.
 ///
-/// `@unchecked Sendable`: its creator hands it to one thread, only that thread uses it from then
-/// on, and it is closed when that thread has ended.
+/// `@unchecked Sendable`: its creator passes it to one thread, only that thread uses it from then on, and it
+/// is closed when that thread has ended.
 final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     enum Role {
         case writer, reader
     }
 
-    /// A service has a few dozen statements; more means that a text is built from values, and must not take all memory.
+    /// The limit of cached statements. A service has a few dozen; more means that a text is built from
+    /// values, and must not use all memory.
     private static let maxStatements = 256
 
     let handle: OpaquePointer
     let role: Role
     private var statements: [String: SQLiteStatement] = [:]
-    /// Set when SQLite has given up the transaction by itself, as it may on a full disk: what came next in it would
-    /// otherwise commit alone.
+    /// The failure after which SQLite has rolled back the transaction by itself, as it may on a full disk.
+    /// Later statements would otherwise commit separately.
     private var lost: StorageError?
     var hasLostTransaction: Bool { lost != nil }
-    /// It waits for locks itself, and a disk that is full stays so.
+    /// False: SQLite waits for locks itself, and a full disk stays full.
     var mayRunAgain: Bool { false }
     private var isInTransaction = false
     private var isClosed = false
@@ -28,7 +29,8 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     var durability: Durability?
     let record: TransactionRecord
 
-    /// Once a process. Refused if SQLite is in use already; then it is only a little slower.
+    /// Disables memory statistics, once in a process. SQLite refuses it if it is in use already, and is only
+    /// a little slower then.
     private static let disableMemoryStatistics: Void = { _ = sqlite3_disable_memory_statistics() }()
 
     init(_ path: String, role: Role) throws(StorageError) {
@@ -48,7 +50,8 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
 
     deinit { close() }
 
-    /// The last connection of a process to close copies the write-ahead log into the database and removes it.
+    /// Closes the connection. The last one of a process copies the write-ahead log into the database and
+    /// removes it.
     func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -64,8 +67,8 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         try withStatement(sql, parameters) { statement throws(StorageError) in
             while try step(statement) {}
         }
-        // Not `sqlite3_changes`, which keeps the number of the last statement that was no SELECT. What triggers and
-        // foreign keys change counts too; services have none that do.
+        // Not `sqlite3_changes`, which keeps the number of the last statement that was not a SELECT. Changes
+        // by triggers and foreign keys count too; services have none that do.
         let changes = Int(sqlite3_total_changes64(handle) - before)
         if changes > 0 { record.hasChanges = true }
         return changes
@@ -76,8 +79,8 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
             if !statement.isReadOnly { record.hasChanges = true }
             let row = Row(source: SQLiteRow(statement: statement.handle))
             var isWanted = true
-            // A writing statement with RETURNING has done its work with the first step, but ends only with the last; a step
-            // after that would carry it out again.
+            // A writing statement with RETURNING has done its work at the first step, but ends only at the
+            // last; a step after that would perform it again.
             while isWanted || !statement.isReadOnly, try step(statement) {
                 guard isWanted else { continue }
                 do {
@@ -129,7 +132,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         lost = nil
         record.clear()
         guard sqlite3_get_autocommit(handle) == 0 else { return }
-        // It cannot fail in a way that leaves the transaction open, and there is nobody to tell if it does.
+        // It cannot fail in a way that leaves the transaction open, and no caller could handle a failure.
         sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
     }
 
@@ -144,14 +147,14 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
 
     /// Copies all pages, as of one moment, over the other database.
     ///
-    /// In one step, which is one read transaction: with pauses, each commit of another process
+    /// It copies in one step, which is one read transaction: with pauses, each commit of another process
     /// would restart it.
     func copyAll(to other: SQLiteConnection) throws(StorageError) {
         guard let backup = sqlite3_backup_init(other.handle, "main", handle, "main") else { throw other.failure() }
         let code = sqlite3_backup_step(backup, -1)
         let ended = sqlite3_backup_finish(backup)
         guard code != SQLITE_DONE || ended != SQLITE_OK else { return }
-        // It says whose fault it was by the code, and keeps a message in the target alone.
+        // The code shows which side failed, and the message is in the target only.
         throw StorageError(
             sqlite: ended == SQLITE_OK ? code : ended, message: String(cString: sqlite3_errmsg(other.handle)))
     }
@@ -179,7 +182,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
 
     private func prepared(_ sql: String) throws(StorageError) -> SQLiteStatement {
         if let statement = statements[sql] {
-            // Inside a loop over its own rows it is needed twice.
+            // Inside a loop over its own rows a statement is needed twice.
             return statement.isInUse ? try SQLiteStatement(sql, on: handle) : statement
         }
         if statements.count >= Self.maxStatements { statements = statements.filter(\.value.isInUse) }
@@ -188,7 +191,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         return statement
     }
 
-    /// Steps a statement. True if it is at a row.
+    /// Steps a statement. Returns true if it is at a row.
     private func step(_ statement: SQLiteStatement) throws(StorageError) -> Bool {
         let code = sqlite3_step(statement.handle)
         if code == SQLITE_ROW { return true }
@@ -196,7 +199,8 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         let error = StorageError(sqlite: code, message: String(cString: sqlite3_errmsg(handle)))
         precondition(code & 0xFF != SQLITE_MISUSE, "a statement was misused")
         if isInTransaction, sqlite3_get_autocommit(handle) != 0 { lost = error }
-        // A statement of many rows may have changed some of them, and SQLite has not undone that for every reason to fail.
+        // A statement of many rows may have changed some of them, and SQLite does not undo that for every
+        // kind of failure.
         record.hasChanges = true
         throw error
     }

@@ -1,20 +1,20 @@
-/// A database in an SQLite file: one thread that writes, a few that read.
+/// A database in an SQLite file: one thread that writes and a few that read.
 ///
-/// WAL with `synchronous=FULL`: a commit returns after its log is on disk, and readers never wait for the writer.
-/// Dropping the last reference closes it as `close` does, without waiting.
+/// It uses WAL with `synchronous=FULL`: a commit returns after its log is on disk, and readers never wait for
+/// the writer. Releasing the last reference closes it like `close`, without waiting.
 public final class SQLiteDatabase: ThreadedDatabase {
     public enum Location: Sendable {
-        /// The directory has to exist; the file need not.
+        /// A file, whose directory must exist.
         case file(String)
-        /// As good as in memory, and exactly as the other in all else: a file without a name that ends with the process,
-        /// and never waits for the disk.
+        /// An unnamed file that is removed when the process ends, with no waits for the disk. It behaves like
+        /// the other in everything else.
         case temporary
     }
 
     public let databaseID: String
     let threads: DatabaseThreads<SQLiteConnection>
 
-    /// Opens or creates the database and brings its schema up to date. Blocks: it is for the start of a program.
+    /// Opens or creates the database and migrates it. Blocks, so call it when a program starts.
     ///
     /// - Parameter migrations: the service's own, from the first on; the event log's are added.
     /// - Throws: `MigrationError`, with nothing changed; `StorageError`.
@@ -40,7 +40,7 @@ public final class SQLiteDatabase: ThreadedDatabase {
         let readers = try (0..<configuration.readers).map { _ in
             let reader = try SQLiteConnection(file.path, role: .reader)
             try reader.configure(configuration, isDurable: !isTemporary)
-            // Its first read opens the log, while the name is still there.
+            // Its first read opens the log, while the name still exists.
             _ = try DatabaseIdentity.load(on: reader)
             return reader
         }

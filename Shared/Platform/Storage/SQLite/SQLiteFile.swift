@@ -1,16 +1,16 @@
 import Glibc
 
-/// The file of a database: made for its owner alone, and sure to be found again.
+/// The file of a database, which only its owner can read and whose name is durable.
 struct SQLiteFile {
     let path: String
 
-    /// As people call it: without its folder and its ending.
+    /// The file's name without its folder and its extension.
     var name: String {
         let file = path.split(separator: "/").last ?? ""
         return String(file.prefix { $0 != "." })
     }
 
-    /// Password hashes are in it. SQLite gives its log the same mode.
+    /// The mode of the file, which contains password hashes. SQLite gives its log the same mode.
     private static let mode: mode_t = 0o600
 
     func create() throws(StorageError) {
@@ -19,7 +19,7 @@ struct SQLiteFile {
         close(descriptor)
     }
 
-    /// - Throws: `StorageError.io` if there is a file already.
+    /// - Throws: `StorageError.io` if the file exists already.
     func createNew() throws(StorageError) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, Self.mode)
         guard descriptor >= 0 else { throw failure(path) }
@@ -30,7 +30,8 @@ struct SQLiteFile {
         guard access(path, F_OK) == 0 else { throw failure(path) }
     }
 
-    /// To disk, with nobody else at it: closing it here would let go of the locks that SQLite holds on it.
+    /// Syncs the file to disk. No connection may be open: closing the file here would release the locks that
+    /// SQLite holds on it.
     func sync() throws(StorageError) {
         let descriptor = open(path, O_RDWR | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(path) }
@@ -38,7 +39,8 @@ struct SQLiteFile {
         guard fsync(descriptor) == 0 else { throw failure(path) }
     }
 
-    /// A new file's name is safe once its directory is on disk; SQLite sees to its logs, but not to the file itself.
+    /// Syncs the directory, as a new file's name is durable only then. SQLite does so for its logs, but not
+    /// for the file itself.
     func syncDirectory() throws(StorageError) {
         let directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -47,7 +49,7 @@ struct SQLiteFile {
         guard fsync(descriptor) == 0 else { throw failure(directory) }
     }
 
-    /// A file of its own for a database that ends with its process.
+    /// Creates a file for a database that ends with its process.
     static func temporary() throws(StorageError) -> SQLiteFile {
         let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(directory)/parlor-XXXXXX".utf8CString)
@@ -57,7 +59,7 @@ struct SQLiteFile {
         return SQLiteFile(path: String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
     }
 
-    /// Removes the names. Processes that have the files open keep them.
+    /// Removes the names. Processes that have the files open can still use them.
     func unlink() {
         for suffix in ["", "-wal", "-shm"] { Glibc.unlink(path + suffix) }
     }

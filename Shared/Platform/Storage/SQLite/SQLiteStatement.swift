@@ -6,7 +6,8 @@ final class SQLiteStatement {
     let handle: OpaquePointer
     let isReadOnly: Bool
     var isInUse = false
-    /// SQLite's number for `$1`, `$2` …: it numbers names by where they stand first, PostgreSQL by what they say.
+    /// SQLite's numbers for `$1`, `$2` …: it numbers names in order of first use, PostgreSQL by the number in
+    /// the name.
     private let indexes: [Int32]
 
     init(_ sql: String, on database: OpaquePointer) throws(StorageError) {
@@ -48,7 +49,7 @@ final class SQLiteStatement {
         }
     }
 
-    /// Ready for the next use. What it failed with has been reported by the step that failed.
+    /// Prepares for the next use. A failure was reported by the step that failed.
     func reset() {
         sqlite3_reset(handle)
         sqlite3_clear_bindings(handle)
@@ -76,10 +77,10 @@ final class SQLiteStatement {
 
 private let utf8 = UInt8(SQLITE_UTF8)
 
-/// `SQLITE_TRANSIENT`, a macro that Swift does not see: SQLite copies the bytes before the call returns.
+/// `SQLITE_TRANSIENT`, a macro that Swift cannot import: SQLite copies the bytes before the call returns.
 private let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
-/// The row a statement stands at.
+/// The row that a statement is at.
 struct SQLiteRow: RowSource {
     let statement: OpaquePointer
 
@@ -88,7 +89,8 @@ struct SQLiteRow: RowSource {
     func int(_ column: Int) -> Int { Int(sqlite3_column_int64(statement, Int32(column))) }
 
     func withBytes<T>(_ column: Int, _ body: (UnsafeBufferPointer<UInt8>) -> T) -> T {
-        // The pointer first, then the length: the first may convert, and the second is of what it made.
+        // Read the pointer first: that call may convert the value, and the length is then that of the
+        // converted value.
         let start = sqlite3_column_blob(statement, Int32(column))
         let count = Int(sqlite3_column_bytes(statement, Int32(column)))
         return body(UnsafeBufferPointer(start: start?.assumingMemoryBound(to: UInt8.self), count: count))

@@ -8,7 +8,7 @@ extension StorageError {
         case SQLITE_FULL: self = .full
         case SQLITE_CORRUPT, SQLITE_NOTADB: self = .corrupt(message)
         case SQLITE_CONSTRAINT:
-            // Macros that Swift does not see: SQLITE_CONSTRAINT | 8 << 8, | 6 << 8 and | 10 << 8.
+            // Macros that Swift cannot import: SQLITE_CONSTRAINT | 8 << 8, | 6 << 8 and | 10 << 8.
             let unique = SQLITE_CONSTRAINT | 8 << 8
             let primaryKey = SQLITE_CONSTRAINT | 6 << 8
             let rowID = SQLITE_CONSTRAINT | 10 << 8
@@ -18,7 +18,8 @@ extension StorageError {
         }
     }
 
-    /// `UNIQUE constraint failed: index 'people_username'` or `… failed: people.id, people.n`.
+    /// Returns the index in `UNIQUE constraint failed: index 'people_username'` or `… failed: people.id,
+    /// people.n`.
     private static func indexName(_ message: String) -> String {
         let what = message.split(separator: ": ", maxSplits: 1).last ?? ""
         guard what.hasPrefix("index '"), what.hasSuffix("'") else { return String(what) }

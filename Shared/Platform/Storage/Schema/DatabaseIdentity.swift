@@ -1,5 +1,5 @@
-/// The random name a database is given when it is created, and the table that every database has: the one of its event
-/// log, which the module EventLog writes and reads.
+/// The random id that a database gets when it is created, and the table that every database has: that of its
+/// event log, which the module EventLog writes and reads.
 enum DatabaseIdentity {
     private static let migration = Migration(
         version: 1, name: "identity and event log",
@@ -32,7 +32,7 @@ enum DatabaseIdentity {
         return id
     }
 
-    /// nil if it has none yet.
+    /// Returns the id; nil if it has none yet.
     static func load(on connection: any Connection) throws -> String? {
         try connection.first("SELECT id FROM database_identity") { $0.text(0) }
     }
@@ -40,14 +40,14 @@ enum DatabaseIdentity {
     /// Deletes and inserts the same row. An UPDATE to the same value would leave SQLite's page
     /// unchanged, and nothing would be written.
     static func rewrite(on connection: any Connection) throws {
-        // One that is deleted by hand meanwhile stays so.
+        // If the row is deleted by hand meanwhile, it stays deleted.
         guard let id = try connection.first("DELETE FROM database_identity RETURNING id", body: { $0.text(0) }) else {
             return
         }
         try connection.execute("INSERT INTO database_identity (id) VALUES ($1)", id)
     }
 
-    /// Has it given another when it is opened the next time.
+    /// Deletes the id, so that the database gets a new one when it is opened next.
     static func forget(on connection: any Connection) throws(StorageError) {
         try connection.execute("DELETE FROM database_identity")
     }

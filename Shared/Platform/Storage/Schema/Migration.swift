@@ -1,9 +1,10 @@
 /// A step from one version of a schema to the next.
 ///
-/// Written in the words that SQLite and PostgreSQL share; `INTEGER` has 64 bits, `BLOB` is bytes, `TEXT` is UTF-8 and is
-/// compared byte by byte. Once released its text stays as it is: the next step is another migration.
+/// It is written in the SQL that SQLite and PostgreSQL share; `INTEGER` has 64 bits, `BLOB` is bytes, `TEXT`
+/// is UTF-8 and is compared byte by byte. A released migration never changes: the next step is another
+/// migration.
 public struct Migration: Sendable, Equatable {
-    /// From 1, without gaps.
+    /// The version, counted from 1, without gaps.
     public let version: Int
     public let name: String
     public let sql: String
@@ -17,9 +18,9 @@ public struct Migration: Sendable, Equatable {
 
 /// The reason why this program does not use a database.
 public enum MigrationError: Error, Equatable, CustomStringConvertible {
-    /// A later program has migrated it.
+    /// A later program has migrated the database.
     case databaseIsNewer(schema: String, version: Int, known: Int)
-    /// An earlier program has, and this one is not to: another may be serving it.
+    /// An earlier program migrated the database, and this one must not, as another may be using it.
     case databaseIsOlder(schema: String, version: Int, known: Int)
     /// The text of a migration is not the one that was applied.
     case changed(schema: String, version: Int, name: String)

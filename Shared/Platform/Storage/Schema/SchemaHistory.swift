@@ -1,10 +1,10 @@
-/// Brings schemas up to date, and remembers in the database which migrations it has seen, with their text.
+/// Migrates schemas, and records in the database which migrations were applied, with their text.
 struct SchemaHistory {
     let connection: any ScriptableConnection
 
-    /// Brings a database up to date with what it needs itself and with the service's own.
+    /// Applies Storage's own migrations and the service's to a database.
     ///
-    /// - Returns: its id.
+    /// - Returns: the database's id.
     /// - Throws: `MigrationError`, with nothing changed; `StorageError`.
     static func migrate(_ connection: some TransactionalConnection, _ migrations: [Migration]) throws -> String {
         try connection.transaction { connection in
@@ -16,7 +16,8 @@ struct SchemaHistory {
         }
     }
 
-    /// One transaction with what applies it: of two programs that start at once the second finds the work done.
+    /// Creates the history's table. To be called in the transaction that applies the migrations: of two
+    /// programs that start at once, the second finds them applied.
     init(on connection: any ScriptableConnection) throws {
         self.connection = connection
         try connection.run(
@@ -42,7 +43,7 @@ struct SchemaHistory {
         }
     }
 
-    /// - Throws: `MigrationError` if others than these were applied, or not all; `StorageError`.
+    /// - Throws: `MigrationError` if the applied migrations are not exactly these; `StorageError`.
     static func requireCurrent(_ migrations: [Migration], of schema: String, on connection: any Connection) throws {
         let applied = try countApplied(migrations, to: schema, on: connection)
         guard applied == migrations.count else {
@@ -50,7 +51,7 @@ struct SchemaHistory {
         }
     }
 
-    /// The number of applied migrations, which are the first ones.
+    /// Returns the number of applied migrations, which are the first ones.
     private static func countApplied(
         _ migrations: [Migration], to schema: String, on connection: any Connection
     ) throws -> Int {
@@ -83,7 +84,7 @@ extension SQLiteConnection {
     }
 }
 
-/// A connection that runs several statements without parameters, as a migration has them.
+/// A connection that runs several statements without parameters, as migrations need.
 protocol ScriptableConnection: Connection {
     func run(script: String) throws(StorageError)
 }

@@ -1,23 +1,24 @@
 import Synchronization
 import Workers
 
-/// The thread that writes: takes all that is queued, and commits it together.
+/// The thread that writes: takes everything queued, and commits it together.
 ///
-/// Alone, a write is committed at once; while the disk takes its time over one commit, the next one gathers. So one
-/// fsync serves as many writes as arrive during the one before it, and nobody waits for a batch to fill.
+/// A single write is committed at once; while the disk works on one commit, the next batch gathers. So one
+/// fsync serves as many writes as arrive during the previous one, and no write waits for a batch to fill.
 ///
-/// A savepoint for each write would cost a batch a fifth of its time. As nearly all of them succeed, they have none; where one fails after it
-/// has changed something, the batch is undone and run once more, with savepoints, so that only what fails is undone.
+/// A savepoint for each write would take a fifth of a batch's time. As nearly all writes succeed, they have
+/// none. If one fails after it has changed something, the batch is undone and run once more, with savepoints,
+/// so that only the failing write is undone.
 final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     /// Runs a write's body, in the transaction of its batch.
     ///
-    /// - Parameter isolated: whether it is undone alone if it fails.
+    /// - Parameter isolated: true if a failure undoes this write alone.
     typealias Perform = @Sendable (Writer, _ isolated: Bool) throws(StorageError) -> Outcome
 
     struct Outcome: Sendable {
-        /// With all of its batch: it failed, and could not be undone alone.
+        /// True if the whole batch must be undone, because this write failed and could not be undone alone.
         let mustBeUndone: Bool
-        /// Answers the caller.
+        /// Resumes the caller with the result.
         let answer: @Sendable () -> Void
     }
 
@@ -27,16 +28,16 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         let fail: @Sendable (StorageError) -> Void
     }
 
-    /// A type of its own: taken out of a `Mutex` that holds nothing but it, a closure comes back wrapped twice, and is put
-    /// back so. After 10,000 commits it lay 20,000 calls deep.
+    /// A wrapper type. A closure that is the only value in a `Mutex` gains two wrappers each time it is taken
+    /// out and put back. After 10,000 commits the call was 20,000 levels deep.
     private struct CommitHook {
         var call: (@Sendable ([any CommitEvent]) -> Void)?
     }
 
     /// The maximum of attempts for a batch that the engine rolled back for its own reasons.
     private static var attempts: Int { 3 }
-    /// Batches that have savepoints from the start after one in which a write had to be undone: who asks for what cannot be done often does it
-    /// again.
+    /// The number of batches that use savepoints from the start after one in which a write had to be undone:
+    /// a caller whose write fails often repeats it.
     private static var carefulBatches: Int { 16 }
 
     private let connection: Writer
@@ -82,10 +83,10 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
 
     func close() { writes.close() }
 
-    /// Until it is closed and has written all that was queued.
+    /// Commits batches until the queue is closed and empty.
     func run() {
         var commits = 0
-        /// Batches that are still to have savepoints from the start.
+        /// The number of further batches with savepoints from the start.
         var careful = 0
         while let batch = writes.take(atMost: maxBatch) {
             commits += 1
@@ -103,7 +104,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         }
     }
 
-    /// - Returns: false, with nothing done, if a write had to be undone that could not be undone alone.
+    /// - Returns: false, with nothing done, if a write that could not be undone alone had to be undone.
     @discardableResult
     private func commit(_ batch: [Write], isolated: Bool, crashingAt crashPoint: CrashPoint?) -> Bool {
         var attempt = 1
@@ -135,14 +136,14 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
             guard !outcome.mustBeUndone else {
                 connection.rollBack()
                 guard batch.count == 1 else { return false }
-                // It counts as a commit, of nothing.
+                // It counts as an empty commit.
                 crashPoint?.crash()
                 outcome.answer()
                 return true
             }
             answers.append(outcome.answer)
         }
-        // With savepoints each write has written its own, and fails alone if that fails.
+        // With savepoints each write has written its own changes, and fails alone if that fails.
         if !isolated, case .failure = try connection.perform(isolated: false, { try $0.writePending() }) {
             connection.rollBack()
             return false

@@ -1,22 +1,22 @@
 import Glibc
 
-/// The point at which a process kills itself. For the drill that proves that nothing acknowledged
-/// is lost; never set otherwise.
+/// The point at which a process kills itself, for the drill that proves that nothing acknowledged is lost.
+/// Never set otherwise.
 public struct CrashPoint: Sendable, Equatable {
     public enum Moment: String, Sendable, CaseIterable {
-        /// The writes of a batch are done, and nothing of them is on disk.
+        /// The writes of a batch are done, and none of them is on disk.
         case beforeCommit = "before-commit"
         /// The entries are on disk and not published.
         case afterCommit = "after-commit"
-        /// Their events are on the bus, and nobody has an answer.
+        /// Their events are on the bus, and no caller has an answer.
         case afterPublish = "after-publish"
     }
 
     public let moment: Moment
-    /// At which commit of the process, from 1.
+    /// The number of the process's commit at which it crashes, from 1.
     public let count: Int
 
-    /// `PLACE:COUNT`, as `after-commit:37`; nil for anything else.
+    /// Parses `PLACE:COUNT`, such as `after-commit:37`; nil for anything else.
     public init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, let moment = Moment(rawValue: String(parts[0])), let count = Int(parts[1]), count > 0
@@ -25,14 +25,15 @@ public struct CrashPoint: Sendable, Equatable {
         self.count = count
     }
 
-    /// Publishing only queues: the event's bytes are on the bus a turn of a loop later.
+    /// The time until published events are on the bus, in microseconds. Publishing only queues them; they are
+    /// sent a turn of a loop later.
     private static let timeToPublish: UInt32 = 20_000
 
-    /// As `kill -9` would.
+    /// Kills the process, like `kill -9`.
     func crash() -> Never {
         if moment == .afterPublish { usleep(Self.timeToPublish) }
         raise(SIGKILL)
-        // The signal cannot be caught, and has come before `raise` returns.
+        // The signal cannot be caught, and is delivered before `raise` returns.
         fatalError("SIGKILL was survived")
     }
 }

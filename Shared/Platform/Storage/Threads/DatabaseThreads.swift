@@ -1,16 +1,15 @@
 import Workers
 
-/// The threads of every engine's database: one that writes and a few that read, each with its
-/// connection.
+/// The threads of every engine's database: one that writes and a few that read, each with its connection.
 ///
-/// Releasing the last reference closes it as `close` does, without waiting.
+/// Releasing the last reference closes it like `close`, without waiting.
 final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
     private let writer: BatchWriter<Engine>
     private let reads: SnapshotReads<Engine>
     private let counters: DatabaseCounters
     private let threads: WorkerThreads
 
-    /// - Parameter name: of its threads, with what each does.
+    /// - Parameter name: the prefix of its threads' names.
     init(named name: String, writer connection: Engine, readers: [Engine], configuration: DatabaseConfiguration) {
         let counters = DatabaseCounters()
         let reads = SnapshotReads<Engine>(configuration, counters: counters)
@@ -18,7 +17,8 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
         self.reads = reads
         writer = BatchWriter(connection, configuration: configuration, counters: counters, reads: reads)
         threads = WorkerThreads(priority: configuration.priority) {
-            // One after the other, and no thread beside: or each might leave the removal of SQLite's log to another.
+            // Close them one after the other, with no thread running: otherwise each might leave the removal
+            // of SQLite's log to another.
             for reader in readers { reader.close() }
             connection.close()
         }
@@ -57,7 +57,8 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
     func transaction(
         holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws {
-        // The continuation's closure runs before this suspends: so calls are queued in the order they are made.
+        // The continuation's closure runs before this suspends, so writes are queued in the order of the
+        // calls.
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             do {
                 try writer.push(bytes: bytes, durability) { connection, isolated throws(StorageError) in
@@ -85,7 +86,7 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
     }
 }
 
-/// A database that is its threads, and differs from others in how it is opened.
+/// A database that consists of its threads, and differs from others in how it is opened.
 protocol ThreadedDatabase: Database {
     associatedtype Engine: TransactionalConnection
     var threads: DatabaseThreads<Engine> { get }

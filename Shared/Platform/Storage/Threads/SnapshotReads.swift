@@ -1,10 +1,10 @@
 import Synchronization
 import Workers
 
-/// The reads that wait, and how the threads that read take them: those that wait together share a snapshot, as writes
-/// share a commit.
+/// The queue of reads, and their execution: reads that wait together share a snapshot, as writes share a
+/// commit.
 ///
-/// Each was queued before the snapshot begins, so it still sees all that was committed before it was asked for.
+/// Each read is queued before its snapshot begins, so it sees everything committed before it was called.
 final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
     private enum Task: Sendable {
         case read(Read)
@@ -12,15 +12,17 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
     }
 
     private struct Read: Sendable {
-        /// Runs the body. What it returns answers the caller, and is called at once: a read has nothing to wait for.
+        /// Runs the body. The returned closure resumes the caller, and is called at once, as a read need not
+        /// wait for a commit.
         let perform: @Sendable (Reader) -> @Sendable () -> Void
         let fail: @Sendable (StorageError) -> Void
     }
 
-    /// Reads over one snapshot. Beginning and ending one costs as much as a short read; shared by sixteen that is a few
-    /// percent, and more would only make the last wait for a long one among the first.
+    /// The limit of reads over one snapshot. Beginning and ending a snapshot costs as much as a short read;
+    /// shared by sixteen reads that is a few percent. More would only make the last ones wait for a long one
+    /// among the first.
     private static var maxBatch: Int { 16 }
-    /// A closure that reads holds ids and no contents.
+    /// The size that a read counts in the queue: its closure holds ids and no contents.
     private static var readBytes: Int { 1024 }
 
     private let tasks: BlockingQueue<Task>
@@ -49,7 +51,7 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
         }
     }
 
-    /// Refused if the queue is full; the next commit asks again.
+    /// Requests a checkpoint from a reader. If the queue is full, the next commit requests it again.
     func requestCheckpoint() {
         copied.store(0, ordering: .relaxed)
         try? tasks.push(.checkpoint, bytes: 0)
@@ -59,7 +61,7 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
 
     func close() { tasks.close() }
 
-    /// Until it is closed and all that was queued has been read. For the thread of one reader.
+    /// Reads until the queue is closed and empty. Runs on the thread of one reader.
     func run(on connection: Reader) {
         while let batch = tasks.take(atMost: Self.maxBatch, sharedAmong: readers) {
             var reads: [Read] = []
@@ -71,7 +73,7 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
                 }
             }
             if !reads.isEmpty { perform(reads, on: connection) }
-            // Not within a snapshot: it could not copy what has been committed since that began.
+            // Not within a snapshot, as it could not copy later commits then.
             if isCheckpointDue {
                 copied.store(connection.checkpoint(), ordering: .relaxed)
                 counters.checkpointed()
@@ -80,16 +82,17 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
     }
 
     private func perform(_ reads: [Read], on connection: Reader) {
-        // Ends what has changed nothing: it loses nothing, and cannot fail in a way that matters.
+        // A read changes nothing, so the rollback loses nothing, and a failure of it does not matter.
         defer { connection.rollBack() }
         var isBegun = false
         for (index, read) in reads.enumerated() {
             do throws(StorageError) {
-                // An engine may give a snapshot up when a statement in it fails: that body's fault, and not of those after it.
+                // An engine may end a snapshot when a statement in it fails. That is the fault of one body,
+                // and later ones must not fail for it.
                 if !isBegun || connection.hasLostTransaction { try beginSnapshot(on: connection) }
                 isBegun = true
                 var answer = read.perform(connection)
-                // The server went in the midst of it: nothing was told to anyone yet.
+                // The server disconnected during the read; no caller has been answered yet.
                 if connection.mayRunAgain {
                     try beginSnapshot(on: connection)
                     answer = read.perform(connection)
@@ -108,7 +111,7 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
         do throws(StorageError) {
             try connection.begin()
         } catch {
-            // The server may have gone while nobody looked.
+            // The server may have disconnected since the last read.
             guard connection.mayRunAgain else { throw error }
             connection.rollBack()
             try connection.begin()

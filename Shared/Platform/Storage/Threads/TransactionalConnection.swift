@@ -1,41 +1,42 @@
-/// A connection of an engine to which the threads of a database give transactions.
+/// A connection of an engine, on which the threads of a database run transactions.
 protocol TransactionalConnection: ScriptableConnection, Sendable {
     /// True if a failed statement has made the rest of the transaction useless.
     var hasLostTransaction: Bool { get }
 
-    /// True if the last failure left nothing behind and its reason is likely to be gone: the
-    /// connection was lost before the commit, or the engine preferred another transaction.
+    /// True if the last failure left no changes and its reason is likely to be gone: the connection was lost
+    /// before the commit, or the engine preferred another transaction.
     var mayRunAgain: Bool { get }
 
-    /// - Parameter durability: of the commit; it means nothing to a reader.
+    /// - Parameter durability: the durability of the commit; readers ignore it.
     func begin(_ durability: Durability) throws(StorageError)
 
     /// Runs the body.
     ///
-    /// - Parameter isolated: whether it is undone alone if it fails. Otherwise `mustUndo` says whether the transaction has to be rolled back
-    ///   then, with all that is in it.
-    /// - Throws: the transaction's end, when it is lost with all that is in it. The body's own error is in the result.
+    /// - Parameter isolated: true if a failure undoes this body alone. Otherwise `mustUndo` says whether the
+    ///   whole transaction then has to be rolled back.
+    /// - Throws: the failure that ended the transaction with everything in it. The body's own error is in the
+    ///   result.
     func perform(
         isolated: Bool, _ body: (any Connection) throws -> Void
     ) throws(StorageError) -> Result<Void, any Error>
 
-    /// - Returns: the hooks to call, and the events to hand over, now that it is on disk.
+    /// - Returns: the hooks to call, and the events to pass on, now that the commit is done.
     func commit() throws(StorageError) -> (hooks: [() -> Void], events: [any CommitEvent])
 
-    /// Ends the transaction, whatever state it is in.
+    /// Ends the transaction, whatever its state.
     func rollBack()
 
-    /// Lets the statements of this transaction take as long as they need: for migrations.
+    /// Removes the time limit of this transaction's statements, for migrations.
     func liftTimeLimit() throws(StorageError)
 
-    /// Keeps the log of the engine short, if that is the connection's task.
+    /// Keeps the engine's log short, if that is the connection's task.
     ///
-    /// - Returns: how much of it has been dealt with; 0 if that is not known.
+    /// - Returns: the amount of the log that is done; 0 if it is not known.
     func checkpoint() -> Int
 
-    /// For the thread that writes, after each commit.
+    /// Checkpoints after a commit if needed. Called by the writing thread.
     ///
-    /// - Parameter copied: what the last `checkpoint` that was wanted has returned; 0 until then.
+    /// - Parameter copied: the result of the last requested `checkpoint`; 0 until it is done.
     func checkpointIfDue(copied: Int) -> CheckpointDecision
 
     func close()
@@ -44,14 +45,15 @@ protocol TransactionalConnection: ScriptableConnection, Sendable {
 enum CheckpointDecision {
     case notDue
     case done
-    /// By another connection, so that no write waits for it.
+    /// Requests a checkpoint by another connection, so that no write waits for it.
     case wanted
 }
 
 extension TransactionalConnection {
     func begin() throws(StorageError) { try begin(.synced) }
 
-    /// For `perform`: what the body comes to with what it has left pending, which is undone with it where it is undone alone.
+    /// Returns the result of the body, for `perform`. If it is isolated, the pending changes are written too,
+    /// so that they are undone with it.
     func result(of body: (any Connection) throws -> Void, isolated: Bool) -> Result<Void, any Error> {
         record.hasChanges = false
         let result = Result {
@@ -62,8 +64,7 @@ extension TransactionalConnection {
         return result
     }
 
-    /// True if a write without a savepoint takes its batch down: it failed and may have left
-    /// something behind.
+    /// True if a failed write without a savepoint must take its batch down, because it may have left changes.
     func mustUndo(_ result: Result<Void, any Error>) -> Bool {
         guard case .failure(let error) = result else { return false }
         return record.hasChanges || record.failure != nil || error is StorageError || hasLostTransaction
@@ -71,7 +72,7 @@ extension TransactionalConnection {
 
     /// Runs the body in a transaction of its own.
     ///
-    /// - Throws: what the body throws, with nothing done; `StorageError`.
+    /// - Throws: the body's error, with nothing changed; `StorageError`.
     func transaction<T>(_ body: (Self) throws -> T) throws -> T {
         do {
             try begin()
@@ -88,7 +89,7 @@ extension TransactionalConnection {
     /// Runs the body over one snapshot.
     func snapshot<T>(_ body: (any Connection) throws -> T) throws -> T {
         try begin()
-        // Ends what has changed nothing: it loses nothing, and cannot fail in a way that matters.
+        // A read changes nothing, so the rollback loses nothing, and a failure of it does not matter.
         defer { rollBack() }
         return try body(self)
     }

@@ -1,4 +1,4 @@
-// libpq, which is loaded when it is first needed: CPostgres.c says why.
+// libpq, which is loaded when it is first needed (see CPostgres.c).
 #pragma once
 #if __has_include(<postgresql/libpq-fe.h>)
 #include <postgresql/libpq-fe.h>
@@ -8,5 +8,5 @@
 
 // To be called once, before any other function of libpq.
 //
-// Returns NULL, or why it cannot be loaded.
+// Returns NULL, or the reason why it cannot be loaded.
 const char *load_libpq(void);
