@@ -41,6 +41,7 @@ public struct EdgeLimits: Sendable {
     /// proxy's connections, which are not pipelined, only WebSockets count.
     public var loopTimePerAddress: Int?
 
+    /// Values for other servers, such as those of tests. A gateway's come from `fitting` and its settings.
     public init() {}
 }
 
