@@ -30,7 +30,8 @@ struct GatewaySettings: Sendable {
     /// Overrides of the limits' own numbers, by name.
     let rateOverrides: [String: Rate]
 
-    /// The limits that services declare, by name; each has a setting `RATE_<NAME>`.
+    /// The limits that have a setting `RATE_<NAME>`: those of Parlor's services, and the gateway's own. A plugin's limit has none.
+    /// `counted(by:)` has a text for each.
     static let limits =
         ["rooms", "sends", "elements", "devices", "register", "login", "sign_ins", "refresh"]
         + OwnLimits.all.map(\.name)
@@ -143,7 +144,8 @@ struct GatewaySettings: Sendable {
         case "connects": "Connects of sockets"
         case "unknown": "Requests for what does not exist"
         case "lists": "Rooms in lists composed in full"
-        default: "Bytes written"
+        case "bytes": "Bytes written"
+        default: preconditionFailure("counted(by:) has no text for the limit \(limit)")
         }
     }
 

@@ -186,8 +186,8 @@ public struct Contribution: Sendable, Equatable {
     }
 }
 
-/// A limit for each person and each address. The gateway counts; the setting `RATE_<NAME>`
-/// overrides the numbers.
+/// A limit for each person and each address. The gateway counts. A setting `RATE_<NAME>` overrides the
+/// numbers of its own limits and of the limits of Parlor's services; a plugin's limit has none.
 public struct RateLimit: Sendable, Equatable {
     public enum Counted: String, Sendable {
         case calls

@@ -45,6 +45,7 @@ public struct EdgeLimits: Sendable {
     /// count.
     public var loopTimePerAddress: Int?
 
+    /// Values for other servers, such as those of tests. A gateway's come from `fitting` and its settings.
     public init() {}
 }
 

@@ -17,7 +17,7 @@ struct PollsService: Service {
 
     init(_ context: ServiceContext) { self.context = context }
 
-    static let log: LogContents = .clientEvents
+    static let log: LogContents = [.clientEvents, .roomChanges]
 
     private static let contribution = RoomContribution<Int>(
         "polls.contribute", [.init(.badge("polls")) { $0.number($1) }])
