@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Who may do what", .serialized)
 struct AccessTests {
-    @Test("each route and event, for each kind of caller and id", arguments: Engine.allCases)
+    @Test("each route and event answers as the matrix says, for each kind of caller and id", arguments: Engine.allCases)
     func matrix(engine: Engine) async throws {
         try await AccessHarness.run(on: engine) { harness in
             expectRows(for: harness)

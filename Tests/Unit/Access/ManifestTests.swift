@@ -17,7 +17,7 @@ import Testing
 /// changes only with the contract between services and gateways.
 @Suite("The manifests on the bus")
 struct ManifestTests {
-    @Test("are as gateways of other versions know them")
+    @Test("are what gateways of other versions expect")
     func unchanged() async throws {
         try await check(AccountsService.self)
         try await check(RoomsService.self)

@@ -44,7 +44,7 @@ struct ProtocolDocumentTests {
         #expect(Self.transcripts.allSatisfy { $0.steps.count >= 5 })
     }
 
-    @Test("a transcript is what happens, byte by byte", arguments: transcripts)
+    @Test("each transcript matches what happens, byte for byte", arguments: transcripts)
     func run(transcript: Transcript) async throws {
         var settings = BrokerSettings()
         switch transcript.access {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The tests' own client")
 struct RawClientTests {
-    @Test("a connection that it closes is closed, though a process was started meanwhile")
+    @Test("a connection that it closes is closed, even if a process was started meanwhile")
     func closing() async throws {
         let server = try await BusServer.start(host: "127.0.0.1", port: 0, settings: BrokerSettings())
         let client = try RawClient(port: server.port)

@@ -22,7 +22,7 @@ struct TimeSharesTests {
         run(for: 0.02)
     }
 
-    @Test("an address that has had its share waits, on all of its connections, and others are served meanwhile")
+    @Test("an address that used up its share waits on all of its connections, while others are served")
     func requests() async throws {
         let taken = Mutex<[String]>([])
         let behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in
@@ -42,7 +42,7 @@ struct TimeSharesTests {
         }
     }
 
-    @Test("a request that has come in time, and waits for its share, may take twice the time")
+    @Test("a request that arrives in time, and waits for its share, may take twice the time")
     func deadlines() async throws {
         let behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in
             if request.path == "/1" { Self.run(for: 0.02) }
@@ -64,7 +64,7 @@ struct TimeSharesTests {
         }
     }
 
-    @Test("a share is what it says, also above half and beside whole parts", arguments: [30, 70])
+    @Test("a share has the configured size, also above half and beside whole parts", arguments: [30, 70])
     func shares(percent: Int) async throws {
         let group = try EventLoopGroup(loopCount: 1)
         defer { group.shutdown() }
@@ -86,7 +86,7 @@ struct TimeSharesTests {
         #expect(began.duration(to: woken) > paid - .milliseconds(10))
     }
 
-    @Test("whoever has had their share in an interval has had it for all of it, even if the thread does not run")
+    @Test("a share used up within an interval stays used up for all of it, even if the thread does not run")
     func intervals() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         defer { group.shutdown() }
@@ -119,7 +119,7 @@ struct TimeSharesTests {
         $0.limits.loopTimePerAddress = 1
     }
 
-    @Test("of a WebSocket that has closed nothing more is taken, also of what had come and waited for its share")
+    @Test("nothing more is processed for a closed WebSocket, also not what waited for its share")
     func closedWhileWaiting() async throws {
         // Called on the loop's thread, so that the close comes before the share does, however busy the machine is.
         let disconnect = Mutex<(@Sendable () -> Void)?>(nil)
@@ -145,7 +145,7 @@ struct TimeSharesTests {
         }
     }
 
-    @Test("what waited for its share is no longer counted once it is taken")
+    @Test("bytes that waited for their share no longer count once they are processed")
     func countedWhileWaiting() async throws {
         let behaviour = TestDelegate.Behaviour(onMessage: { _, message in
             if message == "1" { Self.run(for: 0.006) }
@@ -159,7 +159,7 @@ struct TimeSharesTests {
         }
     }
 
-    @Test("behind a trusted proxy each client has a share, and waits on no connection that brings others' requests")
+    @Test("each client behind a trusted proxy has its own share, and does not delay others on the same connection")
     func proxies() async throws {
         let taken = Mutex<[String]>([])
         let behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in
@@ -181,7 +181,7 @@ struct TimeSharesTests {
         }
     }
 
-    @Test("a socket's messages wait likewise")
+    @Test("a socket's messages wait for its share, too")
     func messages() async throws {
         let taken = Mutex<[String]>([])
         let behaviour = TestDelegate.Behaviour(onEvent: { socket, event in
@@ -200,7 +200,7 @@ struct TimeSharesTests {
         }
     }
 
-    @Test("while the thread did not run, nobody had any of it")
+    @Test("time in which the thread did not run counts for nobody")
     func preempted() async throws {
         let taken = Mutex<[String]>([])
         let hasBegun = DispatchSemaphore(value: 0)
@@ -224,7 +224,7 @@ struct TimeSharesTests {
         }
     }
 
-    @Test("without limits an address may have all of it")
+    @Test("without limits an address may use all of the time")
     func unlimited() async throws {
         let taken = Mutex<[String]>([])
         let behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in

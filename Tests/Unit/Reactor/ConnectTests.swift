@@ -19,7 +19,7 @@ struct ConnectTests {
         }
     }
 
-    @Test("nobody there is a failure at once")
+    @Test("a connection to a closed port fails at once")
     func refused() async throws {
         try await withLoops { group in
             let taken = try Socket(family: AF_INET)
@@ -32,7 +32,7 @@ struct ConnectTests {
         }
     }
 
-    @Test("a name that is none is a failure")
+    @Test("an invalid name is a failure")
     func unknownHost() async throws {
         try await withLoops { group in
             do throws(ConnectError) {
@@ -47,7 +47,7 @@ struct ConnectTests {
         }
     }
 
-    @Test("a server that does not answer ends in a time-out")
+    @Test("a server that does not answer causes a time-out")
     func timeout() async throws {
         try await withLoops { group in
             try await withSilentPort { port in

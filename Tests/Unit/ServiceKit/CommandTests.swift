@@ -94,7 +94,7 @@ struct CommandTests {
 
     // MARK: verify
 
-    @Test("what is right is said to be, in as many rooms as there are")
+    @Test("correct data is reported as such, with the number of rooms")
     func right() async throws {
         try await serve(Array(repeating: 1, count: 450)) { _ in
             try await verify(expecting: .done)
@@ -102,7 +102,7 @@ struct CommandTests {
         }
     }
 
-    @Test("each difference has a line, wherever it is, and stays until it is to be repaired")
+    @Test("each difference has a line, in any service, and stays until it is repaired")
     func repairing() async throws {
         var counts = Array(repeating: 1, count: 450)
         (counts[0], counts[200], counts[449]) = (0, 2, 7)
@@ -126,7 +126,7 @@ struct CommandTests {
         }
     }
 
-    @Test("what cannot be repaired is said, and stays found")
+    @Test("a difference that cannot be repaired is reported, and stays")
     func unmendable() async throws {
         try await serve([-1, 2]) { _ in
             try await verify("--repair", expecting: .found)
@@ -178,7 +178,7 @@ struct CommandTests {
         await restored.close()
     }
 
-    @Test("a folder that has something in it is not touched, an empty one is taken")
+    @Test("a folder with contents is left alone, an empty one is used")
     func target() async throws {
         let target = "\(folder)-copy"
         defer { try? FileManager.default.removeItem(atPath: target) }  // a temporary folder may stay
@@ -195,7 +195,7 @@ struct CommandTests {
         }
     }
 
-    @Test("a database that is damaged is said to be, and a backup that fails leaves nothing")
+    @Test("a damaged database is reported, and a failed backup leaves nothing")
     func failed() async throws {
         let parent = "\(folder)/backups"
         try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: false)

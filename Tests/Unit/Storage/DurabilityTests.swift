@@ -7,7 +7,7 @@ import Testing
 /// What a machine that stops at any moment leaves: the files as they were, the log cut off anywhere.
 ///
 /// `SEED=7 swift test --filter Durability` cuts elsewhere; the moments are the scheduler's.
-@Suite("What is acknowledged is on disk first", .timeLimit(.minutes(2)))
+@Suite("Acknowledged writes are on disk", .timeLimit(.minutes(2)))
 struct DurabilityTests {
     /// The file systems that the copies are opened on need not be slow: what they hold is not ours to keep.
     private static let memory = FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : "/tmp"
@@ -76,7 +76,7 @@ struct DurabilityTests {
         return found
     }
 
-    @Test("a thousand cuts: what opens is a prefix, and has every write that was acknowledged before its end")
+    @Test("after a cut at any of a thousand places a prefix opens, with every write acknowledged before its end")
     func cuts() async throws {
         var random = SeededGenerator(seed: Self.seed)
         let source = try Source()
@@ -112,7 +112,7 @@ struct DurabilityTests {
     }
 
     @Test(
-        "a copy that is taken while the log is being copied into the database has every write that was acknowledged, too"
+        "a copy taken during a checkpoint has every acknowledged write, too"
     )
     func checkpoints() async throws {
         let source = try Source()

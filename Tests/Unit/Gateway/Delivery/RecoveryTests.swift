@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Sockets that come back", .timeLimit(.minutes(1)))
+@Suite("Sockets that reconnect", .timeLimit(.minutes(1)))
 struct RecoveryTests {
     /// Connects with a cursor, and reads up to `sync:done`.
     /// - Returns: the socket, the events before, whether all was recovered, and the new cursor.
@@ -43,7 +43,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("a cursor that is none recovers nothing, and the one that is given instead recovers all since")
+    @Test("an invalid cursor recovers nothing, and the cursor given instead recovers all since")
     func recovers() async throws {
         // On one loop: when one socket was told an event to everyone, no other that connects later will be.
         try await GatewayHarness.run(loops: 1) { harness in
@@ -64,7 +64,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("a room goes on from the cursor when it is joined, and from where it was left when it is joined again")
+    @Test("a room continues from the cursor when joined, and from where it was left when joined again")
     func joins() async throws {
         try await GatewayHarness.run { harness in
             harness.serveRoom()
@@ -80,7 +80,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("what is in no gateway's memory any more is asked of its owner")
+    @Test("events that no gateway has in memory any more are requested from their owner")
     func fromTheOwner() async throws {
         try await GatewayHarness.run { harness in
             harness.rooms.on("rooms.ids", reply: Reply(.ok, try JSONValue(parsing: #"["r"]"#)))
@@ -95,7 +95,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("what cannot be had within a request's time is given up, and what was asked meanwhile is answered then")
+    @Test("a replay over the request's time is given up, and events sent meanwhile are answered then")
     func givesUp() async throws {
         try await GatewayHarness.run(["--request-timeout", "1s"]) { harness in
             let (witness, _, _, cursor) = try await Self.connect(harness, since: "none")
@@ -135,7 +135,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("sockets that come back are caught up and live, however fast others are told something meanwhile")
+    @Test("sockets that reconnect catch up and get live events, however many others are sent meanwhile")
     func underLoad() async throws {
         try await GatewayHarness.run(loops: 1) { harness in
             harness.rooms.on("rooms.ids", reply: Reply(.ok, try JSONValue(parsing: #"["r"]"#)))

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Clients that are behind", .timeLimit(.minutes(1)))
+@Suite("Slow readers", .timeLimit(.minutes(1)))
 struct SlowReaderTests {
     /// A client of long-polling: what waits for it waits in the gateway until it asks.
     private struct Poller {
@@ -52,7 +52,7 @@ struct SlowReaderTests {
         }
     }
 
-    @Test("presence and typing wait until they have read on; what came and went meanwhile is not told")
+    @Test("presence and typing wait until a slow reader catches up; what started and ended meanwhile is not sent")
     func shed() async throws {
         try await GatewayHarness.run(["--max-pending-bytes", "65536"]) { harness in
             let poller = try await Poller.joined(harness)
@@ -70,7 +70,7 @@ struct SlowReaderTests {
         }
     }
 
-    @Test("a client that has more waiting than it may is cut off, and the others go on")
+    @Test("a client over its pending limit is disconnected, and the others go on")
     func cutOff() async throws {
         try await GatewayHarness.run(["--max-pending-bytes", "65536"]) { harness in
             let poller = try await Poller.joined(harness)
@@ -86,7 +86,7 @@ struct SlowReaderTests {
         }
     }
 
-    @Test("what a socket sent before it went is done, also what waited behind a join")
+    @Test("events that a socket sent before it closed are processed, also those that waited behind a join")
     func sentBeforeItWent() async throws {
         try await GatewayHarness.run { harness in
             harness.serveRoom()

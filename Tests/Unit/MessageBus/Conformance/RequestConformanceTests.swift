@@ -57,7 +57,7 @@ struct RequestConformanceTests {
     }
 
     @Test(
-        "a request that nobody serves fails at once, also with an event subscriber there", arguments: BusKind.allCases)
+        "a request without a server fails at once, even if an event subscriber is there", arguments: BusKind.allCases)
     func noResponders(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
             let bus = try await fabric.client()
@@ -74,7 +74,7 @@ struct RequestConformanceTests {
         }
     }
 
-    @Test("a reply that does not come ends by the deadline, and a late one is dropped", arguments: BusKind.allCases)
+    @Test("a request without a reply ends at its deadline, and a late reply is dropped", arguments: BusKind.allCases)
     func deadline(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
             let server = try await fabric.client()
@@ -95,7 +95,7 @@ struct RequestConformanceTests {
         }
     }
 
-    @Test("instances of a service share requests; one that goes leaves them to the others", arguments: BusKind.allCases)
+    @Test("instances of a service share requests; when one leaves, the others get them", arguments: BusKind.allCases)
     func sharing(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
             let client = try await fabric.client()
@@ -114,7 +114,7 @@ struct RequestConformanceTests {
     }
 
     @Test(
-        "a key finds the same instance while membership lasts; when one goes only its keys move, and spread",
+        "a key selects the same instance while membership lasts; when one leaves only its keys move, and spread",
         arguments: BusKind.keepingKeys)
     func affinity(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in

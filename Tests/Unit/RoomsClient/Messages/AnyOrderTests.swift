@@ -15,7 +15,7 @@ struct AnyOrderTests {
     /// Side by side, for what each waits for.
     private static let lanes: UInt64 = 8
 
-    @Test("1,000 seeds end in the server's order, with no duplicate and nothing lost")
+    @Test("the messages of 1,000 seeds end in the server's order, without duplicates and losses")
     func anyOrder() async {
         if let only = ProcessInfo.processInfo.environment["ANY_ORDER_SEED"].flatMap(UInt64.init) {
             return await Self.run(only)
