@@ -1,19 +1,19 @@
 import Foundation
 
-/// The command line.
+/// The parsed command line.
 struct ChatOptions: Equatable {
     struct Malformed: Error, Equatable, CustomStringConvertible {
         let description: String
     }
 
     var server = ChatOptions.localServer
-    /// Where sessions, cached messages and what is not sent yet are kept.
+    /// The folder of sessions, cached messages and unsent ones.
     var folder = ChatOptions.defaultFolder
-    /// Who it is; nil: whoever it was last.
+    /// The account to use; nil for the last one.
     var username: String?
     var registers = false
     var signsOut = false
-    /// Signing out, also with messages that are not sent yet.
+    /// Whether signing out discards unsent messages.
     var discards = false
     var showsHelp = false
 
