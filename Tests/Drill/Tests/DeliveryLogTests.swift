@@ -6,7 +6,7 @@ import Testing
 struct HearingTests {
     private func keys(_ numbers: [UInt64]) -> [EventKey] { numbers.map(EventKey.init(hash:)) }
 
-    /// 0 stands for a gap.
+    /// Judges a delivery log; 0 stands for a gap.
     private func verdict(_ received: [UInt64], of log: [UInt64]) -> DeliveryVerdict {
         var deliveryLog = DeliveryLog()
         for number in received {
