@@ -9,7 +9,7 @@ struct FanOut {
         let sockets: Int
         let inFlight: Int
         let seconds: Int
-        /// What both are given when latencies are measured.
+        /// The rate at which latencies are measured, for both.
         var deliveriesPerSecond = 50_000.0
     }
 
@@ -21,7 +21,8 @@ struct FanOut {
 
     let fixture: Fixture
     let floor: ServerAddress
-    /// The process that holds the sockets, to see what an idle one takes; nil if that is unknown.
+    /// The process that holds the sockets, whose memory per idle socket is measured; nil if it is
+    /// unknown.
     let serverProcess: Int?
     let load: Load
 

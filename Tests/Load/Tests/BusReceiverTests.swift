@@ -10,7 +10,7 @@ struct BusHearingTests {
         encoder.deliveryFrame.head + BusReceiver.payload(number) + encoder.deliveryFrame.tail
     }
 
-    /// - Parameter missing: how many bytes have not come yet.
+    /// - Parameter missing: the number of bytes that have not arrived yet.
     private func receiver(_ text: String, _ encoder: BusEncoder, missing: Int = 0) -> (BusReceiver, rest: Int) {
         var receiver = BusReceiver(encoder)
         let bytes = Array(text.utf8.dropLast(missing))

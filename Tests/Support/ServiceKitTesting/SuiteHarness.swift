@@ -47,7 +47,7 @@ extension SuiteHarness {
         try await ask(subject, by: Caller(person), JSONWriter.object(write))
     }
 
-    /// The error that the service answers with; nil if the request succeeds.
+    /// Returns the error that the service answers with; nil if the request succeeds.
     public func refusal(_ subject: String, by caller: Caller?, _ data: JSONValue) async -> ServiceError? {
         await failure { try await ask(subject, by: caller, data) }
     }
@@ -81,7 +81,8 @@ extension Caller {
     public init(_ id: String) { self.init(id: id, username: id, firstName: nil) }
 }
 
-/// The contract's error that a call ends with; nil if it succeeds. Any other error fails the test.
+/// Returns the contract's error that a call ends with; nil if it succeeds. Any other error fails
+/// the test.
 public func failure(_ call: () async throws -> some Any) async -> ServiceError? {
     do {
         _ = try await call()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Accounts
 
-/// The service as others see it: over a bus.
+/// The service over a bus, as others see it.
 @Suite("The accounts service")
 struct AccountsServiceTests {
     private let folder = TemporaryFolder()

@@ -170,7 +170,8 @@ struct GuessingTests {
         #expect(try await hash() == after)
     }
 
-    /// Holds the first salt back until the second is wanted: two hashes are being made anew at once by then.
+    /// Holds the first salt back until the second is requested: two hashes are then being replaced
+    /// at once.
     private final class TwoAtOnce: Randomness {
         private let count = Mutex(0)
         private let second = BlockingQueue<Void>(maxCount: 1, maxBytes: .max)

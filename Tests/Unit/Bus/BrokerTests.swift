@@ -3,7 +3,7 @@ import Testing
 
 @testable import Bus
 
-/// The broker without sockets, and with a clock that the test turns.
+/// The broker without sockets, with a clock that the test advances.
 @Suite("broker")
 struct BrokerTests {
     private func send(_ broker: Broker, _ peer: BrokerPeer, _ line: String, at now: Duration = .zero) {

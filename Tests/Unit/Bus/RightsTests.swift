@@ -11,7 +11,7 @@ import Testing
 
 @testable import Bus
 
-/// What each of Parlor's own peers may do, and what it may not.
+/// The rights of each of Parlor's own peers, and their limits.
 @Suite("rights on the bus")
 struct RightsTests {
     typealias Case = (peer: BusPeer, operation: BusRights.Operation, subjects: [String])
@@ -166,7 +166,7 @@ struct RightsTests {
         return (broker, peer)
     }
 
-    /// What the broker says of it, if that is a refusal.
+    /// Returns the broker's answer, if it is a refusal.
     private func refusal(of known: BusPeer, _ operation: BusRights.Operation, _ subject: String) throws -> String? {
         let (broker, peer) = try connectedPeer(as: known)
         let line =

@@ -9,7 +9,7 @@ import Testing
 
 import struct Accounts.AccountsService
 
-/// What a peer does that has got hold of one service's token, on the wire.
+/// A peer on the wire that has stolen one service's token.
 @Suite("a rogue peer", .timeLimit(.minutes(1)))
 struct RoguePeerTests {
     private static let tokens = [

@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// A type that crosses a border: what it writes, what it needs of that, and how it is read and written again.
+/// A contract type: its encoding, its required members, and how it is decoded and encoded again.
 private struct Crossing: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let json: JSONValue

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Clients behind proxies")
 struct ForwardedForTests {
-    /// Says whom it takes a request, and a socket, to be of.
+    /// Reports the client of a request, and of a socket.
     private static let whoAmI = TestDelegate.Behaviour(
         onRequest: { _, client, responder in responder.send(HTTPResponse(status: 200, body: Array("\(client)".utf8))) },
         onConnect: { socket, _ in

@@ -2,7 +2,7 @@ import Edge
 import SocketIO
 import Testing
 
-/// What the conformance server is made with, on the connections that production has.
+/// The conformance server's parts, on the connections that production has.
 @Suite("Sockets without Socket.IO", .timeLimit(.minutes(1)))
 struct PlainSocketTests {
     @Test("a request becomes a plain WebSocket; one that is not a handshake is refused")

@@ -173,7 +173,7 @@ struct SocketTests {
 
     // MARK: Slow readers
 
-    /// Answers each event with as much as its argument says, and acks it.
+    /// Answers each event with as many bytes as its argument says, and acks it.
     private static let flood = TestDelegate.Behaviour(onEvent: { socket, event in
         let packet = OutgoingPacket.event("flood", [JSONValue(String(repeating: "x", count: 64 * 1024))])
         for _ in 0..<(event.arguments.first?.int ?? 0) { socket.send(packet, droppable: event.name == "droppable") }

@@ -15,8 +15,8 @@ struct TimeSharesTests {
         .socketIO().with { $0.limits.loopTimePerAddress = percent }
     }
 
-    /// What an address may use of a loop is a hundredth here: after this it waits for nearly two seconds, in which a busy machine comes
-    /// to what others do meanwhile.
+    /// A configuration with a share of a hundredth of a loop: an address then waits for nearly two
+    /// seconds, in which even a busy machine serves the others.
     private static func spend(_ name: String, _ taken: borrowing Mutex<[String]>) {
         taken.withLock { $0.append(name) }
         run(for: 0.02)
@@ -104,7 +104,8 @@ struct TimeSharesTests {
         #expect(answers == [false, false])
     }
 
-    /// Keeps the thread busy for so many seconds of its own time, however long others have the core meanwhile.
+    /// Keeps the thread busy for so many seconds of its own time, however long others use the core
+    /// meanwhile.
     private static func run(for seconds: Double) {
         func used() -> Double {
             var time = timespec()

@@ -121,7 +121,7 @@ struct UnreadAnswersTests {
     }
 }
 
-/// Holds a loop until it is opened.
+/// Blocks a loop until it is opened.
 private final class Gate: Sendable {
     private let isOpen = Atomic<Bool>(false)
 

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("An element's content")
 struct ElementContentTests {
-    /// An object of exactly so many bytes.
+    /// Returns an object of exactly so many bytes.
     private func object(ofBytes count: Int, after name: String = #"{"data":"#) -> String {
         name + "\"" + String(repeating: "x", count: count - #"{"data":""}"#.utf8.count) + "\"}"
     }

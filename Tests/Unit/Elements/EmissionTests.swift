@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The events of a change")
 struct EmissionTests {
-    /// Does everything there is to do, one after the other, and gives what each told.
+    /// Performs every change one after the other, and returns each one's events.
     private func everything(_ harness: ElementsHarness) async throws -> [(element: JSONValue, entry: LogEntry)] {
         var done: [(JSONValue, LogEntry)] = []
         func note(_ reply: Reply) throws {

@@ -85,7 +85,8 @@ struct GatewayMonitorTests {
         }
     }
 
-    /// A gateway died that had a room open, and closing it is a write that the test may meddle with: it takes the turns.
+    /// A gateway died with a room open; closing it is a write that the test may delay or fail. The
+    /// test takes the turns.
     private func watching(
         _ test: (GatewayMonitor, FailingDatabase, GatewayMembership) async throws -> Void
     ) async throws {
@@ -131,7 +132,7 @@ struct GatewayMonitorTests {
     }
 }
 
-/// A database whose next write fails, or comes late, if the test says so.
+/// A database whose next write fails, or is late, if the test says so.
 private final class FailingDatabase: Database {
     private let base: any Database
     private let fails = Atomic(false)
@@ -140,7 +141,7 @@ private final class FailingDatabase: Database {
     init(_ base: any Database) { self.base = base }
 
     func failNextWrite() { fails.store(true, ordering: .relaxed) }
-    /// What happens while the next write has yet to begin.
+    /// Runs before the next write begins.
     func beforeNextWrite(_ hook: @escaping @Sendable () -> Void) { self.hook.withLock { $0 = hook } }
     var isFailing: Bool { fails.load(ordering: .relaxed) }
 

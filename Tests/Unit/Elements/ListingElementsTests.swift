@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Listing elements")
 struct ListingElementsTests {
-    /// All pages, and how many there were.
+    /// Returns all pages' elements, and the number of pages.
     private func walk(_ harness: ElementsHarness, limit: Int) async throws -> (ids: [String], pages: Int) {
         var ids: [String] = []
         var pages = 0

@@ -5,13 +5,15 @@ import Testing
 
 @testable import Elements
 
-/// Rows are damaged by hand; what is found and repaired is compared with what the service said before.
+/// Rows are damaged by hand; the findings and repairs are compared with the service's earlier
+/// state.
 @Suite("Recounting elements")
 struct VerifyElementsTests {
     private static let room = ElementsHarness.room
     private static let bob = ElementsHarness.bob
 
-    /// Three elements of Alice's, one of them changed; one of Bob's. With deleting: one more of Alice's that went.
+    /// Three elements of Alice's, one of them changed; one of Bob's. With deleting: one more of
+    /// Alice's that was deleted.
     private func fill(_ harness: ElementsHarness, deleting: Bool = true) async throws {
         var ids: [String] = []
         for _ in 0..<3 { ids.append(try await harness.create().text("id")) }

@@ -80,7 +80,7 @@ struct LogEntryTests {
         #expect(entry.fact == nil && entry.emissions.map(\.event) == ["message:new"])
     }
 
-    /// As the release before facts wrote them, and the digests that it computed.
+    /// Entries as the release before facts wrote them, with the digests that it computed.
     private static let older: [(at: Int, emissions: String, digest: Int, fact: Fact?)] = [
         (
             1_734_428_700_123,

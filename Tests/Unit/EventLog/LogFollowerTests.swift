@@ -9,14 +9,15 @@ import Testing
 
 @Suite("following a stream", .timeLimit(.minutes(1)))
 struct LogFollowerTests {
-    /// The owner of an event log, as far as followers see it. It publishes what a test says, and answers from all it has.
+    /// The owner of an event log, as followers see it. It publishes on the test's command, and
+    /// answers from its whole log.
     private final class Owner: Sendable {
         struct Log {
             var databaseID = "first"
-            /// Another one has other entries under the same numbers.
+            /// Another log has other entries under the same numbers.
             var past = "one past"
             var seqs: [Int] = []
-            /// It answers when the test says so.
+            /// Whether it answers only on the test's command.
             var holds = false
         }
 
@@ -75,7 +76,7 @@ struct LogFollowerTests {
         }
     }
 
-    /// A follower on a loop of its own, and all that it has handed on.
+    /// A follower on a loop of its own, with the entries it has delivered.
     private struct Harness {
         let owner: Owner
         let group: EventLoopGroup
@@ -94,7 +95,7 @@ struct LogFollowerTests {
             if let failure { throw failure }
         }
 
-        /// With a follower that has started, at the end of an empty log.
+        /// Runs a test with a follower that has started at the end of an empty log.
         static func following(_ body: (Harness) async throws -> Void) async throws {
             try await run { harness in
                 harness.announce()
@@ -116,7 +117,8 @@ struct LogFollowerTests {
             follower.announced(owner.head)
         }
 
-        /// The first question, for entries that are committed now: the owner leaves it unanswered.
+        /// Returns the first request, for entries that are committed now: the owner leaves it
+        /// unanswered.
         func holdQuestion(committing seqs: ClosedRange<Int>) async throws -> BusRequest {
             owner.log.withLock { $0.holds = true }
             owner.commit(seqs)
@@ -124,7 +126,7 @@ struct LogFollowerTests {
             return try #require(await owner.asked.first(1).first)
         }
 
-        /// Returns when the loop has done all that it was given before.
+        /// Returns when the loop has done all earlier work.
         func settled() async {
             await withCheckedContinuation { continuation in group.loops[0].execute { continuation.resume() } }
         }

@@ -7,7 +7,8 @@ import Testing
 
 @testable import GatewayPresence
 
-/// Gateways of this version and of earlier ones are on one bus: what they publish stays as it is, to the byte.
+/// Gateways of this version and of earlier ones share a bus: their publications must not change by
+/// a byte.
 @Suite("What gateways publish")
 struct PeerMessageTests {
     private let ada = Presence.Entry(kind: .presence, member: RoomMember(roomID: "r", userID: "ada"))

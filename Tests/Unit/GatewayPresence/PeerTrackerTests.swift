@@ -7,7 +7,7 @@ struct PeerTrackerTests {
     private let open = Presence.Entry(kind: .presence, member: RoomMember(roomID: "r", userID: "ada"))
     private let typing = Presence.Entry(kind: .typing, member: RoomMember(roomID: "r", userID: "bob"))
 
-    /// - Parameter number: the last of a gateway that is in sync; nil: it is new.
+    /// - Parameter number: the last number of a gateway in sync; nil for a new gateway.
     private func tracker(_ number: Int? = nil) -> PeerTracker {
         var tracker = PeerTracker()
         _ = tracker.note("g")

@@ -22,7 +22,7 @@ struct PresenceExchangeTests {
 
     private func names(_ members: [RoomMember]) -> Set<String> { Set(members.map { "\($0.userID)@\($0.roomID)" }) }
 
-    /// Takes in what clients are told until they know that these places are open, and no others.
+    /// Reads clients' events until exactly these places are open.
     private func collect(_ side: PresenceSide, after first: [String] = [], until expected: Set<String>) async throws {
         var open: Set<String> = []
         var waiting = first[...]

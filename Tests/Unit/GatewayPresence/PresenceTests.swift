@@ -205,7 +205,7 @@ struct PresenceTests {
         let requests: Arrivals<BusRequest>
         let subscription: BusSubscription
 
-        /// Answers the next request, and says what it told.
+        /// Answers the next request, and returns its content.
         @discardableResult
         func answer(_ expected: String? = nil) async throws -> String {
             let request = try await requests.next()

@@ -10,7 +10,8 @@ struct JSONHostileTests {
             .utf8
     )
 
-    /// What a reader may do with any value, valid or not: it must not crash, and what it finds lies within the bytes.
+    /// Reads a value, valid or not, in every way: nothing may crash, and every result lies within
+    /// the bytes.
     private func readAll(_ value: JSONValue, depth: Int = 0) {
         _ = (value.kind, value.string, value.int, value.double, value.bool)
         guard depth < 4 else { return }
@@ -83,7 +84,7 @@ struct JSONHostileTests {
         }
     }
 
-    /// The same value, taken apart and put together.
+    /// Returns the same value, taken apart and put together.
     private func rewritten(_ value: JSONValue) throws -> JSONValue {
         let written = JSONWriter.value { rewrite(value, to: &$0) }
         return try JSONValue(parsing: written.bytes)

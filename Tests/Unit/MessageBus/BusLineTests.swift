@@ -5,7 +5,7 @@ import Testing
 
 @Suite("lines")
 struct BusLineTests {
-    /// What a line says, as text.
+    /// Returns a line's content as text.
     private func read(_ text: String) throws(BusLineError) -> [String: String] {
         let result: Result<[String: String], BusLineError> = Array(text.utf8).withUnsafeBytes { bytes in
             do throws(BusLineError) {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("deadline alarm", .timeLimit(.minutes(1)))
 struct DeadlineAlarmTests {
-    /// Says how often it was called, and asks to be called again as often as it was told to.
+    /// Reports how often it was called, and asks to be called again as often as it was set to.
     private final class Keeper: DeadlineKeeper {
         private let more: Mutex<[ContinuousClock.Instant]>
         private let fired: AsyncStream<ContinuousClock.Instant>.Continuation

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Messaging
 
-/// Rows are damaged by hand; what is found and repaired is compared with what the service said before.
+/// Rows are damaged by hand; the findings and repairs are compared with the service's earlier
+/// state.
 @Suite("Recounting messages")
 struct VerifyMessagingTests {
     /// A room of Ada and Ben with a bit of everything in it.

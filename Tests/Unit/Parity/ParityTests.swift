@@ -1,6 +1,7 @@
 import Testing
 
-/// The same journeys on the server of RoomsClientTesting and on the real gateway with its services. Clients see the same of both.
+/// The same journeys on the server of RoomsClientTesting and on the real gateway with its services.
+/// Clients must see the same.
 @Suite("The scripted server and the real one", .timeLimit(.minutes(2)))
 struct ParityTests {
     @Test("clients see the same of both", arguments: Journey.allCases)

@@ -3,7 +3,7 @@ import ParlorTesting
 import RoomsClient
 import RoomsClientTesting
 
-/// A server that a journey runs on, and the transcript of what its clients see.
+/// A server for a journey, with the transcript of what its clients see.
 struct Site {
     let transcript = Transcript()
     let address: URL

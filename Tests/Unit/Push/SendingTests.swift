@@ -17,7 +17,7 @@ struct SendingTests {
         return id
     }
 
-    /// Lets this time pass; nothing is sent before its end.
+    /// Advances the time, and checks that nothing is sent before its end.
     private static func wait(_ time: Duration, _ harness: PushHarness) async throws {
         harness.clock.advance(by: time - .milliseconds(1))
         try await harness.work()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Rooms
 
-/// The service as others see it, with Accounts and Messaging played by fakes.
+/// The service as others see it, with fakes of Accounts and Messaging.
 struct RoomsHarness: SuiteHarness {
     let serviceHarness: ServiceHarness<RoomsService>
     let accounts: FakeAccounts

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Batching requests", .timeLimit(.minutes(1)))
 struct BatchingTests {
-    /// A bus whose `test.read` is answered by hand, and what was answered to each question by its number.
+    /// A bus whose `test.read` is answered by hand, with the answer to each request by its number.
     private struct Harness {
         let bus = FakeBus()
         let requests = Collector<BusRequest>()
@@ -36,7 +36,7 @@ struct BatchingTests {
             request.reply(JSONWriter.value { $0.array(of: batch) { $0.value($1["data"] ?? .null) } })
         }
 
-        /// Answers so many requests, each as it comes.
+        /// Answers so many requests, each as it arrives.
         func echo(first count: Int) async {
             for index in 0..<count { echo(await requests.first(index + 1)[index]) }
         }

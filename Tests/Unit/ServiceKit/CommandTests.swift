@@ -7,7 +7,8 @@ import Testing
 
 @testable import ServiceKit
 
-/// Two services with a number each: `a` keeps how many items a room has, and who is in a room; `b` keeps nothing.
+/// Two services with a number each: `a` keeps how many items a room has, and who is in a room; `b`
+/// keeps nothing.
 @Suite("Commands beside a running program")
 struct CommandTests {
     private let temporary = TemporaryFolder()
@@ -59,7 +60,7 @@ struct CommandTests {
 
     private static let services: [any Service.Type] = [Items.self, Plain.self]
 
-    /// A data folder that is being served, with a room for each count: it has one item.
+    /// A data folder in use by a server, with a room for each count: it has one item.
     private func serve(_ counts: [Int], _ body: (SQLiteDatabase) async throws -> Void) async throws {
         let items = try SQLiteDatabase(.file("\(folder)/items.db"), migrations: Items.migrations)
         let plain = try SQLiteDatabase(.file("\(folder)/plain.db"), migrations: [])

@@ -5,7 +5,7 @@ import Workers
 
 @Suite("the log's thread")
 struct LogWriterTests {
-    /// A pipe whose reader reads when the test says.
+    /// A pipe whose reader reads on the test's command.
     private struct Pipe: ~Copyable {
         let reading: Int32
         let writing: Int32
@@ -34,7 +34,7 @@ struct LogWriterTests {
         lines.filter { $0.hasSuffix("dropped") }.reduce(0) { $0 + (Int($1.prefix { $0 != " " }) ?? 0) }
     }
 
-    /// Reads until so many lines were written or said to be missing.
+    /// Reads until so many lines were written or reported missing.
     private func read(_ count: Int, from descriptor: Int32, on workers: WorkerPool) async throws -> [Substring] {
         try await workers.run {
             var bytes: [UInt8] = []

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Memberships of rooms", .timeLimit(.minutes(1)))
 struct MembershipsTests {
-    /// The rooms service: it answers at once, or holds what it is asked until the test answers.
+    /// The rooms service: it answers at once, or holds requests until the test answers.
     private struct Rooms {
         let bus = InProcessBus()
         let asked = Collector<BusRequest>()

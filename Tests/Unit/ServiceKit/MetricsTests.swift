@@ -21,8 +21,8 @@ struct MetricsTests {
         #expect(read(at: .milliseconds(1001)).contains("asked_total 100\n"))
     }
 
-    /// The grammar of Prometheus' text exposition format 0.0.4, a line at a time; and that a family's lines stand together,
-    /// after its HELP and TYPE.
+    /// Checks the grammar of Prometheus' text exposition format 0.0.4 line by line, and that a
+    /// family's lines are together, after its HELP and TYPE.
     private static func check(_ text: String, _ location: SourceLocation = #_sourceLocation) throws {
         let name = /[a-zA-Z_:][a-zA-Z0-9_:]*/
         let help = /# HELP (?<name>[a-zA-Z_:][a-zA-Z0-9_:]*) (?:[^\\\n]|\\\\|\\n)*/

@@ -59,7 +59,7 @@ struct SocketIOSessionTests {
         #expect(many < 24 * few, "\(few) ns for 1,000, \(many) ns for 8,000")
     }
 
-    /// Of this thread: others may hold the machine meanwhile.
+    /// Returns the time of this thread, as others may use the machine meanwhile.
     private func cpuTime() -> Int {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -3,7 +3,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// What every engine has to do.
+/// The promises of every engine.
 @Suite("A database")
 struct DatabaseConformanceTests {
     private let folder = TemporaryFolder()

@@ -4,7 +4,8 @@ import Storage
 import TestSupport
 import Testing
 
-/// What only a server can do to a database: end connections, restart, prefer another's transaction.
+/// Properties that only a server has: it ends connections, restarts, and prefers another's
+/// transaction.
 @Suite("A database on a PostgreSQL server", .timeLimit(.minutes(1)))
 struct PostgresDatabaseTests {
     private let schema = PostgresServer.newSchema()
@@ -19,7 +20,7 @@ struct PostgresDatabaseTests {
             ])
     }
 
-    /// Until it works: attempts have a pause between them.
+    /// Repeats an attempt until it succeeds, with pauses.
     private func retried<T>(_ body: () async throws -> T) async throws -> T {
         while true {
             do {

@@ -2,7 +2,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// What every engine has to do.
+/// The promises of every engine.
 @Suite("Reading a database")
 struct ReadConformanceTests {
     private let folder = TemporaryFolder()

@@ -5,7 +5,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// What only a file can show: that it is found again, that it is full, that it is not ours.
+/// Properties that only a file has: it persists, it can be full, and it may not be ours.
 @Suite("An SQLite database")
 struct SQLiteDatabaseTests {
     private let folder = TemporaryFolder()

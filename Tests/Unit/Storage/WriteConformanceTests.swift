@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What every engine has to do.
+/// The promises of every engine.
 @Suite("Writing to a database")
 struct WriteConformanceTests {
     private let folder = TemporaryFolder()
@@ -103,7 +103,7 @@ struct WriteConformanceTests {
         #expect(try await database.ids() == ["0", "1", "2", "4", "5", "7", "8"])
     }
 
-    /// How a write can leave something behind.
+    /// The ways in which a write could leave something behind.
     enum Trace: CaseIterable {
         case row, returnedRow, rowOfAThrowingBody, changedRow, hook, failedStatement
 
@@ -274,6 +274,6 @@ struct WriteConformanceTests {
 extension Collector<String> {
     func add(_ more: [String]) { for item in more { add(item) } }
 
-    /// The rooms of entries of the event log.
+    /// Collects the rooms of event log entries.
     func add(entries: [any CommitEvent]) { add(entries.compactMap { ($0 as? LogEntry)?.roomID }) }
 }

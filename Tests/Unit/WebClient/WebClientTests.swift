@@ -19,7 +19,7 @@ struct WebClientTests {
         await client.close()
     }
 
-    /// What a request to it comes to: `answer`, or the failure.
+    /// Returns a request's outcome: `answer`, or the failure.
     private func outcome(
         _ client: WebClient, _ server: PlainServer, timeout: Duration = .seconds(60)
     ) async -> WebFailure? {

@@ -8,7 +8,7 @@ struct HandshakeTests {
         "Sec-WebSocket-Key": ["dGhlIHNhbXBsZSBub25jZQ=="],
     ]
 
-    /// The answer to the request with some fields changed, or the refusal.
+    /// Returns the answer to the request with some fields changed, or the refusal.
     private func answer(
         _ changes: [String: [String]] = [:], method: String = "GET", isHTTP11: Bool = true
     ) -> Result<String, WebSocketRefusal> {

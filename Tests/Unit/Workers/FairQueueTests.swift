@@ -12,14 +12,14 @@ struct FairQueueTests {
         Party(network: network, address: "\(network).\(host)")
     }
 
-    /// Adds a job by that name; what is refused for it, or in its place.
+    /// Adds a job by that name, and returns the job that is refused for it, or in its place.
     private func add(
         _ job: String, of party: Party?, to queue: inout FairQueue<String>, within time: Duration = .seconds(4)
     ) -> String? {
         queue.add(.init(job: job, party: party, deadline: start + time))?.job
     }
 
-    /// Takes one job after the other to its end.
+    /// Runs one job after the other to its end.
     private func drain(_ queue: inout FairQueue<String>) -> [String] {
         var done: [String] = []
         while let next = queue.next(at: start, needing: .zero).job {

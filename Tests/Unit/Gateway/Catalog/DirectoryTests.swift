@@ -9,7 +9,7 @@ import Testing
 
 @testable import GatewayCatalog
 
-/// Which logs are followed, and the entries' numbers.
+/// The followed logs, and the entries' numbers.
 private struct FollowedLogs: LogReceiver {
     let delivered: Arrivals<Int>
     let followed: Arrivals<String>

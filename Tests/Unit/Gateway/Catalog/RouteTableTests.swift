@@ -15,7 +15,7 @@ struct RouteTableTests {
         Route("GET", "/api/:kind/my-rooms/:which", "odd.one"),
     ])
 
-    /// The subject and the parameters as `name=value`; or the methods there are; or nothing.
+    /// Returns the subject and the parameters as `name=value`; or the allowed methods; or nothing.
     private func match(_ method: String, _ path: String) -> [String] {
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
         switch table.match(method, segments) {

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Throttling broadcasts", .timeLimit(.minutes(1)))
 struct BroadcastThrottleTests {
-    /// So many sockets, and how many packets each batch to them had.
+    /// A number of sockets, with the packet count of each batch to them.
     private final class Receivers: BroadcastReceivers, Sendable {
         let count: Int
         let batches = Arrivals<Int>()
@@ -19,7 +19,7 @@ struct BroadcastThrottleTests {
         func send(_ batch: OutgoingBatch) { batches.add(batch.packets.count) }
     }
 
-    /// A throttle on a loop; what is busy is the test's to say.
+    /// A throttle on a loop; the test sets what is busy.
     private final class Side: Sendable {
         final class Busy: Sendable { let flag = Atomic(false) }
 
@@ -42,7 +42,7 @@ struct BroadcastThrottleTests {
             await loop.run { [throttle] in body(throttle.object) }
         }
 
-        /// The next batches have so many packets.
+        /// Expects the packet counts of the next batches.
         func expect(_ counts: [Int], sourceLocation: SourceLocation = #_sourceLocation) async throws {
             let found = try await receivers.batches.next(counts.count)
             #expect(found == counts, sourceLocation: sourceLocation)

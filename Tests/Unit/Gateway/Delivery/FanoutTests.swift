@@ -34,7 +34,7 @@ struct FanoutTests {
         }
     }
 
-    /// A pause without end, unless the loop's quiet ends it.
+    /// A pacing with an endless pause, unless the loop's idleness ends it.
     private static func pacing(quietPeriod: Duration = .zero) -> BroadcastPacing {
         var pacing = BroadcastPacing()
         (pacing.threshold, pacing.minimumPause, pacing.maximumPause) = (0, .seconds(3600), .seconds(3600))
@@ -126,7 +126,7 @@ struct FanoutTests {
         }
     }
 
-    /// Answers `chat:send` with the position of an entry, and does with the entry what the test wants.
+    /// Answers `chat:send` with the position of an entry, and lets the test handle the entry.
     private func answerSends(_ harness: GatewayHarness, _ publish: @escaping @Sendable (LogEntry) -> Void) {
         let echo = Emission(to: .person("ada"), "message:new", data(1))
         harness.chat.on("chat.send") { [chat = harness.chat] request in

@@ -15,7 +15,7 @@ import Testing
 
 @Suite("The processing of a log's entries")
 struct LogPipelineTests {
-    /// Takes the place of the loops, and notes what is so when something comes to them.
+    /// Stands in for the loops, and records the state when they are called.
     private final class Sink: BroadcastSink {
         let events = Mutex<[String]>([])
         let backfilled = Arrivals<[Int]>()

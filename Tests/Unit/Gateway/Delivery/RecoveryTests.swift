@@ -28,7 +28,7 @@ struct RecoveryTests {
         for name in names { harness.chat.emit([Emission(to: .room, name, .emptyObject)]) }
     }
 
-    /// Joins a room; the events that come before the ack, but for presence.
+    /// Joins a room, and returns the events before the ack, except presence.
     private static func join(_ room: String, _ client: SocketIOTestClient) async throws -> [String] {
         try await client.emit("room:join", "{\"roomId\":\"\(room)\"}", ack: 5)
         var events: [String] = []

@@ -42,7 +42,7 @@ struct ReplayTests {
 
     private static var ends: [String: LogPosition] { ["chat": position("chat", 6), "notes": position("notes", 6)] }
 
-    /// Steps until a page comes; entries are given in portions.
+    /// Steps until a page is ready; entries arrive in portions.
     private static func page(_ replay: inout Replay, portion: Int = 100) -> Replay.Page {
         while true {
             switch replay.next() {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Slow readers", .timeLimit(.minutes(1)))
 struct SlowReaderTests {
-    /// A client of long-polling: what waits for it waits in the gateway until it asks.
+    /// A long-polling client: its packets wait in the gateway until it asks.
     private struct Poller {
         let harness: GatewayHarness
         let target: String

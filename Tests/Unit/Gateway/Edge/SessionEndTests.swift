@@ -18,7 +18,7 @@ struct SessionEndTests {
         ],
         logsEndedSessions: true)
 
-    /// A gateway that knows from `accounts` which sessions ended.
+    /// A gateway that learns from `accounts` which sessions ended.
     private func run(
         _ settings: [String] = [], bus: any MessageBus = InProcessBus(),
         _ test: (GatewayHarness, FakeService) async throws -> Void
@@ -40,7 +40,7 @@ struct SessionEndTests {
         try await harness.request("GET", "/api/plain", session: session).status
     }
 
-    /// Waits for an answer; what it waits for is asked for, not slept for.
+    /// Repeats a request until it has the expected status, without sleeping.
     private func until(_ status: Int, of session: String, _ harness: GatewayHarness) async throws {
         while try await self.status(harness, session) != status {}
     }

@@ -135,7 +135,7 @@ struct LimitsTests {
 
         init(_ loop: EventLoop) { self.loop = loop }
 
-        /// Whether a second heavy request of a person is refused in time.
+        /// Returns whether a second heavy request of a person is refused in time.
         func isRefused(_ limits: Limits) async -> Bool {
             do throws(ServiceError) {
                 let first = try await limits.enterHeavy("ada", on: loop, by: .now() + .seconds(60))

@@ -10,11 +10,11 @@ import Testing
 
 @Suite("Cached room lists")
 struct RoomListTests {
-    /// A list of rooms of Ada and Bob, and how often it was asked for.
+    /// The rooms of Ada and Bob, with the number of requests for them.
     private final class House: Sendable {
         let harness: GatewayHarness
         private let asked = Mutex(0)
-        /// By id, when each was updated.
+        /// The update time of each room, by id.
         private let rooms = Mutex(["r": 5000])
 
         init(_ harness: GatewayHarness) {
@@ -41,7 +41,7 @@ struct RoomListTests {
             }
         }
 
-        /// Makes a room, or changes it; the entry is the caller's.
+        /// Creates or changes a room, without an entry, which the caller makes.
         func update(_ id: String, at time: Int) { rooms.withLock { $0[id] = time } }
 
         func ids(_ query: String = "") async throws -> [String?] {
@@ -57,7 +57,7 @@ struct RoomListTests {
                 method, "/api/rooms/my-rooms\(query)", as: caller, headers: tag.map { ["If-None-Match: \($0)"] } ?? [])
         }
 
-        /// Asks until the answer is one that was kept.
+        /// Requests the list until an answer is from the cache.
         @discardableResult
         func keptList(_ query: String = "") async throws -> RawResponse {
             while true {
@@ -67,7 +67,8 @@ struct RoomListTests {
             }
         }
 
-        /// Waits until the gateway has followed both logs to their ends. Lists learn of an entry before clients do.
+        /// Waits until the gateway has followed both logs to their ends. Lists get an entry before
+        /// clients do.
         func settle(_ client: SocketIOTestClient) async throws {
             for service in [harness.rooms, harness.chat] {
                 service.emit([Emission(to: .person("ada"), "settled", .emptyObject)], room: "x", participants: ["bob"])
@@ -75,7 +76,7 @@ struct RoomListTests {
             }
         }
 
-        /// Whether all of the next answer is composed anew.
+        /// Returns whether the whole next answer is composed.
         func isComposed(_ query: String = "", as caller: Caller = GatewayHarness.ada) async throws -> Bool {
             let before = count
             #expect(try await list(query, as: caller).status == 200)

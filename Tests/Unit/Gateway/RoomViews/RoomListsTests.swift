@@ -13,10 +13,10 @@ import Testing
 
 @testable import RoomViews
 
-/// The door to lists, on a loop with two services and without a socket.
+/// `RoomLists` on a loop with two services and without a socket.
 @Suite("Serving lists of rooms")
 struct RoomListsTests {
-    /// Marks what logs say in the cache, as the pipeline does.
+    /// Marks log entries in the cache, as the pipeline does.
     private struct Marker: LogReceiver {
         let cache: RoomListCache
 
@@ -114,7 +114,7 @@ struct RoomListsTests {
             for service in [rooms, chat] { service.stop() }
         }
 
-        /// The rooms' ids.
+        /// Returns the rooms' ids.
         func list(_ sort: RoomSort = .activity) async throws -> (list: RoomList, ids: [String]) {
             let address = try #require(IPAddress("10.0.0.1"))
             let origin = RequestOrigin(id: "test", deadline: .now() + .seconds(60))

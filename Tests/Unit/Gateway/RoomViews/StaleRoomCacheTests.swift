@@ -80,7 +80,7 @@ struct StaleRoomCacheTests {
         #expect(values((0..<1200).map(String.init)) == expected.map { "[\($0)]" })
     }
 
-    /// Of so many people, each another one in each round.
+    /// Notes values of so many other people, new ones in each round.
     private func noteOthers(_ count: Int = StaleRoomCache.generationSize, round: Int) {
         for number in 0..<count { note(["1"], [number], person: "\(round)-\(number)") }
     }

@@ -10,7 +10,7 @@ import Workers
 struct WebPageTests {
     private static let script = String(repeating: "export const number = 1;\n", count: 40)
 
-    /// A page in a folder of its own, which goes with the test.
+    /// A page in a folder of its own, which is removed with the test.
     private static func run(_ test: (WebPage, String) async throws -> Void) async throws {
         let folder = TemporaryFolder()
         for (name, text) in [
@@ -36,7 +36,7 @@ struct WebPageTests {
         await page.response(to: HTTPRequest(method: "GET", target: path, path: path, headers: headers))
     }
 
-    /// The addresses that the page leads to.
+    /// Returns the addresses that the page links.
     private static func links(of page: WebPage) async throws -> [String] {
         let html = String(decoding: try #require(await get("/", from: page)).body, as: UTF8.self)
         return html.split(separator: "\"").filter { $0.hasPrefix("web/") }.map { "/\($0)" }

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What every bus promises. A bus that is added is added to `BusKind`.
+/// The promises of every bus. A new bus is added to `BusKind`.
 @Suite("every bus: events", .timeLimit(.minutes(1)))
 struct EventConformanceTests {
     @Test("an event reaches all subscribers whose pattern matches, and no others", arguments: BusKind.allCases)
@@ -23,7 +23,8 @@ struct EventConformanceTests {
             {
                 try publisher.publish(subject, JSONValue(number))
             }
-            // Who hears of one event first is not promised; but of the last one, nobody does before they have the others.
+            // The order of subscribers for one event is not promised; but none gets the last one
+            // before the others.
             #expect(try await all.next(5) == ["rooms.renamed", "rooms.a.b", "rooms", "others.more", "the.very.end"])
             arrivals.add("the end")
             let expected = [

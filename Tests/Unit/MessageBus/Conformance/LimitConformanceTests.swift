@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What every bus promises. A bus that is added is added to `BusKind`.
+/// The promises of every bus. A new bus is added to `BusKind`.
 @Suite("every bus: limits and the end", .timeLimit(.minutes(1)))
 struct LimitConformanceTests {
     @Test(

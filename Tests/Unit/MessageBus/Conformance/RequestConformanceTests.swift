@@ -3,7 +3,7 @@ import MessageBus
 import TestSupport
 import Testing
 
-/// What every bus promises. A bus that is added is added to `BusKind`.
+/// The promises of every bus. A new bus is added to `BusKind`.
 @Suite("every bus: requests", .timeLimit(.minutes(1)))
 struct RequestConformanceTests {
     @Test("a request gets its reply, and its context arrives with it", arguments: BusKind.allCases)
@@ -148,7 +148,7 @@ struct RequestConformanceTests {
 }
 
 extension BusFabric {
-    /// A service that says which instance it is.
+    /// A service that returns which instance it is.
     func instance(_ number: Int) async throws -> BusSubscription {
         let client = try await client("instance-\(number)")
         let subscription = try client.respond(to: "who", queue: "q") { $0.reply(JSONValue(number)) }
@@ -156,7 +156,7 @@ extension BusFabric {
         return subscription
     }
 
-    /// Returns when an instance gets none of the requests any more: with it there, it gets one of four.
+    /// Returns when an instance gets no more requests: while it is there, it gets one of four.
     func untilGone(_ number: Int, _ client: any MessageBus) async throws {
         var streak = 0
         while streak < 10 {

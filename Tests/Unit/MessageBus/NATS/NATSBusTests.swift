@@ -4,7 +4,7 @@ import Reactor
 import TestSupport
 import Testing
 
-/// What the conformance suite cannot ask of every bus: servers that come and go, and what they refuse.
+/// Properties beyond the conformance suite: servers that restart, and what they refuse.
 @Suite("bus on NATS", .timeLimit(.minutes(1)))
 struct NATSBusTests {
     private func connect(

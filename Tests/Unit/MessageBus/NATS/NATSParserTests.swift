@@ -4,7 +4,7 @@ import Testing
 
 @Suite("parsing NATS operations")
 struct NATSParserTests {
-    /// Operations as text; the reason in the end, if the bytes are no protocol.
+    /// Returns the operations as text, and in the end the reason if the bytes are invalid.
     private func parse(_ text: String, pieces size: Int) -> [String] {
         var parser = NATSParser()
         var found: [String] = []

@@ -5,7 +5,7 @@ import Reactor
 import TestSupport
 import Testing
 
-/// What the conformance suite cannot ask of every bus: connections that are lost, and brokers that misbehave.
+/// Properties beyond the conformance suite: lost connections, and brokers that misbehave.
 @Suite("bus over TCP", .timeLimit(.minutes(1)))
 struct TCPBusTests {
     @Test("clients reconnect to a broker that returns on its port, with their subscriptions")

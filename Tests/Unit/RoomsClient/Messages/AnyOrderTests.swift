@@ -4,11 +4,11 @@ import Testing
 
 @testable import RoomsClient
 
-/// Whatever the network, the server and the end of the app do in whatever order, the room ends as the server has it: in its
-/// order, nothing twice, nothing lost.
+/// Whatever the network, the server and the end of the app do in any order, the room ends in the
+/// server's state: in its order, without duplicates and losses.
 ///
-/// A seed says what is typed and what the network does, not in which order the system lets tasks run: alone, by `ANY_ORDER_SEED`, it
-/// may go otherwise than among the others.
+/// A seed determines what is typed and what the network does, but not the order in which the system
+/// runs tasks: run alone, by `ANY_ORDER_SEED`, it may behave otherwise than among the others.
 @MainActor
 @Suite("Messages in any order", .timeLimit(.minutes(5)))
 struct AnyOrderTests {

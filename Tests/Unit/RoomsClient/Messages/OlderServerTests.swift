@@ -3,9 +3,9 @@ import Testing
 
 @testable import RoomsClient
 
-/// Messages as older servers write them: without a counter.
+/// Messages of older servers, which have no counter.
 extension MessageStoreTests {
-    /// An older server's: at so many seconds, without a counter.
+    /// Returns an older server's message: at so many seconds, without a counter.
     func older(_ id: String, at seconds: Double, from sender: String = "ann") -> Message {
         Message(
             id: id, roomId: "room", seq: 0, senderId: sender, text: id, createdAt: start.addingTimeInterval(seconds))

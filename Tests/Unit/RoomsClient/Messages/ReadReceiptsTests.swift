@@ -94,7 +94,7 @@ struct ReadReceiptsTests {
         await server.expectNoCall()
     }
 
-    /// One message is told, and a second read before that is answered.
+    /// Reports one message, and reads a second before that call is answered.
     private func readDuringCall() async -> FakeMessageServer.Call {
         await receipts.add(["a"], in: "room")
         await clock.advance(by: .milliseconds(500))

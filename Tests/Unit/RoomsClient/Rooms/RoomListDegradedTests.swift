@@ -3,7 +3,7 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-/// While a part of the server is down.
+/// Tests with a part of the server down.
 extension RoomListTests {
     @Test("counts of an unavailable part of the server stay as they were, and all rooms are requested until it is back")
     func degraded() async {

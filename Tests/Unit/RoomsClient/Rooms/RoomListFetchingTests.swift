@@ -3,7 +3,7 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-/// What events don't say.
+/// Tests of data that events lack.
 extension RoomListTests {
     @Test("messages whose event has no text are requested: their room alone, once for many")
     func untoldMessage() async {

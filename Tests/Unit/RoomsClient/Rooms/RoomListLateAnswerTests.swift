@@ -4,11 +4,11 @@ import Testing
 
 @testable import RoomsClient
 
-/// Answers that come late.
+/// Tests of late answers.
 extension RoomListTests {
-    /// Asks for all rooms as they are now.
+    /// Requests all rooms in their current state.
     ///
-    /// - Returns: the asking, which ends some time after `server.release`.
+    /// - Returns: the request, which ends some time after `server.release`.
     private func askSlowly() async -> Task<Void, Never> {
         server.hold()
         let refreshing = Task { await list.refresh() }

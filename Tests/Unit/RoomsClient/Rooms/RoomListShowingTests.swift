@@ -2,7 +2,7 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-/// What is shown when.
+/// Tests of when changes are shown.
 extension RoomListTests {
     @Test("the first event is shown at once, later ones together after 100 ms; new and removed rooms do not wait")
     func coalescing() async {

@@ -13,7 +13,7 @@ struct RoomListTests {
 
     var ids: [String] { list.rooms.map(\.id) }
 
-    /// Loaded, and long enough ago that no answer is doubtful.
+    /// Loads the list, long enough ago that no answer is doubtful.
     func load(_ rooms: Room...) async {
         server.all = rooms
         await list.refresh()

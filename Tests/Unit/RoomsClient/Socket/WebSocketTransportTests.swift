@@ -6,7 +6,7 @@
 
     @testable import RoomsClient
 
-    /// Answers the handshake, says what it is told to say, then echoes text.
+    /// Answers the handshake, sends its greeting, then echoes text.
     private final class EchoServer: ChannelHandler {
         private let greeting: [UInt8]
         private var head: [UInt8]? = []
@@ -50,7 +50,7 @@
         func channelDidClose(_ channel: Channel, reason: CloseReason) {}
     }
 
-    /// Answers as a server does that knows no WebSocket.
+    /// Answers like a server without WebSocket.
     private final class PlainServer: ChannelHandler {
         func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
             channel.write(Array("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".utf8))
