@@ -116,7 +116,7 @@ struct Ids: Sendable {
     var person: String
     var device: String
     var refreshToken: String
-    /// An id from the list of sessions.
+    /// A session's id, as in the list of sessions.
     var session = "00000000-0000-7000-8000-000000000005"
 
     /// Ids that never existed.

@@ -29,7 +29,7 @@ final class TestDelegate: EdgeDelegate {
         var onEvent: @Sendable (Socket, SocketIOEvent) -> Void = { socket, event in
             if let id = event.ackID { socket.send(.ack(id, event.arguments)) }
         }
-        /// The delegate of the plain WebSocket at `/ws`.
+        /// Called with messages of the plain WebSocket at `/ws`.
         var onMessage: @Sendable (PlainWebSocket, String) -> Void = { _, _ in }
     }
 

@@ -15,8 +15,8 @@ struct TimeSharesTests {
         .socketIO().with { $0.limits.loopTimePerAddress = percent }
     }
 
-    /// A configuration with a share of a hundredth of a loop: an address then waits for nearly two
-    /// seconds, in which even a busy machine serves the others.
+    /// Uses up an address' share, which is a hundredth of the loop here: the address then waits for
+    /// nearly two seconds, in which even a busy machine serves the others.
     private static func spend(_ name: String, _ taken: borrowing Mutex<[String]>) {
         taken.withLock { $0.append(name) }
         run(for: 0.02)

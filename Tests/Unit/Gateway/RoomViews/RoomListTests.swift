@@ -41,7 +41,7 @@ struct RoomListTests {
             }
         }
 
-        /// Creates or changes a room, without an entry, which the caller makes.
+        /// Creates or changes a room; the caller emits the entry.
         func update(_ id: String, at time: Int) { rooms.withLock { $0[id] = time } }
 
         func ids(_ query: String = "") async throws -> [String?] {

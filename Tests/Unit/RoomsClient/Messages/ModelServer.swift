@@ -34,7 +34,7 @@ final class ModelServer {
     private var lastSeq = 0
     private var calls: [Call] = []
     private var held: [CheckedContinuation<Void, any Error>] = []
-    /// The events for the client, if it is connected, or can be replayed.
+    /// The events for the client, sent while it is connected, or replayed later.
     var events: [RoomEvent] = []
     var keepsEvents = true
     /// Whether the client has joined, without which it gets no events.
