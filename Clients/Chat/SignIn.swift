@@ -83,7 +83,7 @@ struct SignIn {
             _ = try await tokens.token()
             if let current = await tokens.session { try await client.api.logOut(refreshToken: current.refreshToken) }
         } catch let failure as ClientFailure where failure != .signedOut {
-            ChatCommand.complain("the server was not told: \(failure.text)")
+            ChatCommand.complain("the session may still be open on the server: \(failure.text)")
         }
         try own.remove()
         return 0

@@ -40,7 +40,7 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
 
     var stored: Slice<MessageItems> { self[0..<storedCount] }
 
-    /// The index of the first stored message with this key or a higher one.
+    /// Returns the index of the first stored message with this key or a higher one.
     func index(atOrAfter key: Int) -> Int {
         let slot = slot(atOrAfter: key)
         return slot.chunk < chunks.count ? starts[slot.chunk] + slot.offset : storedCount

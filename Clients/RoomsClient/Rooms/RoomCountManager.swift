@@ -35,7 +35,7 @@ public final class RoomCountManager {
     public var unreadMessages: Int { rooms.values.reduce(0) { $0 + $1.unreadMessages } }
     public var unseenElements: Int { rooms.values.reduce(0) { $0 + $1.unseenElements } }
 
-    /// The count that will be shown next; nil if the room is not one of the person's.
+    /// Returns the count that will be shown next; nil if the room is not one of the person's.
     public nonisolated func latest(of roomID: String) -> RoomCount? { state.withLock { $0.counts.rooms[roomID] } }
 
     /// Applies an answer with all rooms; rooms that are not among them are removed.

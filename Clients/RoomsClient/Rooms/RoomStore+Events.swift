@@ -100,7 +100,8 @@ extension RoomStore {
         return roomID
     }
 
-    /// The event does not say what changed. If the room got its own event just before, it was that.
+    /// Applies an update of a room, which does not say what changed. If the room got its own event
+    /// just before, it was that.
     private mutating func applyUpdate(of roomID: String, at time: Date, _ now: Date) -> String? {
         guard touch(roomID, now: now) else { return nil }
         guard namedAt.removeValue(forKey: roomID) != time else { return roomID }

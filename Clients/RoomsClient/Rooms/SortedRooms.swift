@@ -64,7 +64,7 @@ struct SortedRooms: Sendable {
 
     private func index(of id: String) -> Int? { dates[id].map { index(for: (date: $0, id: id)) } }
 
-    /// The index at which a room with this key is, or would be inserted.
+    /// Returns the index at which a room with this key is, or would be inserted.
     private func index(for key: (date: Date, id: String)) -> Int {
         var (low, high) = (0, all.count)
         while low < high {

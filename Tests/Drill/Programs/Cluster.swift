@@ -61,7 +61,7 @@ actor Cluster {
 
     // MARK: Starting
 
-    /// Returns when all are ready.
+    /// Starts all programs, and returns when they are ready.
     func start() async throws {
         for name in ProgramName.allCases { stepClock(of: name, to: .zero) }
         for name in ProgramName.allCases { try launch(name) }

@@ -12,13 +12,13 @@ enum InjectedFault: Sendable, CustomStringConvertible {
     case cut(ProgramName)
     /// Keeps its files from growing, which looks like a full disk when appending.
     case fullDisk(ProgramName, Duration)
-    /// Ends all of its connections at the server.
+    /// The server ends all of the program's connections.
     case databaseLoss(ProgramName)
-    /// Sets its clock off by this much from now on.
+    /// The program's clock is off by this much from now on.
     case clock(ProgramName, Duration)
     /// Drops all clients' sockets at one instant.
     case everyoneReconnects
-    /// Stops each process in turn with SIGTERM, under load.
+    /// Each process in turn is stopped with SIGTERM, under load.
     case rollingRestart
 
     var description: String {

@@ -39,7 +39,7 @@ extension FuzzTarget {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         let signed = Array("\(parts[0]).\(parts[1])".utf8)
         let signature = Base64URL.encode(HMACSHA256.authenticate(signed, key: secret))
-        try require(parts.count == 3 && parts[2] == signature, "a token is believed that nobody signed: \(token)")
+        try require(parts.count == 3 && parts[2] == signature, "an unsigned token is accepted: \(token)")
         try require((claims["exp"]?.double ?? 0) > Double(now), "an expired token is believed: \(token)")
     }
 
@@ -114,7 +114,7 @@ extension FuzzTarget {
             try require(other == text || codec.decode(other, for: "ada") == nil, "a changed cursor is taken: \(other)")
         } else {
             let text = String(decoding: input.all(), as: UTF8.self)
-            try require(codec.decode(text, for: "ada") == nil, "a cursor is taken that nobody made: \(text)")
+            try require(codec.decode(text, for: "ada") == nil, "a made-up cursor is accepted: \(text)")
             if let cursor = try? ConversationCursor(encoded: text) {  // nil: refused
                 let again = try? ConversationCursor(encoded: cursor.encoded)
                 try require(again == cursor, "the place \(cursor) is read as \(again.debugDescription)")

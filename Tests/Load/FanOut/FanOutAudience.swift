@@ -131,7 +131,7 @@ final class FanOutAudience {
         if let failure { found.append(failure) }
         if lost != 0 { found.append("\(lost) lost") }
         if outOfOrder > 0 { found.append("\(outOfOrder) out of order") }
-        if receivedBy.count > sent { found.append("\(receivedBy.count - sent) that nobody sent") }
+        if receivedBy.count > sent { found.append("\(receivedBy.count - sent) that were never sent") }
         return found
     }
 }

@@ -69,15 +69,15 @@ extension SuiteHarness {
 
     // MARK: The event log
 
-    /// The entries that the service has published since the last call, in order.
+    /// Returns the entries that the service has published since the last call, in order.
     public func takeEntries() -> [LogEntry] { serviceHarness.takeEntries() }
 
-    /// The whole event log, from the database.
+    /// Returns the whole event log, from the database.
     public func entries() async throws -> [LogEntry] { try await EventLog(database).entries(since: 0, limit: 1000) }
 }
 
 extension Caller {
-    /// A person whose name is the id.
+    /// Creates a person whose name is the id.
     public init(_ id: String) { self.init(id: id, username: id, firstName: nil) }
 }
 

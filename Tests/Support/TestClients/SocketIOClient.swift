@@ -168,7 +168,7 @@ package final class SocketIOClient: ChannelHandler {
         guard let bracket = packet.firstIndex(of: UInt8(ascii: "[")),
             let id = Int(String(decoding: packet[2..<bracket], as: UTF8.self)),
             let completion = acks.removeValue(forKey: id)
-        else { return fail(ClientError("an ack that nobody waits for")) }
+        else { return fail(ClientError("an unexpected ack")) }
         completion(.success(JSONValue(trusted: packet[(bracket + 1)..<(packet.count - 1)])))
     }
 

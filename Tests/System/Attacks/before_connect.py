@@ -1,4 +1,4 @@
-"""What a WebSocket can send before it has connected to a namespace."""
+"""Attacks by a WebSocket that has not connected to a namespace."""
 
 import itertools
 

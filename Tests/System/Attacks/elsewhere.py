@@ -1,4 +1,4 @@
-"""Other ways in: IPv6, a balancer, polling with an account, the operations port, few descriptors, and HTTP as nobody speaks it."""
+"""Other ways in: IPv6, a balancer, polling with an account, the operations port, few descriptors, and unusual HTTP."""
 
 import contextlib
 import itertools
@@ -94,7 +94,7 @@ class ThroughBalancer(Attack):
 
 
 def configuration(gateway: int, port: int, operations: int) -> str:
-    """The balancer's own, in front of one gateway on this machine."""
+    """Returns the balancer's own configuration, in front of one gateway on this machine."""
     text = BALANCER.read_text()
     for there, here in (
         ("bind :8080", f"bind 127.0.0.1:{port}"), ("bind :9000", f"bind 127.0.0.1:{operations}"), (" init-addr none", ""),

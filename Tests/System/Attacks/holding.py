@@ -1,4 +1,4 @@
-"""Many connections that hold what they can, for as long as they may."""
+"""Many connections that hold as much as they can, for as long as they may."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""One attack, measured: a fresh server, bystanders, a calm while, the attack, and a calm while after it."""
+"""One attack, measured: a fresh server, bystanders, a calm period, the attack, and a calm period after it."""
 
 import json
 import os
@@ -25,7 +25,7 @@ VICTIMS_PRIORITY, PAUSES_PRIORITY = 5, 10
 
 @dataclass
 class Result:
-    """What was seen of one attack."""
+    """The observations of one attack."""
 
     attack: str
     calm: Latency
@@ -202,7 +202,7 @@ class Campaign:
         return process
 
     def end(self, process: subprocess.Popen) -> dict:
-        """What a process has written last."""
+        """Returns the last output of a process."""
         output, _ = process.communicate(timeout=40)
         return json.loads(output.splitlines()[-1])
 

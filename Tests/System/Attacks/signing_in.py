@@ -1,4 +1,4 @@
-"""What keeps others from signing in, and what ends a session."""
+"""Attacks that prevent others from signing in, or outlive a session."""
 
 import base64
 import itertools

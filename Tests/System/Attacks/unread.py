@@ -1,4 +1,4 @@
-"""Requests without end whose answers nobody reads."""
+"""Endless requests whose answers nobody reads."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""The dashboard and the alerts ask for nothing that nobody tells."""
+"""The dashboard and the alerts query only metrics that exist."""
 
 import re
 

@@ -88,7 +88,7 @@ struct AccessCalls: Sendable {
         try await http("GET", "/api/users/me", token: token).status == 200
     }
 
-    /// A gateway learns within a second that a session has ended.
+    /// Waits until the token is refused: a gateway learns within a second that a session has ended.
     func waitUntilRefused(_ token: String) async throws {
         let end = ContinuousClock.now + .seconds(10)
         while try await isAccepted(token) { try #require(.now < end, "the token is still accepted") }

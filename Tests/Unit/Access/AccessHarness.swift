@@ -89,7 +89,7 @@ final class AccessHarness: Sendable {
 
     // MARK: What there is
 
-    /// The ids of existing items, all of one room.
+    /// Returns the ids of existing items, all of one room.
     func ids(in room: String, of person: Person, and other: Person) async throws -> Ids {
         let message = try await calls.created("/api/rooms/\(room)/messages", #"{"text":"secret"}"#, as: person)
         let element = try await calls.created(

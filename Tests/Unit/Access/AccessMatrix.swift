@@ -18,7 +18,7 @@ struct AccessRow: Sendable {
     let scope: Scope
     /// The status for a participant who names existing items.
     let status: Int
-    /// Returns the body, or the event's payload, for these ids.
+    /// The body, or the event's payload, for these ids.
     let body: @Sendable (Ids) -> String
 
     init(_ scope: Scope, _ status: Int = 200, _ body: @escaping @Sendable (Ids) -> String = { _ in "" }) {

@@ -14,7 +14,7 @@ struct AccessTests {
         }
     }
 
-    /// A service that offers more has more to show here.
+    /// Expects a row for everything that services offer.
     private func expectRows(for harness: AccessHarness) {
         #expect(harness.manifests.count == 5)
         for route in harness.manifests.flatMap(\.routes) {

@@ -17,7 +17,7 @@ extension RawClient {
         }
     }
 
-    /// Returns when the broker has processed everything sent before.
+    /// Waits until the broker has processed everything sent before.
     func settle() throws {
         try send(line: #"{"op":"ping"}"#)
         guard try receiveLine() == #"{"op":"pong"}"# else { throw WireError.unexpected("no pong") }

@@ -203,8 +203,8 @@ struct TestServer {
 }
 
 extension EdgeConfiguration {
-    /// A configuration that disconnects no slow client, as a test's clients are slow on a busy
-    /// machine.
+    /// Returns a configuration that disconnects no slow client, as a test's clients are slow on a
+    /// busy machine.
     static func socketIO(
         _ socketIO: SocketIOConfiguration = SocketIOConfiguration(), engine: EngineConfiguration = EngineConfiguration()
     ) -> EdgeConfiguration {

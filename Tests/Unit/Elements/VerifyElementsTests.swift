@@ -101,7 +101,7 @@ struct VerifyElementsTests {
                 }
                 let found = try await harness.countedAgain()
                 if deleting && move > 0 {
-                    #expect(found == [], "nobody knows when it was deleted")
+                    #expect(found == [], "the time of the deletion is unknown")
                 } else {
                     #expect(found.count == 1 && found[0].hasPrefix("time of the last change: "))
                 }

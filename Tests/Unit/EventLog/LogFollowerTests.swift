@@ -126,7 +126,7 @@ struct LogFollowerTests {
             return try #require(await owner.asked.first(1).first)
         }
 
-        /// Returns when the loop has done all earlier work.
+        /// Waits until the loop has done all earlier work.
         func settled() async {
             await withCheckedContinuation { continuation in group.loops[0].execute { continuation.resume() } }
         }

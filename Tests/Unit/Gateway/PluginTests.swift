@@ -16,7 +16,7 @@ struct PluginTests {
         try await GatewayHarness.run { harness in
             let (ada, bob) = (try await harness.join(), try await harness.join(GatewayHarness.bob))
             guard case .event("room:presence", _) = try await ada.next() else {
-                Issue.record("bob's coming was not told")
+                Issue.record("bob's presence was not sent")
                 return
             }
             #expect(try await harness.request("GET", "/api/rooms/r/votes").status == 404)

@@ -30,7 +30,7 @@ struct PresenceExchangeTests {
             let change = if let next = waiting.popFirst() { next } else { try await side.delivered.next() }
             let words = change.split(separator: " ").map(String.init)
             let isNews = words[2] == "on" ? open.insert(words[1]).inserted : open.remove(words[1]) != nil
-            #expect(isNews, "clients are told what they know: \(change)")
+            #expect(isNews, "clients are sent a state that they have: \(change)")
         }
     }
 

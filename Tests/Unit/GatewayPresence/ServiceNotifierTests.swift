@@ -16,7 +16,7 @@ struct ServiceNotifierTests {
     private let ada = RoomMember(roomID: "r", userID: "ada")
     private let manifest = Manifest(service: "counting", presenceSubject: "counting.presence")
 
-    /// A notifier, and a service that answers at once.
+    /// Runs a test with a notifier, and a service that answers at once.
     private func run(_ test: (ServiceNotifier) async throws -> Void) async throws {
         let (requests, notified) = (requests, notified)
         try bus.respond(to: "counting.presence", queue: "counting") { request in

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("the index of subscriptions")
 struct SubscriptionIndexTests {
-    /// The matching rule itself, without a trie.
+    /// Returns whether a pattern matches, by the rule itself, without a trie.
     private func matches(_ pattern: String, _ subject: String) -> Bool {
         var tokens = subject.split(separator: ".")[...]
         for part in pattern.split(separator: ".") {

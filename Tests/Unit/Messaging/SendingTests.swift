@@ -90,7 +90,7 @@ struct SendingTests {
             harness.clock.advance(by: .seconds(1))
             let again = try await harness.send("twice", by: "alice", in: room, tempID: "key")
             #expect(again.status == .ok && again.isDuplicate && again.data == first.data)
-            #expect(again.position?.seq == 2, "it waits for all that was told, so for the first one's event too")
+            #expect(again.position?.seq == 2, "it waits for all emitted events, including the first one's")
             #expect(harness.takeEntries().count == 2)
             #expect(try await harness.contribution(to: [room], for: "bob") == before)
 

@@ -84,7 +84,7 @@ struct VerifyMessagingTests {
                     }
                     let found = try await differences(harness, room)
                     if deleting && move > 0 {
-                        #expect(found == [], "nobody knows when it was deleted")
+                        #expect(found == [], "the time of the deletion is unknown")
                     } else {
                         #expect(found.count == 1 && found[0].hasPrefix("time of the last change: "))
                         #expect(deleting || found[0].contains(last))

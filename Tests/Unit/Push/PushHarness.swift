@@ -69,7 +69,7 @@ final class PushHarness: SuiteHarness {
         await refusal(subject, by: person.map { Caller($0) }, try JSONValue(parsing: json))
     }
 
-    /// The tokens of a person's devices, in their order.
+    /// Returns the tokens of a person's devices, in their order.
     func devices(of person: String = ben) async throws -> [String] {
         try await database.read { connection in
             try connection.all("SELECT token FROM devices WHERE user_id = $1 ORDER BY token", person) { $0.text(0) }
@@ -117,7 +117,7 @@ final class PushHarness: SuiteHarness {
         for worker in service.worker.workers { _ = try await worker.takeTurn() }
     }
 
-    /// Returns when the provider's results are stored.
+    /// Waits until the provider's results are stored.
     func settle() async throws {
         while service.worker.workers.contains(where: { $0.inFlight > 0 }) { await Task.yield() }
         try await service.worker.results.write()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Sending", .timeLimit(.minutes(1)))
 struct SendingTests {
-    /// A message that is due, to Ben's device `token`.
+    /// Makes a message that is due, to Ben's device `token`.
     private func due(_ harness: PushHarness, _ text: String = "hello") async throws -> String {
         try await harness.follow()
         _ = try await harness.register("token")

@@ -47,7 +47,7 @@ struct WaitingTests {
                 request.reply(Reply(.ok, OpenRoomQuestion.answer(sockets)).json)
             }
         }
-        #expect(await gateways.sockets(at: [member]).isEmpty, "none was heard of")
+        #expect(await gateways.sockets(at: [member]).isEmpty, "no gateway is known")
         for id in ["g1", "g2", "gone"] {
             try bus.publish(Subject.gatewayAlive, JSONWriter.object { $0.member("gateway", id) })
         }

@@ -75,7 +75,7 @@ func on<T: Sendable>(_ loop: EventLoop, _ body: @escaping @Sendable () -> T) asy
     await withCheckedContinuation { continuation in loop.execute { continuation.resume(returning: body()) } }
 }
 
-/// A channel on the group's first loop, and the client at its other end.
+/// Returns a channel on the group's first loop, and the client at its other end.
 func connected(
     on group: EventLoopGroup, events: AsyncStream<ChannelEvent>.Continuation? = nil, receiveBuffer: Int32? = nil
 ) async throws -> (channel: Channel, client: BlockingSocket) {

@@ -144,7 +144,7 @@ struct ListenerTests {
                     }
                     return try socket.accept()
                 },
-                onError: { Issue.record("told of \($0)") }, makeHandler: { _ in Echo() })
+                onError: { Issue.record("an unexpected error: \($0)") }, makeHandler: { _ in Echo() })
             acceptor.start()
             let client = try BlockingSocket(port: socket.localAddress().port)
             try client.send("next")

@@ -123,7 +123,7 @@ struct CreateRoomTests {
             #expect(entries[1].participants.sorted() == [harness.alice.id, harness.bob.id, harness.carol.id])
             #expect(entries[1].roomID.isEmpty && entries[1].emissions.isEmpty)
             _ = try await harness.room(harness.carol, with: harness.bob)
-            #expect(try await harness.entries().count == 4, "nobody has another name")
+            #expect(try await harness.entries().count == 4, "no name has changed")
             for (name, count) in [("Ren\u{E9}", 6), ("Rene\u{301}", 8)] {
                 harness.accounts.add(Caller(id: harness.bob.id, username: "bob", firstName: name))
                 _ = try await harness.room(harness.carol, with: harness.bob)

@@ -41,7 +41,7 @@ struct RoomsHarness: SuiteHarness {
         }
     }
 
-    /// A room's id.
+    /// Creates a room, and returns its id.
     func room(_ caller: Caller, with other: Caller, name: String? = nil) async throws -> String {
         try await create(caller, with: other, name: name).roomID
     }

@@ -12,7 +12,7 @@ struct JSONWebTokenTests {
         $0.member("exp", 1000)
     }
 
-    /// A token of any header and claims, signed as the key would.
+    /// Returns a token of any header and claims, signed as the key would.
     private func token(header: String, claims: String) -> String {
         let message = "\(Base64URL.encode(Array(header.utf8))).\(Base64URL.encode(Array(claims.utf8)))"
         let secret = Array("a secret of thirty-two bytes, and more".utf8)

@@ -60,7 +60,8 @@ struct CommandTests {
 
     private static let services: [any Service.Type] = [Items.self, Plain.self]
 
-    /// A data folder in use by a server, with a room for each count: it has one item.
+    /// Runs a body with a data folder in use by a server, with a room for each count: it has one
+    /// item.
     private func serve(_ counts: [Int], _ body: (SQLiteDatabase) async throws -> Void) async throws {
         let items = try SQLiteDatabase(.file("\(folder)/items.db"), migrations: Items.migrations)
         let plain = try SQLiteDatabase(.file("\(folder)/plain.db"), migrations: [])

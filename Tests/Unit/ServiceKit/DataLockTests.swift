@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The lock on a service's data", .timeLimit(.minutes(1)))
 struct DataLockTests {
-    /// The path of a database in a folder of its own.
+    /// Runs a body with the path of a database in a folder of its own.
     private static func withDatabase(_ body: (String) async throws -> Void) async throws {
         var template = Array("/tmp/parlor-lock-XXXXXX".utf8CString)
         let folder = try #require(mkdtemp(&template).map { String(cString: $0) })

@@ -86,8 +86,8 @@ struct EngineUpgradeTests {
         #expect(engine.post("1".bytes).dropLast() == [.stopTimer(.upgrade), .closeProbe, .close(.closedByClient)])
     }
 
-    /// A client that keeps to the protocol, but in any order that the network may cause; the server
-    /// sends numbers.
+    /// Runs a client that keeps to the protocol, but in any order that the network may cause; the
+    /// server sends numbers.
     @Test("nothing is lost, doubled or reordered, whatever the timing", arguments: 0..<300)
     func anyTiming(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)

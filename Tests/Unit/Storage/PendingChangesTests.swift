@@ -28,7 +28,7 @@ struct PendingChangesTests {
         try connection.first("SELECT n FROM items WHERE id = $1", id) { $0.int(0) } ?? 0
     }
 
-    /// The results of these writes, which share a batch.
+    /// Returns the results of these writes, which share a batch.
     private func together<T: Sendable>(
         _ bodies: [@Sendable (any Connection) throws -> T], on database: any Database
     ) async throws -> [Result<T, any Error>] {

@@ -64,7 +64,7 @@ struct WebClientTests {
         let longer = try PlainServer(
             answer: "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count + 1)\r\n\r\n\(body)x")
         guard case .connection = await outcome(client, longer) else {
-            Issue.record("it was taken")
+            Issue.record("the long answer was accepted")
             return
         }
         await client.close()

@@ -22,7 +22,7 @@ struct Outcome: Equatable {
         }
     }
 
-    /// Returns frames from a client to a server.
+    /// Parses frames from a client, as a server.
     init(_ frames: [UInt8]...) { self.init(feeding: [Array(frames.joined())[...]]) }
 }
 

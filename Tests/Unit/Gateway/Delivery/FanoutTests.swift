@@ -34,7 +34,7 @@ struct FanoutTests {
         }
     }
 
-    /// A pacing with an endless pause, unless the loop's idleness ends it.
+    /// Returns a pacing with an endless pause, unless the loop's idleness ends it.
     private static func pacing(quietPeriod: Duration = .zero) -> BroadcastPacing {
         var pacing = BroadcastPacing()
         (pacing.threshold, pacing.minimumPause, pacing.maximumPause) = (0, .seconds(3600), .seconds(3600))
@@ -194,7 +194,7 @@ struct FanoutTests {
             for number in 1...5 { harness.chat.emit([Emission(to: .everyone, "n", data(number))]) }
             for number in 1...5 { #expect(try await client.next() == .event("n", data(number))) }
             harness.chat.restore(forgetting: 3)
-            #expect(try await client.receive() == "closed", "what it was told is of a past that is no more")
+            #expect(try await client.receive() == "closed", "its events belong to a history that was rolled back")
             answerSends(harness) { _ in }
             let again = try await harness.connect()
             try await again.emit("chat:send", "{}", ack: 9)

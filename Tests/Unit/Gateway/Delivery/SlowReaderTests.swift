@@ -64,7 +64,7 @@ struct SlowReaderTests {
             }
             for client in [bob, other] { try await Self.finish("room:leave", #"{"roomId":"r"}"#, on: client) }
             let packets = try await poller.read { $0.contains("room:presence") }
-            #expect(packets.filter { $0.contains("long") }.count == 3, "none of what cannot be told again is left out")
+            #expect(packets.filter { $0.contains("long") }.count == 3, "no event that cannot be sent later is dropped")
             #expect(!packets.contains { $0.contains("message:typing") })
             #expect(packets.last?.contains("false") == true)
         }

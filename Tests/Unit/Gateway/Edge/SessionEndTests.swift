@@ -18,7 +18,7 @@ struct SessionEndTests {
         ],
         logsEndedSessions: true)
 
-    /// A gateway that learns from `accounts` which sessions ended.
+    /// Runs a test with a gateway that learns from `accounts` which sessions ended.
     private func run(
         _ settings: [String] = [], bus: any MessageBus = InProcessBus(),
         _ test: (GatewayHarness, FakeService) async throws -> Void

@@ -119,7 +119,7 @@ struct SocketTests {
             #expect(answer["error"]?["code"]?.string == "malformed_request")
             try await client.emit("chat:send", nested)
             guard case .event("request:error", let received) = try await client.next() else {
-                Issue.record("nothing was told")
+                Issue.record("there was no request:error event")
                 return
             }
             #expect(

@@ -22,7 +22,7 @@ struct RequestSlotsTests {
         held.removeLast()
         #expect(slots.enter("ada") != nil)
         held = []
-        withExtendedLifetime(bob) { #expect(slots.count == 1, "nobody is kept who has nothing under way") }
+        withExtendedLifetime(bob) { #expect(slots.count == 1, "people without requests are removed") }
     }
 
     @Test("heavy requests wait in order of arrival, and do not block others'")

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A Room as one person sees it")
 struct ComposedRoomTests {
-    /// A room of Ada and Bob with what two services add.
+    /// Returns a room of Ada and Bob with what two services add.
     private func room(
         _ id: String = "r", name: String? = nil, updatedAt: Int = 1_000_900, elementsAt: Int? = nil,
         messageAt: Int? = nil,

@@ -10,7 +10,7 @@ import Workers
 struct WebPageTests {
     private static let script = String(repeating: "export const number = 1;\n", count: 40)
 
-    /// A page in a folder of its own, which is removed with the test.
+    /// Runs a test with a page in a folder of its own, which is removed with the test.
     private static func run(_ test: (WebPage, String) async throws -> Void) async throws {
         let folder = TemporaryFolder()
         for (name, text) in [

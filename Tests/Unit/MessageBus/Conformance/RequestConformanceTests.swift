@@ -148,7 +148,7 @@ struct RequestConformanceTests {
 }
 
 extension BusFabric {
-    /// A service that returns which instance it is.
+    /// Subscribes a service that answers which instance it is.
     func instance(_ number: Int) async throws -> BusSubscription {
         let client = try await client("instance-\(number)")
         let subscription = try client.respond(to: "who", queue: "q") { $0.reply(JSONValue(number)) }
@@ -156,7 +156,7 @@ extension BusFabric {
         return subscription
     }
 
-    /// Returns when an instance gets no more requests: while it is there, it gets one of four.
+    /// Waits until an instance gets no more requests: while it is there, it gets one of four.
     func untilGone(_ number: Int, _ client: any MessageBus) async throws {
         var streak = 0
         while streak < 10 {

@@ -116,7 +116,7 @@ actor FakeConnection: SocketConnection {
         watchers = []
     }
 
-    /// Returns once the client has closed it.
+    /// Waits until the client has closed it.
     func isClosed() async {
         if !isOver { await withCheckedContinuation { watchers.append($0) } }
     }

@@ -65,7 +65,7 @@ actor Gate {
         }
     }
 
-    /// Returns once a caller waits.
+    /// Waits until a caller waits.
     func isReached() async {
         if waiting.isEmpty { await withCheckedContinuation { watchers.append($0) } }
     }
