@@ -156,7 +156,7 @@ class Service:
         events = ["services.discover", f"services.announce.{self.follows}", f"{self.follows}.log"]
         for number, subject in enumerate(events, 2):
             self.bus.send(op="sub", id=number, subject=subject)
-        self.announce()  # now: whoever gets it may ask at once
+        self.announce()  # now: its receivers may send requests at once
         print(f"{self.name} ready {url}", flush=True)
         line = {"op": "begin"}
         while True:

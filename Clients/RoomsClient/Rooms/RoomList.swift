@@ -166,7 +166,7 @@ public final class RoomList {
         running = nil
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     /// Applies the socket's updates.
     ///
@@ -233,7 +233,7 @@ public final class RoomList {
         fetchNeeded()
     }
 
-    // MARK: What is answered
+    // MARK: Answers
 
     /// Applies an answer with one room.
     ///

@@ -38,7 +38,7 @@ struct Audit {
         for fault in log.faults { report.fault(fault) }
     }
 
-    // MARK: What was acknowledged
+    // MARK: Acknowledgements
 
     private mutating func checkMessages() {
         let byID = Dictionary(books.messages.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
@@ -121,7 +121,7 @@ struct Audit {
         }
     }
 
-    // MARK: What was heard
+    // MARK: Received events
 
     private mutating func checkDeliveries() {
         for (roomID, people) in participants.rooms {

@@ -89,7 +89,7 @@ actor SimulatedClient {
         client.drop()
     }
 
-    // MARK: Hearing
+    // MARK: Receiving
 
     func receive(_ name: ArraySlice<UInt8>, _ data: JSONValue) {
         switch String(decoding: name, as: UTF8.self) {

@@ -37,7 +37,7 @@ final class FanOutAudience {
 
     init(size: Int) { self.size = size }
 
-    // MARK: - Coming and going
+    // MARK: - Connecting
 
     /// Connects the sockets, and returns when all of them listen.
     func enter(_ server: ServerAddress, _ protocolKind: Listener.ProtocolKind, on loop: EventLoop)
@@ -81,7 +81,7 @@ final class FanOutAudience {
         for listener in listeners { listener.close() }
     }
 
-    // MARK: - Hearing
+    // MARK: - Receiving
 
     /// - Parameter number: the messages that this socket had received before.
     func received(_ packet: UnsafeRawBufferPointer, number: Int) {

@@ -2,7 +2,7 @@ import JSON
 import Reactor
 import TestClients
 
-/// `message:new:global` to everyone connected, sent by one person and heard by strangers, and the same bytes through
+/// `message:new:global` to everyone connected, sent by one person and received by strangers, and the same bytes through
 /// `bench-floor`, which does nothing else.
 struct FanOut {
     struct Load {

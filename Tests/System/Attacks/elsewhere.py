@@ -190,7 +190,7 @@ class FewDescriptors(Attack):
 
 
 class OddHTTP(Attack):
-    """HTTP that is allowed and that nobody speaks, or that is not allowed, over many connections; what is closed is opened anew.
+    """Unusual or malformed HTTP over many connections; closed ones are reopened.
 
     It is refused, or it ends with the time for a head or a body; it holds no more than its address may.
     """

@@ -26,7 +26,7 @@ def connected(token: str, then: bytes = b"", since: str = "", **more) -> Script:
 
 
 class WithAccount(Attack):
-    """One account, over many connections, in all the ways that `scripts` has; what is closed is opened anew.
+    """One account, over many connections, in all the ways that `scripts` has; closed ones are reopened.
 
     A person has its limits however many connections it has: a share of requests under way, of what is read, of bytes and of answers that
     wait. Others notice nothing.

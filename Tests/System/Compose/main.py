@@ -141,7 +141,7 @@ class Running:
             await asyncio.sleep(BETWEEN_KILLS)
         faults = await load.finish()
         self.check_sharing()
-        self.note("what clients were told", not faults, load.summary())
+        self.note("the clients' events", not faults, load.summary())
         for fault in faults[:20]:
             print(f"         {fault}", flush=True)
 
@@ -210,7 +210,7 @@ def main() -> int:
         parser.error(f"there is no stage {', '.join(unknown)}")
     # The stock client leaves connections that broke to the garbage collector, which complains.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-    # Also who is told to stop leaves nothing running.
+    # A run that is stopped leaves nothing running, either.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     LOGS.mkdir(parents=True, exist_ok=True)
     table = Table()

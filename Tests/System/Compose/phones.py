@@ -51,7 +51,7 @@ class Phone:
 
     def connected(self):
         self.connects += 1
-        # What came after the cursor is told again.
+        # Events after the cursor are replayed.
         for name, ids in self.heard.items():
             del ids[self.at_cursor[name] :]
         self.joining = asyncio.ensure_future(self.join())

@@ -43,7 +43,7 @@ def check_dashboard(project: Project):
     refused = [query for query in queries if prometheus.ask(query)["status"] != "success"]
     unknown = sorted(name for name in dashboard.all_metrics() if not {name, f"{name}_bucket"} & known)
     held = not refused and not unknown
-    yield "Prometheus: panels", held, f"{len(queries)} queries, refused: {refused}, metrics nobody tells: {unknown}"
+    yield "Prometheus: panels", held, f"{len(queries)} queries, refused: {refused}, unknown metrics: {unknown}"
 
     rules = [rule for group in prometheus.get("rules")["data"]["groups"] for rule in group["rules"]]
     ill = [rule["name"] for rule in rules if rule["health"] != "ok"]

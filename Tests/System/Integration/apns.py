@@ -1,4 +1,4 @@
-"""Apple's push service as far as tests need it: a real HTTP/2 server with TLS, which does as it is told with each device.
+"""Apple's push service as far as tests need it: a real HTTP/2 server with TLS, with a set behaviour for each device.
 
 In a test: `with Apple(folder) as apple`, then `apple.script[token] = [Refuse(410, "Unregistered"), Accept()]`; the last of a
 device's list is for all later requests.

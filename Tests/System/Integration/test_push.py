@@ -137,7 +137,7 @@ async def test_what_was_read_or_deleted_meanwhile_is_not_sent(start, apple):
         alerts = [a for a in apple.of(token) if a.headers["apns-priority"] == "10"]
         assert [a.headers["apns-collapse-id"] for a in alerts] == [kept["id"]]
         assert alerts[0].json["aps"]["badge"] == 1
-        # Reading tells all devices, zero included, and makes no noise.
+        # Reading sends all devices a silent update, including zero.
         await ben.post(f"/api/rooms/{room['id']}/messages/read", {"messageIds": [kept["id"]]})
         silent = next(a for a in apple.of(token) if a.headers["apns-priority"] == "5")
         assert silent.json == {"aps": {"badge": 1}} and silent.headers["apns-push-type"] == "alert"

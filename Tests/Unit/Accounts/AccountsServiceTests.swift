@@ -93,7 +93,7 @@ struct AccountsServiceTests {
             let limits = Set(manifest.limits.map(\.name))
             for route in manifest.routes {
                 let error = await failure { try await harness.ask(route.subject) }
-                // Who signs out is whoever has the token.
+                // The token says who signs out.
                 let needsCaller = route.needsLogin && route.subject != "accounts.logout"
                 #expect(error?.code == (needsCaller ? .unauthenticated : .invalidField), "\(route.subject)")
                 #expect(route.limits.allSatisfy(limits.contains))

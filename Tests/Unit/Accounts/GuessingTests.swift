@@ -53,7 +53,7 @@ struct GuessingTests {
         let mobile = try await harness.login("alice", from: "2001:db8:1:2::1")
         _ = await guesses(Self.atOnce + 1, at: "alice", from: "203.0.113.1")
         #expect(await failure { try await harness.login("alice", from: "203.0.113.1") }?.code == .rateLimited)
-        // It goes on: one guess each half minute, which takes the one that is allowed.
+        // The attack continues: one guess each half minute uses up the one that is allowed.
         for _ in 0..<20 {
             harness.clock.advance(by: .seconds(30))
             #expect(await guess("alice", from: "203.0.113.1") == .invalidCredentials)
@@ -62,7 +62,7 @@ struct GuessingTests {
         }
         #expect(await failure { try await harness.login("alice", from: "192.0.2.8") }?.code == .rateLimited)
         #expect(await failure { try await harness.login("alice", from: "2001:db8:1:3::1") }?.code == .rateLimited)
-        // A session that is used elsewhere has been there, too.
+        // A session used in another network makes that known, too.
         _ = try await harness.refresh(mobile.refreshToken, from: "198.51.100.3")
         _ = try await harness.login("alice", from: "198.51.100.3")
     }
@@ -97,7 +97,7 @@ struct GuessingTests {
     func together() async throws {
         _ = try await harness.person("alice")
         let codes = await withTaskGroup(of: ErrorCode?.self) { group in
-            // From as many networks, as the queue has but a few places for each.
+            // From as many networks, as the queue has only a few places for each.
             for n in 0..<40 { group.addTask { await guess("alice", from: "10.\(n).0.1") } }
             return await group.reduce(into: []) { $0.append($1) }
         }
@@ -219,7 +219,7 @@ struct GuessingTests {
         let passwords = PasswordChecker(workers, cost: .forTests, randomness: SeededRandomness(seed: 1))
         let attacker = SigningClient(harness.client(at: "10.0.0.1"))
         try await withThrowingTaskGroup(of: Void.self) { group in
-            // Both threads are held up; nobody else's work is on them.
+            // Both threads are blocked; no other work is on them.
             for _ in 0..<2 { group.addTask { try await workers.run { _ = gate.take(atMost: 1) } } }
             for _ in 0..<40 {
                 group.addTask {

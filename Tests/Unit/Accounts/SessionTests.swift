@@ -148,7 +148,7 @@ struct SessionTests {
         ] {
             #expect(await isRefused(token))
         }
-        // None of them had the name of a session, so none has ended one.
+        // None of them named a session, so none has ended one.
         _ = try await harness.refresh(alice.refreshToken)
     }
 

@@ -83,7 +83,7 @@ struct BrokerWireTests {
                     Int.random(in: 0..<20, using: &random) == 0
                         ? UInt8(ascii: "\n") : UInt8.random(in: 0...255, using: &random)
                 }
-                // It may be closed before it has said all.
+                // It may be closed before everything is sent.
                 try? client.send(bytes)
                 try witness.settle()
             }
@@ -132,7 +132,7 @@ struct BrokerWireTests {
 
             let padding = String(repeating: "x", count: 2000)
             var sent = 0
-            // Each batch is awaited by the one who reads, so that only the other one falls behind.
+            // The reading peer awaits each batch, so that only the other one falls behind.
             while server.counters.slowConsumers == 0 {
                 for number in sent..<sent + 20 {
                     try quick.publish("flood", try JSONValue(parsing: #"{"n":\#(number),"padding":"\#(padding)"}"#))

@@ -21,7 +21,7 @@ struct RawClientTests {
         _ = try other.receiveLine()
         try other.send(lineByByte: #"{"op":"req","id":1,"subject":"rooms.list","timeout":60000,"data":null}"#)
         client.close()
-        // Else the next line would be a ping, after fifteen seconds.
+        // Otherwise the next line would be a ping, after fifteen seconds.
         #expect(try other.receiveLine()?.contains(#""op":"err""#) == true)
         other.close()
         await server.drain(timeout: .zero)

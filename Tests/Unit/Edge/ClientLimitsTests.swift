@@ -348,7 +348,7 @@ struct ClientLimitsTests {
             let (slow, slower) = (try server.client(receiveBuffer: 4096), try server.client(receiveBuffer: 4096))
             let count = try await server.leaveUnread(by: slow, atLeast: 40_000, headers: ["Authorization: x"])
             holders.append(try await hold(140_000, "Authorization: x\r\n"))
-            // All is taken now.
+            // The whole buffer is in use now.
             let other = try await server.leaveUnread(by: slower, atLeast: 40_000, headers: ["Authorization: x"])
             let refused = try server.client()
             try refused.send(

@@ -24,7 +24,7 @@ struct ConnectionHandoverTests {
     func upgradeWhileStalled(before: String) async throws {
         let configuration = EdgeConfiguration.socketIO().with {
             $0.limits.connections = .init(total: 2, perAddress: nil)
-            // Strangers have half: what is unread fits it once, and not twice.
+            // Strangers have half: the unread bytes fit it once, and not twice.
             $0.limits.bufferedBytes = .init(total: 100_000, perAddress: nil)
         }
         try await TestServer.run(configuration: configuration, Self.answers) { server in
@@ -33,7 +33,7 @@ struct ConnectionHandoverTests {
             try client.send(before + Self.upgrade)
             while server.edge.counters.webSockets.value == 0 { await Task.yield() }
             await server.turns()
-            // It takes the places of whoever waits, and nobody's who has gone.
+            // It evicts waiting connections, and none that has gone.
             let first = try server.client()
             #expect(try first.request("GET", "/").status == 200)
             let second = try server.client()

@@ -72,7 +72,7 @@ struct SocketEndTests {
         try await TestServer.run(configuration: configuration) { server in
             let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
             let client = try server.client()
-            // A packet of no known type, then a pong, which starts the heartbeat anew.
+            // A packet of an unknown type, then a pong, which restarts the heartbeat.
             #expect(try client.request("POST", target, body: "4garbage\u{1E}3").status == 200)
             #expect(try client.request("GET", target).status == 400)
             // Another session's ping comes after the time at which this one's would have been due.

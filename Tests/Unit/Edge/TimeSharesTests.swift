@@ -58,7 +58,7 @@ struct TimeSharesTests {
             #expect(try first.response().status == 200)
             try second.send("GET /3 HTTP/1.1\r\nHost: x\r\n\r\n")
             #expect(try first.response().status == 200 && second.response().status == 200)
-            // What has begun and does not go on is over.
+            // A request that has begun and does not continue times out.
             try first.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP")
             #expect(try first.response().status == 200 && first.response().status == 408)
         }
@@ -82,7 +82,7 @@ struct TimeSharesTests {
             }
         }
         let paid = Duration.milliseconds(524) * 100 / percent
-        // But for what may be used at once.
+        // Minus the time that may be used at once.
         #expect(began.duration(to: woken) > paid - .milliseconds(10))
     }
 
@@ -94,7 +94,7 @@ struct TimeSharesTests {
         let address = try #require(IPAddress("192.0.2.1"))
         let answers = await withCheckedContinuation { continuation in
             loop.execute {
-                // Receiving counts as 3 ms of work, of which 1 ms is free: 2 ms are waited for.
+                // Receiving counts as 3 ms of work; 1 ms is free, so the wait is 2 ms.
                 var interval = TimeShares(percent: 100, on: loop).begin(for: address, received: 6 << 20)
                 let first = interval.goesOn()
                 usleep(20_000)

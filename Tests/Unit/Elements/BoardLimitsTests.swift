@@ -41,7 +41,7 @@ struct BoardLimitsTests {
                     == .payloadTooLarge)
             let grown = #"{"elementId":"\#(small)"\#(content(20_000))}"#
             #expect(try await harness.refusal("elements.update", grown)?.code == .payloadTooLarge)
-            // What becomes smaller, or is only moved, always may.
+            // An update that makes an element smaller, or only moves it, always passes.
             _ = try await harness.ask("elements.update", #"{"elementId":"\#(large)"\#(content(30_000))}"#)
             _ = try await harness.ask("elements.update", grown)
             _ = try await harness.ask("elements.update", #"{"elementId":"\#(small)","position":{"x":1,"y":2}}"#)
@@ -65,7 +65,7 @@ struct BoardLimitsTests {
             #expect(refusal?.code == .payloadTooLarge && refusal?.message.contains("2 elements") == true)
             #expect(harness.takeEntries().isEmpty)
             #expect(try await harness.list().count == 1)
-            // Nobody else is refused for it, and whoever deletes it: it was hers.
+            // Nobody else is refused because of it, and it counts for her, whoever deletes it.
             _ = try await harness.create(by: ElementsHarness.bob)
             _ = try await harness.ask("elements.delete", by: ElementsHarness.bob, #"{"elementId":"\#(first)"}"#)
             _ = try await harness.create()

@@ -20,7 +20,7 @@ struct LogCursorTests {
         var random = SeededGenerator(seed: seed)
         let start = Int.random(in: 0...50, using: &random)
         let end = start + Int.random(in: 1...60, using: &random)
-        // All that was ever said, repeated at random, some of it lost, in any order.
+        // All entries, repeated at random, some of them lost, in any order.
         let lost = Set((start + 1...end).filter { _ in Int.random(in: 0..<4, using: &random) == 0 })
         var coming = (max(1, start - 5)...end).filter { !lost.contains($0) }
         coming += coming.filter { _ in Bool.random(using: &random) }
@@ -37,7 +37,7 @@ struct LogCursorTests {
         if startsAfter == coming.count { given += cursor.start(at: start).map(\.seq) }
         #expect(cursor.isBehind == (given.count < (coming.filter { $0 > start }.max() ?? start) - start))
 
-        // The owner gives what is missing, from where the cursor stands.
+        // The owner supplies missing entries, from the cursor's position on.
         for seq in (cursor.last ?? 0) + 1...max(end, (cursor.last ?? 0) + 1) where seq <= end {
             given += cursor.receive(Self.entry(seq)).map(\.seq)
         }

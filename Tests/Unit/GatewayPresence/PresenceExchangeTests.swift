@@ -84,7 +84,7 @@ struct PresenceExchangeTests {
                 }
             }
         }
-        // Each has heard of the other since, and has told its clients nothing.
+        // Each has received messages of the other since, and sent its clients nothing.
         for (side, member) in zip(sides, [bob, ada]) { await side.presence.setTyping(true, member, socketID: "3") }
         for side in sides {
             let delivered = Set(try await side.delivered.next(2))

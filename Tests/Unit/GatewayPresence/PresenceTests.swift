@@ -110,7 +110,7 @@ struct PresenceTests {
             await joined
             async let left: Void = a.presence.leave(ada, socketID: "1")
             let leaving = try await asked.requests.next()
-            // While the service is told that she left here, she comes in over there.
+            // While the service is notified of her leaving here, she joins over there.
             await b.presence.join(ada, socketID: "2")
             await a.presence.setTyping(true, bob, socketID: "3")
             leaving.reply(Reply().json)
@@ -198,7 +198,7 @@ struct PresenceTests {
         }
     }
 
-    // MARK: A service that is told who has a room open
+    // MARK: A service that is notified of open rooms
 
     private struct SlowService {
         let manifest = Manifest(service: "slow", presenceSubject: "slow.presence")

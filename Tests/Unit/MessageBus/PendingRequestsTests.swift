@@ -39,7 +39,7 @@ struct PendingRequestsTests {
         #expect(pending.nextExpiry == .milliseconds(5010))
         let answered = pending.insert(2, deadline: .milliseconds(100))
         #expect(pending.nextExpiry == .milliseconds(110))
-        // Who is to call at that time does so in any case.
+        // The timer for that time fires in any case.
         _ = pending.take(answered)
         #expect(pending.nextExpiry == .milliseconds(110))
         #expect(pending.expire(at: .milliseconds(109)).isEmpty && pending.nextExpiry == .milliseconds(110))

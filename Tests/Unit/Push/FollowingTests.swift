@@ -71,7 +71,7 @@ struct FollowingTests {
             let question = try #require(asked.items.first)
             #expect(question.requestID == "request" && question.trace == "trace")
             #expect(question.timeout > BusContext.defaultTimeout && question.timeout <= .seconds(60))
-            // Nothing else removes it: so whoever looked would find none, and ask.
+            // Nothing else removes it, so a lookup would find none, and ask.
             try await harness.database.write { _ = try $0.execute("DELETE FROM cursors") }
             try await reader.startIfNew(context)
             #expect(asked.items.count == 1)

@@ -72,7 +72,7 @@ struct NotificationTests {
     }
 }
 
-@Suite("Whom a message notifies")
+@Suite("Recipients of a notification")
 struct JudgementTests {
     private let now = Timestamp(milliseconds: 1_700_000_000_000)
 

@@ -215,7 +215,7 @@ struct ClosingTests {
             let events = Events(of: ChannelEvent.self)
             let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { channel in
                 channels.source.yield(channel)
-                // Whichever of the two is told first closes the other, and its number is taken by a third socket.
+                // The first of the two that gets its event closes the other, whose number a third socket takes.
                 return Answering { first in
                     guard let other = pair.withLock({ $0 }).first(where: { $0 !== first }) else { return }
                     let number = other.socket.descriptor

@@ -117,7 +117,7 @@ struct CreateRoomTests {
             harness.accounts.add(Caller(id: harness.bob.id, username: "bob", firstName: "Robert"))
             _ = try await harness.room(harness.carol, with: harness.bob)
             #expect(try await harness.get(id, by: harness.alice).data["displayName"]?.string == "Alice & Robert")
-            // All who see the name find in the log that something has changed; who is in the new room is told of that as ever.
+            // Everyone who sees the name gets a log entry; the new room's participants get theirs as usual.
             let entries = try await harness.entries()
             try #require(entries.count == 3)
             #expect(entries[1].participants.sorted() == [harness.alice.id, harness.bob.id, harness.carol.id])

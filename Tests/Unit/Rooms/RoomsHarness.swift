@@ -10,7 +10,7 @@ import Testing
 struct RoomsHarness: SuiteHarness {
     let serviceHarness: ServiceHarness<RoomsService>
     let accounts: FakeAccounts
-    /// Whether somebody has written to whoever Messaging is asked about, and how often it was.
+    /// Messaging's answer about who has written, and its requests.
     let messaging: FakeMessaging
     let alice = Caller(id: "00000000-0000-7000-8000-00000000000a", username: "alice", firstName: "Alice")
     let bob = Caller(id: "00000000-0000-7000-8000-00000000000b", username: "bob", firstName: nil)

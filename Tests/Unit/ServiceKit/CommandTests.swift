@@ -121,7 +121,7 @@ struct CommandTests {
                     total, "3 differences, 3 repaired",
                 ])
             try await verify(expecting: .done)
-            // Whoever keeps what was answered of these rooms goes by the log.
+            // Caches of these rooms follow the log.
             let entries = try await EventLog(items).entries(since: 0, limit: 10)
             #expect(entries.map(\.roomID) == ["room 10000", "room 10200", "room 10449"])
             #expect(entries.allSatisfy { $0.participants == ["ada"] && $0.emissions.isEmpty })

@@ -170,7 +170,7 @@ struct ServiceHostStreamTests {
                 at: Timestamp(milliseconds: 1), roomID: "r", participants: [], emissions: [], on: connection)
         }
         #expect(await received.first(2) == [0, 1])
-        // And whoever asks where the log ends hears it from any of them.
+        // A request for the log's end is answered by any of them.
         try harness.bus.publish(Subject.discover, JSONValue.emptyObject)
         #expect(await received.first(3) == [0, 1, 1])
         await other.close()
@@ -220,7 +220,7 @@ struct ServiceHostStreamTests {
                     at: Timestamp(milliseconds: 1), roomID: "r", participants: [], emissions: [], on: connection)
             }
         }
-        // Two pass of each call: of the entries, and the announcement, which is one by itself.
+        // Each call passes two payloads: two entries, and the announcement, which is one by itself.
         #expect(await announced.first(1) == [5])
         #expect(published.items == [1, 2])
         let line = await harness.log.first(1)[0]

@@ -45,7 +45,7 @@ struct RecoveryTests {
 
     @Test("an invalid cursor recovers nothing, and the cursor given instead recovers all since")
     func recovers() async throws {
-        // On one loop: when one socket was told an event to everyone, no other that connects later will be.
+        // On one loop: once one socket was sent a global event, no socket that connects later gets it.
         try await GatewayHarness.run(loops: 1) { harness in
             let first = try await Self.connect(harness, since: "nonsense")
             #expect(!first.isRecovered && first.missed.isEmpty)
@@ -103,7 +103,7 @@ struct RecoveryTests {
             for _ in 1...9000 { harness.chat.emit([], room: "s", participants: ["bob", "cy"]) }
             harness.chat.emit([Emission(to: .person("ada"), "all of them", .emptyObject)])
             while try await witness.next() != .event("all of them", .emptyObject) {}
-            // Its owner is there and says nothing.
+            // Its owner is there and does not answer.
             let log = harness.log.logger
             harness.rooms.on("rooms.ids") { _ in log.debug("rooms were asked for") }
             harness.chat.on("chat.send", reply: Reply(.ok))

@@ -80,7 +80,7 @@ struct ReplayTests {
         var count = 0
         var isMore = true
         while isMore {
-            // Each page is asked for anew, with the cursor of the one before.
+            // Each page is a new request, with the cursor of the one before.
             var replay = try #require(Replay(from: cursor, to: Self.ends, for: "bob", limit: limit, maxBytes: .max))
             let page = Self.page(&replay, portion: 2)
             #expect(page.events.count <= limit && !page.events.isEmpty)

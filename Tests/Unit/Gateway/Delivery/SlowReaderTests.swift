@@ -77,7 +77,7 @@ struct SlowReaderTests {
             let bob = try await harness.join(GatewayHarness.bob)
             for number in 1...7 {
                 harness.chat.emit([Self.long("long\(number)")])
-                // That the other is gone is told on the way.
+                // The other's leaving is sent on the way.
                 while case .event(let name, _) = try await bob.next(), name != "long\(number)" {
                     #expect(name == "room:presence")
                 }

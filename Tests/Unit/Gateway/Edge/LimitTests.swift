@@ -146,7 +146,7 @@ struct LimitTests {
             #expect(try await code("message:typing") == "payload_too_large")
             #expect(try await code("room:join") == "payload_too_large")
             #expect(try await code("room:leave") == "payload_too_large")
-            // They have counted.
+            // The refused events have counted.
             #expect(try await code("room:join") == "rate_limited")
         }
     }
@@ -159,7 +159,7 @@ struct LimitTests {
             let rest = String(repeating: "x", count: 50_000)
             for event in ["chat:rare", "no:such"] { _ = try await client.ask(event, "{}") }
             for event in ["chat:rare", "no:such"] {
-                // It is no JSON, for which the socket of whoever may send it is closed.
+                // It is not JSON, for which the socket of a permitted sender is closed.
                 #expect(try await client.ask(event, "{\"text\":\"\(rest)")["error"]?["code"]?.string == "rate_limited")
             }
             try await client.emit("chat:rare", "{\"text\":\"\(rest)\"}")
@@ -285,7 +285,7 @@ struct LimitTests {
                     if case .event("sync:done", let data) = try await client.next() { return (client, data) }
                 }
             }
-            // A cursor that is none replays nothing, and counts for nothing.
+            // An invalid cursor replays nothing, and does not count.
             let cursor = try #require(try await connect(since: "none").done["cursor"]?.string)
             #expect(try await connect(since: cursor).done["recovered"]?.bool == true)
             let (client, done) = try await connect(since: cursor)
@@ -307,7 +307,7 @@ struct LimitTests {
                 try await expect(status, harness, "GET", "/api/rooms/grouped-by-person", as: GatewayHarness.bob)
             }
             try await expect(429, harness, "GET", "/api/sync")
-            // What has no list in it is as before.
+            // Answers without a list are unaffected.
             harness.chat.on("chat.list", reply: Reply())
             try await expect(200, harness, "GET", "/api/chat")
         }

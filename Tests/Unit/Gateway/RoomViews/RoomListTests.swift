@@ -108,7 +108,7 @@ struct RoomListTests {
             #expect(try await !house.isComposed("?sort=activity"))
             #expect(try await !house.isComposed("?sort=content"))
             #expect(try await !house.isComposed(as: GatewayHarness.bob))
-            // What else is asked for may be a part of it.
+            // Other requests may be a part of it.
             for _ in 1...2 { #expect(try await house.isComposed("?cursor=x")) }
         }
     }
@@ -143,7 +143,7 @@ struct RoomListTests {
             #expect(rooms.map { $0["badges"]?["messages"]?.int } == [4, 0, 4, 0])
             #expect(try await house.list().json["data"]?.array == rooms)
             #expect(house.count == count)
-            // What was known of a room that was asked for by itself is known when its service is away.
+            // Values of a room that was requested by itself stay known while its service is away.
             harness.chat.goAway()
             let degraded = try await house.list().json
             #expect(degraded["data"]?.array == rooms && degraded["degraded"] != nil)
@@ -344,7 +344,7 @@ struct RoomListTests {
             manifest.contribution = Contribution(
                 subject: "chat.contribute", fields: [.init("badges.letters", zero: JSONValue(0))])
             harness.chat.announce(manifest)
-            // It is heard of on a loop.
+            // The loop processes the announcement.
             while try await house.list().json["data"]?.array?.first?["badges"]?.object?.names != ["letters"] {}
             #expect(try await house.badge() == nil)
         }

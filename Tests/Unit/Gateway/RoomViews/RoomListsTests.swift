@@ -197,7 +197,7 @@ struct RoomListsTests {
             let before = asked()
             let known = try await house.badges(#"{"badges":{"stars":1}}"#)
             #expect(known.text == #"{"roomId":"a","badges":{"lines":3},"hasUnread":true}"#)
-            // What another service's entry has changed is of no matter to this badge.
+            // Another service's entry does not affect this badge.
             house.rooms.emit([], room: "a")
             while house.cache.positions["rooms"]?.seq != 1 { await Task.yield() }
             _ = try await house.badges("{}")

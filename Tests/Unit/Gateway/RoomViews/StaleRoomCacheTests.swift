@@ -64,7 +64,7 @@ struct StaleRoomCacheTests {
         #expect(parts() == 400)
         known.note("chat", "ada", Array(ids[..<100]), Array(answer[..<100]))
         #expect(parts() == 300)
-        // Too many to be remembered beside the list: then all of it is made anew.
+        // Too many to be kept beside the list, which is then rebuilt.
         known.note("chat", "ada", Array(ids[100..<300]), Array(answer[100..<300]))
         #expect(parts() == 0)
     }

@@ -31,7 +31,7 @@ struct RequestConformanceTests {
             #expect(got.key == context.key)
             #expect(got.trace == context.trace)
             #expect(got.timeout <= context.timeout && got.timeout > .seconds(5))
-            // What was left out stays out.
+            // Omitted members stay omitted.
             _ = try await client.request("rooms.list", .null, BusContext(requestID: "r2"))
             let bare = try await seen.next()
             #expect(bare.caller == nil && bare.key == nil && bare.trace == nil && bare.requestID == "r2")

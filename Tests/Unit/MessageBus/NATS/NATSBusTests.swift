@@ -35,11 +35,11 @@ struct NATSBusTests {
 
         let second = try await NATSServer.start(port: first.port)
         #expect(try await states.next() == .connected)
-        // No flush in between: the subscriptions were said first.
+        // No flush in between: the subscriptions were sent first.
         #expect(try await bus.request("echo", JSONValue(5), .test()).json.int == 5)
         try bus.publish("a.late", JSONValue(1))
         #expect(try await events.next() == 1)
-        // A reply to what was asked over the server before goes nowhere.
+        // A reply to a request over the previous server is dropped.
         inFlight.reply(JSONValue.null)
         try await bus.flush()
         await bus.close()

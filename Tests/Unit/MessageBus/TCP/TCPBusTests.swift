@@ -40,11 +40,11 @@ struct TCPBusTests {
         let second = try await BusServer.start(host: "127.0.0.1", port: first.port)
         #expect(try await states.next() == .connected)
         #expect(bus.isConnected)
-        // No flush in between: the subscriptions were said first.
+        // No flush in between: the subscriptions were sent first.
         #expect(try await bus.request("echo", JSONValue(5), .test()).json.int == 5)
         try bus.publish("a.late", JSONValue(1))
         #expect(Set(try await events.next(2)) == [1, 1001])
-        // A reply to what the broker before had asked goes nowhere.
+        // A reply to a request of the previous broker is dropped.
         inFlight.reply(JSONValue.null)
         try await bus.flush()
         #expect(bus.counters.reconnections == 1)
@@ -154,7 +154,7 @@ struct TCPBusTests {
             }
         }
         broker.close()
-        // Else it would wait for the answer to the other.
+        // Otherwise it would wait for the answer to the other.
         let channel = try await channels.next()
         loop.execute { channel.abort() }
         await bus.close()

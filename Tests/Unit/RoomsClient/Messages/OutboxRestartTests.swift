@@ -65,7 +65,7 @@ extension OutboxTests {
         #expect(try failures.map { try Data(contentsOf: $0.keptAt) } == [broken, foreign, odd])
         await server.expect(request("a", room: "Good/Room"), stored(1, "a"))
         await server.answer(unanswered, stored(1, "a"))
-        #expect(try await second.start() == [], "told once")
+        #expect(try await second.start() == [], "it is reported once")
     }
 
     @Test(

@@ -27,7 +27,7 @@ extension RoomListTests {
     func sameSecond() async {
         await load(Given.room("a"), Given.room("b"), Given.room("c"))
         for id in ["b", "c", "a"] { list.apply(Given.elements(.updated, "e", in: id, at: 50, count: 1, rev: 1)) }
-        // What is asked for meanwhile is not told here.
+        // Requests meanwhile do not matter here.
         server.hold()
         await clock.advance(by: RoomCountManager.interval)
         #expect(ids == ["a", "c", "b"])

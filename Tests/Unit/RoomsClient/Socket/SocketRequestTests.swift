@@ -44,7 +44,7 @@ struct SocketRequestTests {
         _ = await connection.received()
         await harness.clock.wake(.seconds(3))
         await #expect(throws: ClientFailure.offline("a was not answered in time")) { try await late.value }
-        // The ack that comes too late is nobody's.
+        // A late ack has no waiting request.
         await connection.sends(#"430[{"success":true}]"#)
         let lost = Task { try await harness.socket.emit("b", [:]) }
         _ = await connection.received()
@@ -133,7 +133,7 @@ struct SocketRequestTests {
         let first = await harness.server.accepted()
         #expect(await first.received() == join)
         await gate.isReached()
-        // With its end, the queue is full, and who comes then waits.
+        // Its end fills the queue, and a later addition waits.
         for _ in 1..<SocketUpdateQueue.capacity {
             await first.sends("room:cleared", #"{"roomId":"r","clearedBy":"u"}"#)
         }
@@ -145,7 +145,7 @@ struct SocketRequestTests {
         await harness.socket.start()
         await gate.open()
         while await harness.received.next() != .disconnected(RoomsSocket.stopped) {}
-        // What the earlier run still has to say, it says before the next connection.
+        // Remaining updates of the earlier run precede the next connection.
         await TestClock.settle()
         let third = await harness.server.accepted()
         #expect(await third.received() == join)
