@@ -117,8 +117,8 @@ class Service:
         return reply["data"]
 
     def follow(self):
-        """Takes what is new in the other log. Entries on the bus only ring a bell: whoever asks from its own place on misses
-        none and gets none twice. The first time it begins at the end."""
+        """Handles new entries of the other log. An entry on the bus is only a signal: requests from the stored position on miss none
+        and repeat none. The first run begins at the end."""
         while True:
             place = json.loads(self.db.execute("SELECT place FROM own").fetchone()[0])
             query = {"since": place["seq"], "digest": place["digest"]} if place else {"limit": 0}

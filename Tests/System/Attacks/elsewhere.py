@@ -27,8 +27,8 @@ BALANCER = Path(__file__).parents[3] / "deploy/balancer/haproxy.cfg"
 class OverIPv6(Attack):
     """Connections from many addresses of IPv6, which hold what they can.
 
-    A /64 is what one subscriber has at the least, and counts as one address. Of more networks the limit in all is left: whoever waits
-    longest makes place, and newcomers get in.
+    A /64 is what one subscriber has at the least, and counts as one address. More networks are bound by the total limit: the connection
+    that has waited longest is evicted, and newcomers get in.
     """
 
     host = "::1"
