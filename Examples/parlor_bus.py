@@ -110,7 +110,7 @@ class NATSBus:
     numbers = itertools.count(1)
 
     def read_line(self) -> str:
-        """Without its end; nothing after a second of silence."""
+        """Returns the next line without its end; nothing after a second of silence."""
         while b"\r\n" not in self.buffer:
             if not self.fill():
                 return ""

@@ -1,4 +1,4 @@
-"""What a service of Parlor in Python stands on: the bus, an event log of its own, and a place in another's.
+"""The base of a Parlor service in Python: the bus, an event log of its own, and a position in another's.
 
 Copy it beside a service of your own. Examples/dice.py is one; Services/SERVICE-PROTOCOL.md has each line that is sent.
 
@@ -19,11 +19,11 @@ PAGE = 200  # entries; with their events they stay under the bus's longest line
 
 
 class Refused(Exception):
-    """(code, message): one of Parlor's error codes, and words for a person. (code, message, status): a code of the service's own."""
+    """A refusal (code, message): one of Parlor's error codes, and a text for a person. With a status: a code of the service's own."""
 
 
 def digest(at: int, emissions: bytes) -> int:
-    """Tells an entry from another one that had its number before a backup was restored. Gateways compute the same."""
+    """Returns a digest that distinguishes an entry from one with its number before a backup was restored. Gateways compute the same."""
     whole = len(emissions) // 8 * 8
     words = struct.unpack(f"<{whole // 8}Q", emissions[:whole])
     for word in (*words, int.from_bytes(emissions[whole:], "big"), len(emissions)):
@@ -55,10 +55,10 @@ class Service:
     # To be written by the service
 
     def answer(self, kind: str, data: dict, caller: dict | None) -> dict:
-        """The reply to `NAME.kind`. Raises Refused."""
+        """Returns the reply to `NAME.kind`. Raises Refused."""
 
     def take(self, entry: dict):
-        """An entry of the log that is followed, in the transaction that moves on the place there: each once, in order."""
+        """Handles an entry of the followed log, in the transaction that moves the position: each once, in order."""
 
     # Its own log
 
@@ -73,13 +73,13 @@ class Service:
         return entry["seq"]
 
     def head(self) -> dict:
-        """Where the log ends."""
+        """Returns the position of the log's end."""
         [name] = self.db.execute("SELECT log_name FROM own").fetchone()
         seq, of_entry = self.db.execute("SELECT seq, digest FROM log ORDER BY seq DESC LIMIT 1").fetchone() or (0, 0)
         return {"databaseId": name, "seq": seq, "digest": of_entry}
 
     def page(self, since=0, digest=None, through=None, roomIds=None, limit=PAGE) -> dict:
-        """Entries that somebody missed. `isKnown`: the last one that they have is of this log, and not of another past."""
+        """Returns entries that a follower missed. `isKnown`: its last entry is of this log, and not of another history."""
         head, oldest = self.head(), self.db.execute("SELECT coalesce(min(seq), 1) FROM log").fetchone()[0]
         at = self.db.execute("SELECT digest FROM log WHERE seq = ?", (since,)).fetchone()
         # The start is known while nothing of the log is pruned.
@@ -95,7 +95,7 @@ class Service:
         return {"head": head, "oldest": oldest, "isKnown": known, "through": end, "entries": entries}
 
     def publish(self):
-        """After the commit. What the bus loses, or a crash, followers fetch once they learn where the log ends."""
+        """Publishes entries after the commit. Followers fetch what the bus or a crash loses, once they learn the log's end."""
         for *_, entry in self.made:
             self.bus.send(op="pub", subject=f"{self.name}.log", data=json.loads(entry))
         self.made.clear()
@@ -107,7 +107,7 @@ class Service:
     # Others
 
     def ask(self, subject: str, data: dict) -> dict:
-        """What another service answers. Lines that come before the answer wait, in their order."""
+        """Asks another service, and returns its answer. Lines that arrive before the answer wait in their order."""
         number = next(self.numbers)
         self.bus.send(op="req", id=number, subject=subject, data=data)
         while (line := self.bus.read())["op"] not in ("res", "err") or line.get("id") != number:
@@ -119,8 +119,8 @@ class Service:
         return reply["data"]
 
     def follow(self):
-        """Takes what is new in the other log. Entries on the bus only ring a bell: whoever asks from its own place on misses
-        none and gets none twice. The first time it begins at the end."""
+        """Handles new entries of the other log. An entry on the bus is only a signal: requests from the stored position on miss none
+        and repeat none. The first run begins at the end."""
         while True:
             place = json.loads(self.db.execute("SELECT place FROM own").fetchone()[0])
             query = {"since": place["seq"], "digest": place["digest"]} if place else {"limit": 0}
@@ -143,7 +143,7 @@ class Service:
     # Running
 
     def run(self, url: str):
-        """For ever. When the bus goes away, it comes back."""
+        """Runs for ever, and reconnects to the bus."""
         while True:
             try:
                 self.bus, self.later, self.followed = connect(url, self.name), collections.deque(), -1
@@ -158,7 +158,7 @@ class Service:
         events = ["services.discover", f"services.announce.{self.follows}", f"{self.follows}.log"]
         for number, subject in enumerate(events, 2):
             self.bus.send(op="sub", id=number, subject=subject)
-        self.announce()  # now: whoever gets it may ask at once
+        self.announce()  # now: its receivers may send requests at once
         print(f"{self.name} ready {url}", flush=True)
         line = {"op": "begin"}
         while True:

@@ -2,9 +2,9 @@ import Dispatch
 import Foundation
 import RoomsClient
 
-/// The program: signs in, and shows rooms until somebody quits.
+/// The chat program: signs in, and shows rooms until the person quits.
 public enum ChatCommand {
-    /// - Returns: the exit status: 2 for a command line that cannot be meant, 1 for what failed.
+    /// - Returns: the exit status: 2 for an invalid command line, 1 for a failure.
     @MainActor
     public static func run(_ arguments: some Sequence<String>) async -> Int32 {
         let options: ChatOptions
@@ -42,18 +42,18 @@ public enum ChatCommand {
             for await failure in person.failures { status.alert = failure }
         }
         defer { following.cancel() }
-        // What a person types, and pastes as one key: no more than that, and none of it may be lost.
+        // The buffer holds what a person types and pastes as one key; none of it may be lost.
         let (keys, continuation) = AsyncStream.makeStream(of: Key.self, bufferingPolicy: .unbounded)
         let signals = [SIGTERM, SIGHUP, SIGINT].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number)
-            // As Ctrl-C, so that the terminal is as it was.
+            // Restores the terminal, as Ctrl-C does.
             source.setEventHandler { continuation.yield(.control("c")) }
             source.resume()
             return source
         }
         defer { for source in signals { source.cancel() } }
-        // Reading blocks, until the program ends.
+        // Reading blocks until the program ends.
         Thread.detachNewThread {
             var parser = KeyParser()
             while let pressed = Terminal.readKeys(with: &parser) {

@@ -1,19 +1,19 @@
 import Foundation
 
-/// The command line.
+/// The parsed command line.
 struct ChatOptions: Equatable {
     struct Malformed: Error, Equatable, CustomStringConvertible {
         let description: String
     }
 
     var server = ChatOptions.localServer
-    /// Where sessions, cached messages and what is not sent yet are kept.
+    /// The folder of sessions, cached messages and unsent ones.
     var folder = ChatOptions.defaultFolder
-    /// Who it is; nil: whoever it was last.
+    /// The account to use; nil for the last one.
     var username: String?
     var registers = false
     var signsOut = false
-    /// Signing out, also with messages that are not sent yet.
+    /// Whether signing out discards unsent messages.
     var discards = false
     var showsHelp = false
 
@@ -21,13 +21,13 @@ struct ChatOptions: Equatable {
         parlor-chat [SERVER]     rooms and chats in a terminal
 
           SERVER            http://127.0.0.1:8080 by default
-          --user NAME       be NAME: signed in already, or with a password, which is asked for or taken from
-                            PARLOR_PASSWORD; without it, whoever it was last
-          --register        make the account first
-          --sign-out        end the session of NAME, or of whoever it was last, and forget what is kept of their rooms
-          --discard         with --sign-out: also messages that are not sent yet
-          --data FOLDER     where that is kept (~/.parlor-chat)
-          --help            this
+          --user NAME       the account: already signed in, or with a password from the prompt or
+                            PARLOR_PASSWORD; by default the last account used
+          --register        create the account first
+          --sign-out        end the session of NAME, or of the last account used, and delete its stored rooms
+          --discard         with --sign-out: delete unsent messages, too
+          --data FOLDER     the folder of sessions and rooms (~/.parlor-chat)
+          --help            show this text
         """
 
     private static var localServer: URL {

@@ -9,7 +9,7 @@ import RoomsClient
     import Darwin
 #endif
 
-/// One person's session, cached messages, and what is not sent yet.
+/// One person's folder: session, cached messages and unsent ones.
 struct PersonFolder: Sendable {
     let url: URL
     private let username: String
@@ -27,7 +27,7 @@ struct PersonFolder: Sendable {
         self.username = username
     }
 
-    /// The folder is this process's own for as long as this lives.
+    /// Exclusive use of the folder by this process, for the lifetime of the object.
     final class Hold: Sendable {
         private let descriptor: Int32
 
@@ -36,7 +36,8 @@ struct PersonFolder: Sendable {
         deinit { close(descriptor) }
     }
 
-    /// Two programs would renew one session, whose refresh token works once, and send the same messages.
+    /// Claims the folder. Two programs would renew one session, whose refresh token works once, and
+    /// send the same messages.
     ///
     /// - Throws: `Held`.
     func hold() throws -> Hold {
@@ -50,13 +51,15 @@ struct PersonFolder: Sendable {
         return hold
     }
 
-    /// A file that cannot be read is as good as none.
+    /// The stored session; nil also if its file cannot be read.
     var session: Session? {
         guard let data = try? Data(contentsOf: sessionFile) else { return nil }
         return try? JSONDecoder().decode(Session.self, from: data)
     }
 
-    /// - Parameter session: nil takes it away.
+    /// Stores the session.
+    ///
+    /// - Parameter session: nil removes the stored one.
     func keep(_ session: Session?) throws {
         guard let session else { return try FileManager.default.removeItem(at: sessionFile) }
         try JSONEncoder().encode(session).write(to: sessionFile, options: .atomic)

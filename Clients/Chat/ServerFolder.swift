@@ -1,7 +1,8 @@
 import Foundation
 import RoomsClient
 
-/// What is kept of one server between runs: whoever has signed in there, each in a folder of their own; readable by its owner alone.
+/// The stored data of one server: a folder for each person who has signed in, readable by its owner
+/// alone.
 struct ServerFolder: Sendable {
     private let url: URL
 
@@ -11,7 +12,8 @@ struct ServerFolder: Sendable {
             at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
-    /// Of each server another one, however its address is written: one server is not sent another's tokens.
+    /// Returns a name that is unique to the server, however its address is written: tokens never go
+    /// to another server.
     private static func name(of server: URL) -> String {
         let scheme = server.scheme?.lowercased() ?? ""
         let standardPort = scheme == "https" ? 443 : 80
@@ -25,7 +27,9 @@ struct ServerFolder: Sendable {
         PersonFolder(url: url.appending(path: person.id), of: person.username)
     }
 
-    /// - Parameter username: nil for whoever was here last.
+    /// Returns a person's folder.
+    ///
+    /// - Parameter username: nil for the last person.
     /// - Returns: nil if nobody of that name is signed in.
     func folder(of username: String?) -> PersonFolder? {
         let wanted = username?.lowercased()
@@ -40,7 +44,7 @@ struct ServerFolder: Sendable {
         return nil
     }
 
-    /// Who is here when nobody is named.
+    /// Makes this person the default of the next start.
     func noteLast(_ person: Person) throws { try Data(person.id.utf8).write(to: lastFile, options: .atomic) }
 
     private var lastFile: URL { url.appending(path: "last") }

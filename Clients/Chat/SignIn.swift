@@ -1,12 +1,12 @@
 import Foundation
 import RoomsClient
 
-/// Who the program runs for, and how that begins and ends.
+/// Signs a person in and out.
 struct SignIn {
-    /// Somebody who is signed in.
+    /// A signed-in person.
     struct Person {
         let client: RoomsClient
-        /// What could not be kept of the session, and why.
+        /// Failures to store the session, with their reasons.
         let failures: AsyncStream<String>
         fileprivate let hold: PersonFolder.Hold
     }
@@ -33,7 +33,7 @@ struct SignIn {
     private let folder: ServerFolder
     private let password: (String) -> String
 
-    /// - Parameter password: somebody's, by their name.
+    /// - Parameter password: returns the password of a username.
     init(
         _ options: ChatOptions, http: any HTTPTransport, password: @escaping (String) -> String = Self.password
     ) throws {
@@ -44,7 +44,8 @@ struct SignIn {
         folder = try ServerFolder(options)
     }
 
-    /// Whoever was here last, or who is asked for: with a session that is kept, else with a password.
+    /// Signs in the requested person, or the last one: with a stored session, or else with a
+    /// password.
     @MainActor
     func signIn() async throws -> Person {
         let kept = options.registers ? nil : try keptSession()
@@ -61,7 +62,8 @@ struct SignIn {
         return Person(client: client, failures: failures, hold: hold)
     }
 
-    /// Ends the session here and on the server, and leaves nothing of that person on this machine; others stay.
+    /// Ends the session here and on the server, and removes that person's data from this machine;
+    /// others' stays.
     ///
     /// - Returns: the exit status.
     @MainActor
@@ -69,7 +71,7 @@ struct SignIn {
         guard let (own, session, hold) = try keptSession() else { throw Nobody() }
         defer { withExtendedLifetime(hold) {} }
         let tokens = SessionTokens(session, accounts: accounts) { renewed in
-            // The folder goes next.
+            // The folder is removed next.
             try? own.keep(renewed)
         }
         let client = RoomsClient(
@@ -77,11 +79,11 @@ struct SignIn {
         let unsent = try await client.outbox.unsentCount()
         guard unsent == 0 || options.discards else { throw Unsent(username: session.user.username, count: unsent) }
         do {
-            // Asked first: the renewed session has another refresh token.
+            // Renewed before the request, as the renewed session has another refresh token.
             _ = try await tokens.token()
             if let current = await tokens.session { try await client.api.logOut(refreshToken: current.refreshToken) }
         } catch let failure as ClientFailure where failure != .signedOut {
-            ChatCommand.complain("the server was not told: \(failure.text)")
+            ChatCommand.complain("the session may still be open on the server: \(failure.text)")
         }
         try own.remove()
         return 0
@@ -90,7 +92,7 @@ struct SignIn {
     private func keptSession() throws -> Own? {
         guard let own = folder.folder(of: options.username) else { return nil }
         let hold = try own.hold()
-        // Read again: another may have renewed it, and ended.
+        // Read again: another process may have renewed it before it ended.
         return own.session.map { (own, $0, hold) }
     }
 

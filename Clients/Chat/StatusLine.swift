@@ -1,16 +1,16 @@
 import Observation
 import RoomsClient
 
-/// How things stand, in a few words: the connection, unless there is something worse to say.
+/// The status in a few words: the connection's, unless there is a worse one.
 @MainActor @Observable
 final class StatusLine {
-    /// What went wrong beside the connection; empty if nothing has.
+    /// The last failure other than the connection's; empty if there is none.
     var alert = ""
     @ObservationIgnored private let client: RoomsClient
 
     init(_ client: RoomsClient) { self.client = client }
 
-    /// - Parameter failure: why what is shown beside may not be what the server has.
+    /// - Parameter failure: the reason why the data shown may differ from the server's.
     func text(with failure: ClientFailure? = nil) -> String {
         if !alert.isEmpty { return alert }
         return switch client.connection {
@@ -23,7 +23,7 @@ final class StatusLine {
         }
     }
 
-    /// Of what does not come back by itself.
+    /// Restarts a connection that does not reconnect by itself.
     func connectAgain() async {
         if case .ended = client.connection { await client.start() }
     }

@@ -1,13 +1,14 @@
 extension RoomsClient {
     /// The state of the connection, for a line above the list.
     public enum Connection: Equatable, Sendable {
-        /// Not started, or stopped.
+        /// The connection was not started, or was stopped.
         case idle
         case connecting
         case connected
-        /// It comes back by itself.
+        /// The connection is lost, and will be retried.
         case waiting(ClientFailure)
-        /// It does not, until it is started again: nobody is signed in, or the server refuses for good.
+        /// The connection ended and is not retried until it is started again: nobody is signed in,
+        /// or the server refuses for good.
         case ended(ClientFailure)
     }
 }

@@ -1,11 +1,11 @@
 extension RoomsClient {
     /// Settings that an app may change.
     public struct Settings: Sendable {
-        /// In which order the rooms come at first.
+        /// The initial order of rooms.
         public var order = RoomOrder.activity
-        /// So many of a room's newest messages are kept on disk…
+        /// The number of a room's newest messages that are kept on disk.
         public var messageLimit = 50
-        /// …of so many rooms, those opened last.
+        /// The number of rooms whose messages are kept, those opened last.
         public var roomLimit = 50
         public var conversation = Conversation.Settings()
         public var outbox = Outbox.Settings()

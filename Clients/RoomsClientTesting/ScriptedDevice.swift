@@ -14,26 +14,29 @@ public struct ScriptedDevice: HTTPTransport, SocketTransport {
 
     // MARK: Away
 
-    /// All connections end at once, what is on its way is lost, and nothing can be reached until it is switched off again.
+    /// Switches airplane mode. All connections end at once, packets under way are lost, and nothing
+    /// can be reached until it is off again.
     public func setAirplaneMode(_ isOn: Bool) {
         faults { $0.isOffline = isOn }
         if isOn { dropSockets() }
     }
 
-    /// Ends the sockets in the middle. They may come back.
+    /// Ends the sockets abruptly. They may reconnect.
     public func dropSockets() { server.step { [id] in $0.dropAll(of: id) } }
 
-    /// Ends the socket in place of its next packet but `count`: 0 is the next one, whatever it is.
+    /// Ends the socket instead of delivering its next packet after `count`: 0 is the next one, of
+    /// any kind.
     public func dropSocket(afterPackets count: Int) { faults { $0.packetsUntilDrop = count } }
 
     // MARK: Requests and answers
 
-    /// The next requests, over whichever, don't reach the server. A socket ends with it.
+    /// Loses the next requests over HTTP or sockets before the server. A socket ends with it.
     public func loseNextRequests(_ count: Int = 1) { faults { $0.requestsToLose += count } }
 
-    /// The server does what the next request asks for, but nobody here learns of it.
+    /// Loses the answer to the next request, though the server acts on it.
     ///
-    /// - Parameter dropsSocket: false for a socket that stays, which only a server's fault explains.
+    /// - Parameter dropsSocket: false for a socket that stays, which only a server's fault
+    ///   explains.
     public func loseNextAnswer(droppingSocket dropsSocket: Bool = true) {
         faults {
             $0.answersToLose += 1
@@ -41,48 +44,51 @@ public struct ScriptedDevice: HTTPTransport, SocketTransport {
         }
     }
 
-    /// Something before the server, a hotel's login page or a firewall, answers the next requests over HTTP in its place.
+    /// Lets an intermediary, such as a hotel's login page or a firewall, answer the next requests
+    /// over HTTP.
     public func interceptNextRequests(_ count: Int = 1, with answer: HTTPResponse) {
         faults { $0.foreignAnswers += Array(repeating: answer, count: count) }
     }
 
-    /// HTTP's answers take so long from now on, on the server's clock. The server is as fast as ever.
+    /// Delays HTTP answers from now on, by the server's clock. The server itself is as fast as
+    /// ever.
     public func delayAnswers(by delay: Duration) { faults { $0.answerDelay = delay } }
 
-    /// Acks of sockets wait for `release`; the events before them come.
+    /// Holds acks of sockets until `release`; earlier events arrive.
     public func holdAcks() { faults { $0.holdsAcks = true } }
 
-    /// The next ack comes before the events that it follows.
+    /// Sends the next ack before its events.
     public func sendNextAckFirst() { faults { $0.earlyAcks += 1 } }
 
     // MARK: Events
 
-    /// Events wait for `release`: all, or those of these names.
+    /// Holds events until `release`: all, or those with these names.
     public func holdEvents(named names: Set<String>? = nil) {
         faults { $0.hold { name in names?.contains(name) ?? true } }
     }
 
-    /// What was held arrives, and nothing is held any more.
+    /// Delivers what was held, and ends the holding.
     public func release(_ order: ReleaseOrder = .asSent) { server.step { [id] in $0.release(order, to: id) } }
 
-    /// The next events come twice.
+    /// Doubles the next events.
     public func doubleNextEvents(_ count: Int = 1) { faults { $0.eventsToDouble += count } }
 
     // MARK: Chance
 
-    /// From now on things go wrong by themselves, always the same with the same seed.
+    /// Starts random faults, which are the same for the same seed.
     public func start(_ chaos: Chaos, seed: UInt64) { faults { $0.start(chaos, seed: seed) } }
 
-    /// Nothing goes wrong any more, and what was late arrives.
+    /// Stops random faults, and delivers what was late.
     public func stopChaos() {
         faults { $0.stopChaos() }
         release()
     }
 
-    /// What the device has asked for, in order: `message:send`, `GET /api/rooms/my-rooms`. Also what was lost.
+    /// The device's requests in order, such as `message:send` and `GET /api/rooms/my-rooms`,
+    /// including lost ones.
     public var requests: [String] { server.step { [id] in $0.requests[id] ?? [] } }
 
-    /// How many sockets it has.
+    /// The number of its sockets.
     public var socketCount: Int {
         server.step { [id] network in network.connections.values.count { $0.deviceID == id } }
     }

@@ -1,19 +1,20 @@
 import Foundation
 import RoomsClient
 
-/// A Parlor in the memory of a test: it speaks the real one's HTTP and Socket.IO to any number of devices, whose networks fail
-/// as the test says.
+/// A Parlor in a test's memory: it speaks the real one's HTTP and Socket.IO to any number of
+/// devices, whose networks fail as the test says.
 ///
-/// Everything happens in explicit steps: when a call returns, the server has done what it asks for, and every packet that this
-/// leads to lies at its device. It knows no time but its clock's, and starts no task. Not everything ends by itself, therefore:
-/// typing that was not renewed ends in `endStaleTyping`, pings come from `ping`.
+/// Everything happens in explicit steps: when a call returns, the server has acted, and every
+/// resulting packet is at its device. It has no time but its clock's, and starts no task. So some
+/// things do not end by themselves: `endStaleTyping` ends typing that was not renewed, and `ping`
+/// sends pings.
 public final class ScriptedServer: Sendable {
-    /// What `init` sets.
+    /// The settings of `init`.
     public struct Settings: Sendable {
         public var tokenLifetime: Duration = .seconds(15 * 60)
         /// `GLOBAL_SCOPE`: whether `:global` events reach everybody, as a Parlor does by default, or a room's participants alone.
         public var broadcastsToEveryone = true
-        /// As announced to sockets. A day, so that nobody misses a ping in a test that is not about them.
+        /// The interval announced to sockets. A day, so that unrelated tests need no pings.
         public var pingInterval: Duration = .seconds(24 * 60 * 60)
         public var pingTimeout: Duration = .seconds(20)
 
@@ -33,7 +34,7 @@ public final class ScriptedServer: Sendable {
         network = Guarded(Network(parlor: parlor))
     }
 
-    /// A new device, with a network of its own.
+    /// Creates a device with a network of its own.
     public func makeDevice() -> ScriptedDevice {
         let id = step { network in
             let id = network.faults.count + 1
@@ -43,13 +44,14 @@ public final class ScriptedServer: Sendable {
         return ScriptedDevice(id: id, server: self)
     }
 
-    /// Refuses the next request of a name, whoever asks: `message:send`, or `GET /api/rooms/my-rooms`. Nothing is done.
-    /// Over HTTP its status is the refusal's, else 503 if it is retryable, and 422.
+    /// Refuses the next request of a name, from any device: `message:send`, or `GET
+    /// /api/rooms/my-rooms`. The server does not act. Over HTTP the status is the refusal's, else
+    /// 503 if it is retryable, and 422.
     public func refuseNext(_ name: String, with refusal: Refusal) {
         step { $0.parlor.refusals.append(.init(name: name, refused: .init(refusal))) }
     }
 
-    /// Access tokens that were given out are worth nothing any more, and the sockets that came with them end.
+    /// Expires all issued access tokens, and ends the sockets that use them.
     public func expireTokens() {
         step { network in
             network.parlor.tokens = [:]
@@ -57,10 +59,10 @@ public final class ScriptedServer: Sendable {
         }
     }
 
-    /// Every cursor that was given out is too old from now on: who comes back with one is told to load anew.
+    /// Makes all issued cursors too old: clients that return with one have to reload.
     public func forgetHistory() { step { $0.parlor.generation += 1 } }
 
-    /// Typing that was not renewed for three seconds ends.
+    /// Ends typing that was not renewed for three seconds.
     public func endStaleTyping() {
         step { network in
             network.parlor.endStaleTyping()
@@ -78,12 +80,12 @@ public final class ScriptedServer: Sendable {
         }
     }
 
-    /// Ends all sockets, as a deploy does; they may come back.
+    /// Ends all sockets, as a deployment does; they may reconnect.
     public func closeSockets() {
         step { network in for id in network.connections.keys.sorted() { network.drop(id) } }
     }
 
-    /// Does something with the network at the time that it is, then wakes those whom it concerns.
+    /// Runs a step on the network at the current time, then wakes the affected receivers.
     @discardableResult
     func step<Result: Sendable>(_ body: @Sendable (inout Network) throws -> Result) rethrows -> Result {
         let now = clock.now.milliseconds

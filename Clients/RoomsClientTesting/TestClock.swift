@@ -13,7 +13,7 @@ import RoomsClient
 public final class TestClock: ClientClock {
     private struct Sleeper: Sendable {
         let id: Int
-        /// How long it meant to sleep.
+        /// The duration of the sleep.
         let length: Duration
         let wakesAt: Duration
         let continuation: CheckedContinuation<Void, any Error>
@@ -27,12 +27,12 @@ public final class TestClock: ClientClock {
     private struct State: Sendable {
         var elapsed: Duration = .zero
         var lastID = 0
-        /// Cancelled before they had lain down.
+        /// Sleeps that were cancelled before they began.
         var cancelled: Set<Int> = []
-        /// In the order of their waking; of the same time, in the order in which they lay down.
+        /// The sleepers in the order of their wake times; ties are in the order of their calls.
         var sleepers: [Sleeper] = []
         var watchers: [Watcher] = []
-        /// Woken, and not yet running.
+        /// Sleepers that were woken and do not run yet.
         var waking: Set<Int> = []
         var witnesses: [Int: CheckedContinuation<Void, Never>] = [:]
 
@@ -46,15 +46,15 @@ public final class TestClock: ClientClock {
     private let start: Date
     private let state = Guarded(State())
 
-    /// - Parameter start: what the time is at first.
+    /// - Parameter start: the initial time.
     public init(start: Date = Date(timeIntervalSince1970: 1_734_428_700)) { self.start = start }
 
     public var now: Date { start.addingTimeInterval(elapsed / .seconds(1)) }
 
-    /// By how much it has been advanced.
+    /// The total advance so far.
     public var elapsed: Duration { state.withLock { $0.elapsed } }
 
-    /// How long each of those who sleep has still to sleep, the first to wake first.
+    /// The remaining time of each sleeper, the first to wake first.
     public var sleepers: [Duration] { state.withLock { state in state.sleepers.map { $0.wakesAt - state.elapsed } } }
 
     public func sleep(for duration: Duration) async throws {
@@ -72,11 +72,12 @@ public final class TestClock: ClientClock {
         }
     }
 
-    /// Lets time pass, and returns when those whom it woke have had their turn.
+    /// Advances the time, and returns when the woken tasks have run.
     ///
-    /// Sleepers wake one after the other in the order of their time, and while one is awake it is exactly that time: what it
-    /// then sleeps is counted from there, and wakes in this call too if it ends within it. "Had their turn" means that all tasks
-    /// that could run were let run; one that waits for something other than this clock is not waited for.
+    /// Sleepers wake one after the other in the order of their times, and while one runs the time
+    /// is exactly its own: its next sleep counts from there, and wakes in this call too if it ends
+    /// within it. All tasks that could run were let run; one that waits for something other than
+    /// this clock is not awaited.
     public func advance(by duration: Duration) async {
         await Self.settle()
         let target = elapsed + max(duration, .zero)
@@ -88,10 +89,11 @@ public final class TestClock: ClientClock {
         state.withLock { $0.elapsed = max($0.elapsed, target) }
     }
 
-    /// Returns once at least so many sleep. A test waits with this until its code has come so far, and then advances.
+    /// Returns once at least so many tasks sleep. A test waits with this until its code has got
+    /// there, and then advances.
     public func untilSleeping(_ count: Int) async { await until { $0.count >= count } }
 
-    /// Returns once somebody sleeps who meant to sleep for exactly so long: whoever else sleeps does not matter.
+    /// Returns once a task sleeps for exactly this duration; other sleepers do not matter.
     public func untilSleeping(for length: Duration) async { await until { $0.contains { $0.length == length } } }
 
     private func until(_ isSatisfied: @escaping @Sendable ([Sleeper]) -> Bool) async {
@@ -105,8 +107,8 @@ public final class TestClock: ClientClock {
         }
     }
 
-    /// Lets every task run that can: what was ready before comes before what is added behind it, on the main actor and off it,
-    /// and some rounds of that, as one task may start another.
+    /// Lets all runnable tasks run, on the main actor and off it: tasks that are ready run before
+    /// later ones. It does several rounds, as one task may start another.
     public static func settle() async {
         for _ in 0..<10 {
             await Task.detached { await Task.yield() }.value
@@ -148,10 +150,10 @@ public final class TestClock: ClientClock {
         }
     }
 
-    /// In the sleeper's task, as soon as it runs again.
+    /// Removes the sleeper, in its own task, as soon as it runs again.
     private func standUp(_ id: Int) {
         let witness = state.withLock { state in
-            // What is cancelled once it was woken was noted in vain.
+            // A cancellation after the wake was recorded without need.
             state.cancelled.remove(id)
             state.waking.remove(id)
             return state.witnesses.removeValue(forKey: id)

@@ -3,7 +3,7 @@ import Reactor
 import TestClients
 import TestSupport
 
-/// The drill: processes, clients and faults, then the books.
+/// The drill: processes, clients and faults, then the audit.
 actor Drill {
     private let options: DrillOptions
     private nonisolated let loop: EventLoop
@@ -14,14 +14,14 @@ actor Drill {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// What each client does at a time, and how long it rests at most between two things.
+    /// The concurrent actions of each client, and its longest pause between two.
     private static let lanes = 3
     private static let pause: Duration = .milliseconds(250)
-    /// People who make no use of their rooms: their badges only rise.
+    /// People who never open their rooms: their badges only rise.
     private static let absentees = 4
-    /// Any database and its log are larger: nothing that is appended has room.
+    /// A file size below that of any database and its log, so that nothing can be appended.
     private static let fullDisk = 16 * 1024
-    /// How long all may take to come to rest when nothing goes wrong any more.
+    /// The time limit for everything to settle once the faults have ended.
     private static let settleLimit: Duration = .seconds(40)
 
     init(_ options: DrillOptions, on group: EventLoopGroup) throws {
@@ -35,7 +35,7 @@ actor Drill {
                 databaseURL: options.databaseURL), on: group)
     }
 
-    /// - Returns: whether all held.
+    /// - Returns: whether all checks passed.
     func run() async throws -> Bool {
         let length = Duration.milliseconds(Int(options.minutes * 60_000))
         let schedule = Schedule(seed: options.seed, length: length, kinds: options.faultKinds)
@@ -81,7 +81,7 @@ actor Drill {
         for item in schedule.items {
             try await sleep(until: start + item.at)
             Terminal.print("\(Report.time(item.at))  \(item.injected)")
-            // Beside the others: some last.
+            // Lasting faults run beside the others.
             under.append(Task { try await inject(item.injected) })
         }
         try await sleep(until: start + length)
@@ -130,7 +130,8 @@ actor Drill {
         }
     }
 
-    /// Everything works again, what is under way is finished, and everyone has heard all.
+    /// Ends all faults, finishes the work under way, and waits until all clients have received
+    /// everything.
     ///
     /// - Returns: false if that takes too long.
     private func settle() async -> Bool {
@@ -145,7 +146,7 @@ actor Drill {
                     try await Task.sleep(for: .milliseconds(20))
                 }
             }
-            // What a gap hides comes within a quarter of a second of anything that follows it.
+            // An event that a gap hides arrives within a quarter of a second after any later one.
             for client in clients { await client.sendToAllRooms("the end") }
             try await Task.sleep(for: .seconds(2))
             try await waitUntilSettled(within: Self.settleLimit)
@@ -164,7 +165,8 @@ actor Drill {
         return text.lastIndex(of: "/").map { String(text[..<$0]) } ?? "."
     }
 
-    /// On the disk that the project is on: /tmp may be memory, where nothing is ever synced.
+    /// Creates the folder on the project's disk: /tmp may be in memory, where nothing is ever
+    /// synced.
     private static func makeFolder(_ given: String?, beside binaries: String) throws -> String {
         if let given {
             guard mkdir(given, 0o700) == 0 else { throw ClientError("\(given) has to be a folder yet to be made") }

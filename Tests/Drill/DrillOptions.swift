@@ -1,4 +1,4 @@
-/// The command line.
+/// The parsed command line.
 struct DrillOptions: Sendable {
     struct Malformed: Error, CustomStringConvertible {
         let description: String
@@ -7,14 +7,14 @@ struct DrillOptions: Sendable {
     private(set) var minutes = 1.0
     private(set) var seed = UInt64.random(in: 1...999_999)
     private(set) var clients = 24
-    /// nil: where this program is.
+    /// The folder of the executables; nil for this program's.
     private(set) var binaries: String?
-    /// nil: there is one build.
+    /// The folder of a second build; nil for none.
     private(set) var upgrade: String?
-    /// nil: a folder of its own beside the binaries, which is removed if all held.
+    /// The data folder; nil for a new one beside the binaries, which is removed on success.
     private(set) var data: String?
     private(set) var bus = BusKind.parlor
-    /// nil: an SQLite file for each service.
+    /// The PostgreSQL server; nil for an SQLite file for each service.
     private(set) var databaseURL: String?
     private(set) var faultKinds = Set(InjectedFault.Kind.allCases)
 
@@ -69,7 +69,7 @@ struct DrillOptions: Sendable {
             default: throw Malformed(description: "unknown option \(flag)")
             }
         }
-        // What can go wrong with a file and with a server.
+        // The faults of a file and of a server.
         faultKinds.remove(databaseURL == nil ? .database : .disk)
     }
 

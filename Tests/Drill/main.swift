@@ -2,7 +2,7 @@ import Glibc
 import Reactor
 import TestClients
 
-/// Runs the drill, and fails if anything was lost, came twice or in the wrong order, or a counter is wrong.
+/// Runs the drill, and fails if an event was lost, doubled or out of order, or a counter is wrong.
 do {
     let options = try DrillOptions(CommandLine.arguments.dropFirst())
     // One loop: the clients have one core, and the kernel may give it to the programs when they need it.

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// What deploy/fuzz starts from, without a fuzzer: the targets' invariants hold for their corpora, and for these cut off
-/// anywhere.
+/// The starting corpora of deploy/fuzz, without a fuzzer: the targets' invariants hold for their
+/// inputs, and for these truncated anywhere.
 @Suite("fuzz corpora")
 struct CorpusTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Corpus")

@@ -2,7 +2,7 @@ import Glibc
 import Reactor
 import TestClients
 
-/// The load: every client and every measurement lives on one loop, and so on one thread.
+/// The load generator: every client and every measurement lives on one loop, and so on one thread.
 actor Bench {
     private let options: BenchOptions
     private let loop: EventLoop
@@ -14,11 +14,11 @@ actor Bench {
         self.loop = loop
     }
 
-    /// Makes the rows one after the other, each in rooms of its own.
+    /// Runs the measurements one after the other, each in rooms of its own.
     ///
-    /// - Parameter report: called with each row as soon as it is there.
-    /// - Throws: `ClientError` if the server does not answer as the contract says, so that nothing can be measured. What
-    ///   was lost or came twice is a fault of its row instead.
+    /// - Parameter report: called with each row as soon as it is measured.
+    /// - Throws: `ClientError` if the server does not answer as the contract says, so that nothing
+    ///   can be measured. Lost and doubled events are faults of their row instead.
     func run(report: (Row) -> Void) async throws -> [Row] {
         Terminal.print(CommandLine.arguments.joined(separator: " "))
         let fixture = Fixture(server: options.server, loop: loop)
@@ -31,7 +31,8 @@ actor Bench {
         return rows
     }
 
-    /// Of the short form, the medians of three; but some rows make medians of their own.
+    /// Runs a row several times in the short form, and takes the medians of three; some rows have
+    /// medians of their own.
     private func rounds(of measurement: BenchOptions.Measurement, _ fixture: Fixture) async throws -> [Row] {
         var rounds = [try await rows(of: measurement, fixture)]
         if options.isShort, measurement != .bus, measurement != .start {

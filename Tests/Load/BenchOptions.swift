@@ -1,6 +1,6 @@
 import TestClients
 
-/// The command line.
+/// The parsed command line.
 struct BenchOptions {
     struct Malformed: Error, CustomStringConvertible {
         let description: String
@@ -48,15 +48,16 @@ struct BenchOptions {
     private var givenSends: Int?
     private var givenSeconds: Int?
 
-    /// In the database of `measurement`.
+    /// Returns the number of messages in the database of `measurement`.
     func messages(in measurement: Measurement) -> Int {
         givenMessages ?? (measurement == .growth ? 10_000_000 : isShort ? 100_000 : 1_000_000)
     }
 
-    /// No row is named: the short form of the table.
+    /// Whether no row is named, which selects the short form of the table.
     var isShort: Bool { named == nil }
 
-    /// Those to make, in their order. Of the short form, which is over within two minutes, as many as there is a server for.
+    /// The rows to measure, in order. The short form, of two minutes at most, has those that a
+    /// server is given for.
     var measurements: [Measurement] {
         if let named { return Measurement.allCases.filter(named.contains) }
         var found: [Measurement] = [.myRooms, .send, .throughput]

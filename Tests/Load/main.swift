@@ -2,10 +2,10 @@ import Glibc
 import Reactor
 import TestClients
 
-/// Measures a server that is up, prints the table, and fails if anything was lost.
+/// Measures a running server, prints the table, and fails if an event was lost.
 do {
     let options = try BenchOptions(CommandLine.arguments.dropFirst())
-    // One loop: the load has one core, as the server has another.
+    // One loop: the load has one core, and the server the other.
     let group = try EventLoopGroup(loopCount: 1)
     let rows = try await Bench(options, on: group.loops[0]).run { row in
         Terminal.print(ReportTable.lines(of: row))

@@ -11,7 +11,7 @@ async function boards() {
 
 const shown = (board) => board.snapshot.elements.map(({ content, position, state }) => [content.text, position?.x, state]);
 
-test("an element shows at once, keeps its id, and moves of one turn are one call", async () => {
+test("an element shows at once, keeps its id, and the moves of one turn are one call", async () => {
   const { clock, server, mine, theirs } = await boards();
   const id = mine.create({ type: "note", content: { text: "n" }, position: { x: 0, y: 0 } });
   assert.deepEqual(shown(mine), [["n", 0, "saving"]]);
@@ -24,7 +24,7 @@ test("an element shows at once, keeps its id, and moves of one turn are one call
   assert.equal(server.calls.filter((call) => call === "element:update").length, 1);
 });
 
-test("made, edited and deleted offline, across a reload: what was never sent is nowhere", async () => {
+test("an element created, edited and deleted offline is never sent, also across a reload", async () => {
   const { network, clock, server, a, roomId, mine } = await boards();
   a.wires.cut();
   const [kept, dropped] = [mine.create({ type: "note", content: { text: "kept" } }), mine.create({ type: "note", content: { text: "dropped" } })];
@@ -40,7 +40,7 @@ test("made, edited and deleted offline, across a reload: what was never sent is 
   assert.equal(server.rooms.get(roomId).elements.size, 1);
 });
 
-test("an edit of an older version shows the server's, and says so once", async () => {
+test("an edit of an outdated version shows the server's, and reports it once", async () => {
   const { clock, mine, theirs } = await boards();
   const id = mine.create({ type: "note", content: { text: "first" } });
   await clock.advance(100);
@@ -79,7 +79,7 @@ test("a lost answer to an edit is no conflict", async () => {
   assert.equal(mine.snapshot.conflict, null);
 });
 
-test("a clearing takes all away, and what is made after it stays", async () => {
+test("a clearing removes all elements, and those created after it stay", async () => {
   const { clock, mine, theirs } = await boards();
   for (let count = 0; count < 5; count += 1) mine.create({ type: "note", content: { text: String(count) } });
   await clock.advance(500);
@@ -93,7 +93,7 @@ test("a clearing takes all away, and what is made after it stays", async () => {
   assert.deepEqual(shown(theirs), [["after", undefined, "saved"]]);
 });
 
-test("a clearing without a network fails, and all is back", async () => {
+test("a clearing without a network fails, and all elements are back", async () => {
   const { clock, b, mine, theirs } = await boards();
   mine.create({ type: "note", content: { text: "n" } });
   await clock.advance(500);

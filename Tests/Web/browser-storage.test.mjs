@@ -32,7 +32,7 @@ const EXPECTED = [
   [["a/2", { n: 2 }], ["a/3", 3], ["ab", true], ["b", [1, null, "é"]], ["copy", { list: [1] }]],
 ];
 
-test("memory keeps copies, by key, all of a write or nothing", async () => {
+test("memory stores copies by key, and all of a write or nothing", async () => {
   assert.deepEqual(await conform(memoryStorage()), EXPECTED);
 });
 
@@ -47,7 +47,7 @@ function browser() {
   return null;
 }
 
-test("IndexedDB does the same, in a browser", { skip: browser() ? false : "there is no Chromium" }, async () => {
+test("IndexedDB does the same in a browser", { skip: browser() ? false : "there is no Chromium" }, async () => {
   const page = `<script type="module">
     import { indexedDBStorage } from "/parlor.js";
     ${conform}

@@ -16,7 +16,7 @@ test("a message shows at once, keeps its id, and goes from sending over sent to 
   assert.equal(mine.send(" \n "), null);
 });
 
-test("a room that is opened before the rooms have come shows who has read, once they have", async () => {
+test("a room that is opened before the rooms are loaded shows who has read once they are", async () => {
   const { network, clock, a, b, roomId } = await pair();
   const theirs = b.parlor.open(roomId).conversation;
   const fresh = await network.device(a.user);
@@ -45,7 +45,7 @@ test("a listener runs once for the changes of a turn, and a snapshot without a c
   assert.equal(count, 1);
 });
 
-test("what is sent offline waits in its order, survives a reload, and is stored once", async () => {
+test("messages sent offline wait in order, survive a reload, and are stored once", async () => {
   const { network, clock, server, a, b, roomId } = await pair();
   a.wires.cut();
   const mine = a.parlor.open(roomId).conversation;
@@ -64,7 +64,7 @@ test("what is sent offline waits in its order, survives a reload, and is stored 
   assert.deepEqual(texts(b.parlor.open(roomId).conversation), []);
 });
 
-test("a lost answer is asked for again under the same tempId", async () => {
+test("a lost answer is requested again under the same tempId", async () => {
   const { clock, server, a, roomId } = await pair();
   const mine = a.parlor.open(roomId).conversation;
   await clock.advance(100);
@@ -76,7 +76,7 @@ test("a lost answer is asked for again under the same tempId", async () => {
   assert.deepEqual(texts(mine), ["once"]);
 });
 
-test("a refused message has failed, those behind it go on, and it can be given up", async () => {
+test("a refused message fails, those behind it are sent, and it can be discarded", async () => {
   const { clock, a, roomId } = await pair();
   const mine = a.parlor.open(roomId).conversation;
   await clock.advance(100);
@@ -92,7 +92,7 @@ test("a refused message has failed, those behind it go on, and it can be given u
   assert.deepEqual(states(mine), ["sent"]);
 });
 
-test("a storage that refuses fails the message, and a retry asks it again", async () => {
+test("a storage that refuses fails the message, and a retry tries it again", async () => {
   const { clock, a, roomId } = await pair();
   const mine = a.parlor.open(roomId).conversation;
   await clock.advance(100);
@@ -107,7 +107,7 @@ test("a storage that refuses fails the message, and a retry asks it again", asyn
   assert.deepEqual(states(mine), ["sent"]);
 });
 
-test("a gap is filled, and what was deleted meanwhile stays away", async () => {
+test("a gap is filled, and messages deleted meanwhile stay away", async () => {
   const { clock, server, a, b, roomId } = await pair();
   const mine = a.parlor.open(roomId).conversation;
   await clock.advance(100);
@@ -126,7 +126,7 @@ test("a gap is filled, and what was deleted meanwhile stays away", async () => {
   assert.equal(server.rooms.get(roomId).messages.length, 2);
 });
 
-test("older pages come on request, the first unread is marked, and the cache is there after a reload without a network", async () => {
+test("older pages load on request, the first unread is marked, and the cache works after a reload without a network", async () => {
   const { network, clock, a, b, roomId } = await pair();
   const theirs = b.parlor.open(roomId);
   for (let count = 1; count <= 120; count += 1) theirs.conversation.send(`m${count}`);
@@ -163,7 +163,7 @@ test("older pages come on request, the first unread is marked, and the cache is 
   assert.equal(cached.snapshot.isVerified, false);
 });
 
-test("the first unread is found also when joining has brought more than a page", async () => {
+test("the first unread is found also if joining has brought more than a page", async () => {
   const { clock, a, b, roomId } = await pair();
   const theirs = b.parlor.open(roomId).conversation;
   for (let count = 1; count <= 120; count += 1) theirs.send(`m${count}`);
@@ -197,7 +197,7 @@ test("typing shows, renews itself, and ends by idling, sending and a lost connec
   assert.deepEqual(mine.snapshot.typing, []);
 });
 
-test("a room that is gone shows nothing of itself, and nothing of it is sent", async () => {
+test("a room that is gone shows nothing, and none of its messages is sent", async () => {
   const { clock, server, a, b, roomId } = await pair();
   const mine = a.parlor.open(roomId).conversation;
   mine.send("there");

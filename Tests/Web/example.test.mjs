@@ -37,7 +37,7 @@ test("the README's example runs", { skip: hasNoServer }, async () => {
   }
 });
 
-test("every export of parlor.d.ts that is a value is there, and every method of its classes", async () => {
+test("every value that parlor.d.ts exports exists, and every method of its classes", async () => {
   const parlor = await import(new URL("parlor.js", library));
   const types = await readFile(fileURLToPath(new URL("parlor.d.ts", library)), "utf8");
   for (const [, name] of types.matchAll(/^export function (\w+)/gm)) assert.equal(typeof parlor[name], "function", name);

@@ -123,7 +123,7 @@ describe("a real server", { skip: hasNoServer }, () => {
     });
   }
 
-  test("where no WebSocket opens, long-polling is found", async () => {
+  test("long-polling is used if no WebSocket opens", async () => {
     class Blocked {
       constructor() {
         queueMicrotask(() => this.onerror?.());
@@ -138,7 +138,7 @@ describe("a real server", { skip: hasNoServer }, () => {
     assert.equal(blocked.connection.snapshot.transport, "polling");
   });
 
-  test("a session lives on after a reload, and is over after signing out", async () => {
+  test("a session survives a reload, and ends with signing out", async () => {
     const ada = await person("Ada", "polling");
     await ada.device.stop();
     const again = await tab(ada.storage, "polling");

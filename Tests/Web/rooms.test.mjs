@@ -31,7 +31,7 @@ test("two rooms with one person are one group, and a new one appears for both", 
   assert.equal(server.rooms.size, 2);
 });
 
-test("a name shows at once, and is taken back if it cannot be had", async () => {
+test("a name shows at once, and is reverted if the server refuses it", async () => {
   const { clock, a, b, roomId } = await pair();
   const naming = a.parlor.rooms.rename(roomId, " Plans ");
   assert.equal(a.parlor.rooms.get(roomId).name, "Plans");
@@ -46,7 +46,7 @@ test("a name shows at once, and is taken back if it cannot be had", async () => 
   assert.equal(a.parlor.rooms.get(roomId).name, "Plans");
 });
 
-test("what was missed is there after coming back, also what no event repeats", async () => {
+test("missed changes appear after a reconnect, also those that no event replays", async () => {
   const { clock, a, b, roomId } = await pair();
   a.wires.cut();
   await clock.advance(100);
@@ -63,7 +63,7 @@ test("what was missed is there after coming back, also what no event repeats", a
   assert.equal(a.parlor.rooms.get(roomId).lastMessage.text, "missed");
 });
 
-test("events about rooms of somebody else leave no trace", async () => {
+test("events about other people's rooms leave no trace", async () => {
   const { clock, server, a, roomId } = await pair();
   const before = a.parlor.rooms.snapshot;
   server.toAll("message:new:global", { roomId: "room-x", messageId: "message-x", senderId: "user-x", messagesUpdatedAt: server.time() });

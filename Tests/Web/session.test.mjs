@@ -47,7 +47,7 @@ test("two tabs refresh once, and both stay signed in", async () => {
   assert.equal(one.parlor.session.snapshot, before);
 });
 
-test("a lost answer to a refresh signs nobody out where the server knows attempts, also after a reload", async () => {
+test("a lost refresh answer signs nobody out if the server knows attempts, also after a reload", async () => {
   const network = new Network();
   const { parlor: server, clock } = network;
   server.tokenLife = 300_000;
@@ -63,7 +63,7 @@ test("a lost answer to a refresh signs nobody out where the server knows attempt
   assert.equal(again.parlor.session.snapshot.status, "signedIn");
 });
 
-test("where it does not, the session is over, and what is unsent waits for the next sign-in", async () => {
+test("if the server does not know attempts, the session ends, and unsent messages wait for the next sign-in", async () => {
   const network = new Network();
   const { parlor: server, clock } = network;
   Object.assign(server, { tokenLife: 300_000, knowsAttempts: false });
@@ -84,7 +84,7 @@ test("where it does not, the session is over, and what is unsent waits for the n
   await clock.until("it is sent", () => server.rooms.get(roomId).messages.length === 1);
 });
 
-test("signing out in one tab does so in all, and leaves nothing", async () => {
+test("signing out in one tab signs out all, and leaves nothing", async () => {
   const network = new Network();
   const { parlor: server, clock } = network;
   const ada = server.addPerson("ada");

@@ -42,7 +42,7 @@ test("whatever the order of events and pages, the messages come out the same", (
   }
 });
 
-test("a page takes away what the server no longer has, and not what came while it was fetched", () => {
+test("a page removes what the server no longer has, and not what arrived while it was fetched", () => {
   const store = new MessageStore("ada");
   store.showCached([message(1), message(2), message(3)]);
   store.insert(message(5));
@@ -53,7 +53,7 @@ test("a page takes away what the server no longer has, and not what came while i
 
 const element = (id, version, fields = {}) => ({ id, version, createdBy: "bob", tempId: null, content: { version }, ...fields });
 
-test("of an element the newest version stays, and what is deleted does too", () => {
+test("an element's newest version stays, and a deletion does too", () => {
   const store = new ElementStore("ada");
   for (const version of [2, 1, 3, 2]) store.put(element("e1", version));
   assert.equal(store.get("e1").version, 3);
@@ -62,7 +62,7 @@ test("of an element the newest version stays, and what is deleted does too", () 
   assert.deepEqual(store.all, []);
 });
 
-test("a list keeps what was made while it was on its way, and a replayed clearing is doubted", () => {
+test("a list keeps elements created while it was under way, and doubts a replayed clearing", () => {
   const store = new ElementStore("ada");
   store.put(element("e1", 1));
   store.beginList();
@@ -83,7 +83,7 @@ const room = (fields = {}) => ({
 });
 const made = (rev, elementId = `e${rev}`) => ["element:created:global", { roomId: "r", elementId, createdBy: "bob", elementCount: rev, rev }];
 
-test("a lost, late or doubled event makes no count drift, and a rev that skips asks", () => {
+test("a lost, late or doubled event causes no drift in counts, and a skipped rev causes a request", () => {
   const counts = new RoomCounts("ada");
   counts.load(room());
   assert.equal(counts.apply(...made(1)), false);
@@ -95,7 +95,7 @@ test("a lost, late or doubled event makes no count drift, and a rev that skips a
   assert.equal(counts.apply(...made(9)), false);
 });
 
-test("a message is counted once, by whichever event comes first, and never one's own", () => {
+test("a message is counted once, by whichever event arrives first, and never one's own", () => {
   const counts = new RoomCounts("ada");
   counts.load(room({ lastMessage: { id: "m0001" } }));
   for (const id of ["m0001", "m0002", "m0002"]) counts.apply("message:new:global", { roomId: "r", messageId: id, senderId: "bob" });
@@ -106,7 +106,7 @@ test("a message is counted once, by whichever event comes first, and never one's
   assert.equal(counts.has("other"), false);
 });
 
-test("in an open room nothing is unseen, and what was taken for seen is asked for on leaving", () => {
+test("in an open room nothing is unseen, and elements marked as seen cause a request on leaving", () => {
   const counts = new RoomCounts("ada");
   counts.load(room({ badges: { messages: 0, elements: 2 } }));
   counts.enter("r");
@@ -116,7 +116,7 @@ test("in an open room nothing is unseen, and what was taken for seen is asked fo
   assert.equal(counts.leave("r"), false);
 });
 
-test("an answer that events have overtaken keeps the later of both, and is asked for again", () => {
+test("an answer older than later events keeps the later of both, and is requested again", () => {
   let now = 0;
   const shelf = new RoomShelf(() => now);
   shelf.finishAll(shelf.beginLoad(), [room()]);

@@ -10,7 +10,7 @@ import { Network } from "./support/network.mjs";
 import { caughtUp } from "./support/pair.mjs";
 import { seeded } from "./support/random.mjs";
 
-test("packets are read, and what is none is refused", () => {
+test("packets are parsed, and malformed ones are refused", () => {
   assert.deepEqual(parsePacket('42["message:new",{"a":1}]'), { type: "event", name: "message:new", data: { a: 1 } });
   assert.deepEqual(parsePacket('4312[{"success":true}]'), { type: "ack", id: 12, data: { success: true } });
   assert.deepEqual(parsePacket('40{"sid":"x"}'), { type: "connected" });
@@ -98,7 +98,7 @@ test("a WebSocket that fails and closes ends once, and not after being closed he
   assert.deepEqual(ended, ["offline"]);
 });
 
-test("a server that has fallen silent is given up, and connected to again", async () => {
+test("a silent server is dropped, and connected to again", async () => {
   const network = new Network();
   const device = await network.device(network.parlor.addPerson("ada"));
   await caughtUp(network.clock, device);
@@ -108,7 +108,7 @@ test("a server that has fallen silent is given up, and connected to again", asyn
   await caughtUp(network.clock, device);
 });
 
-test("a dismissal ends the connection, and a session that is over is found to be so", async () => {
+test("a dismissal ends the connection, and an ended session is detected", async () => {
   const network = new Network();
   const { parlor: server, clock } = network;
   const device = await network.device(server.addPerson("ada"));
@@ -120,7 +120,7 @@ test("a dismissal ends the connection, and a session that is over is found to be
   assert.equal(device.parlor.session.snapshot.status, "signedOut");
 });
 
-test("ranges join, and gaps are found, as a set of numbers would say", () => {
+test("ranges are merged and gaps found as in a set of numbers", () => {
   const random = seeded(3);
   const ranges = new SeqRanges();
   const set = new Set();
@@ -146,12 +146,12 @@ test("pauses double up to a bound, and are as long as the server asks", () => {
   assert.equal(backoff.next(0.5), 250);
 });
 
-test("badges and names are shown as lists show them", () => {
+test("badges and names are formatted for lists", () => {
   assert.deepEqual([0, 1, 99, 100].map(badgeText), ["", "1", "99", "99+"]);
   assert.equal(personName({ firstName: " ", username: "ada" }), "ada");
 });
 
-test("a browser that says that its network is gone is offline at once, and connected as soon as it is back", async () => {
+test("a browser that reports a lost network is offline at once, and connected as soon as it is back", async () => {
   const network = new Network();
   const { clock } = network;
   const { parlor, wires } = await network.device(network.parlor.addPerson("ada"));

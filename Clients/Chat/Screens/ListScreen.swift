@@ -3,19 +3,19 @@ struct ListScreen: Equatable {
     struct Row: Equatable {
         enum Kind: Equatable {
             case choice
-            /// A person above their rooms: shown, and passed over.
+            /// A person above their rooms: shown, but skipped by the selection.
             case heading
         }
 
         var kind = Kind.choice
         var title: String
-        /// Beside the title, where there is room for it.
+        /// A note beside the title, shown if it fits.
         var detail = ""
-        /// What is unseen; empty if nothing is.
+        /// The unseen count; empty if there is none.
         var badge = ""
-        /// At the right end.
+        /// The time at the right edge.
         var time = ""
-        /// Someone has it open.
+        /// Whether somebody has it open.
         var isActive = false
     }
 
@@ -23,10 +23,10 @@ struct ListScreen: Equatable {
     var status: String
     var rows: [Row]
     var selection: Int
-    /// In place of rows where there are none.
+    /// The text shown if there are no rows.
     var emptyText: String
     var help: String
-    /// What is being asked, and what was typed so far.
+    /// The open question and the answer typed so far.
     var question: (prompt: String, answer: LineEditor)?
 
     static func == (one: ListScreen, other: ListScreen) -> Bool {
@@ -73,7 +73,7 @@ struct ListScreen: Equatable {
     }
 }
 
-/// A line that is typed into, behind a prompt; of a long one the part around the cursor is shown.
+/// An input line behind a prompt; a long one shows the part around the cursor.
 struct InputLine {
     var prompt: String
     var editor: LineEditor

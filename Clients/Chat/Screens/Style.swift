@@ -1,4 +1,5 @@
-/// Colours and weights, by ECMA-48's SGR; those of the terminal's own palette, so that they fit its background.
+/// Colours and weights as SGR sequences (ECMA-48), from the terminal's own palette so that they
+/// suit its background.
 enum Style: String {
     case bold = "1"
     case dim = "2"
@@ -9,7 +10,8 @@ enum Style: String {
     func callAsFunction(_ text: String) -> String { "\u{1b}[\(rawValue)m\(text)\u{1b}[0m" }
 }
 
-/// What a terminal shows: lines from the top, each no wider than it, and where the cursor stands.
+/// The content of the terminal: lines from the top, each no wider than it, and the cursor's
+/// position.
 struct Frame: Equatable {
     var lines: [String]
     var cursor: (column: Int, row: Int)?
@@ -23,7 +25,7 @@ struct WindowSize: Equatable {
     var columns: Int
     var rows: Int
 
-    /// Less than this shows nothing of use; it is then drawn as if it were so large, and cut off by the terminal.
+    /// Creates an empty frame. A smaller terminal is drawn at the minimum size, and cuts it off.
     init(columns: Int, rows: Int) {
         self.columns = max(columns, 20)
         self.rows = max(rows, 6)

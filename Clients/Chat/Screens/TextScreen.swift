@@ -3,10 +3,10 @@ struct TextScreen: Equatable {
     var title: String
     var status: String
     var paragraphs: [String]
-    /// In place of paragraphs where there are none.
+    /// The text shown if there are no paragraphs.
     var emptyText: String
     var help: String
-    /// The first line that is shown.
+    /// The index of the first visible line.
     var top = 0
 
     func frame(in size: WindowSize) -> Frame {
@@ -21,7 +21,7 @@ struct TextScreen: Equatable {
 
     static func height(in size: WindowSize) -> Int { size.rows - 2 }
 
-    /// As far down as it scrolls.
+    /// Returns the highest value of `top` that scrolling reaches.
     func lastTop(in size: WindowSize) -> Int { max(0, lines(in: size).count - Self.height(in: size)) }
 
     private func lines(in size: WindowSize) -> [String] {

@@ -1,25 +1,27 @@
-/// From a terminal's bytes to keys (ECMA-48 control sequences, xterm's variants of them), a byte at a time if need be.
+/// Parses a terminal's bytes into keys (ECMA-48 control sequences, and xterm's variants of them),
+/// one byte at a time if need be.
 ///
-/// An escape alone and the beginning of a sequence are the same byte: whoever reads says by `finish` that nothing came after it.
+/// A lone escape and the beginning of a sequence are the same byte: the reader calls `finish` when
+/// nothing has followed it.
 struct KeyParser: Sendable {
     private var pending: [UInt8] = []
-    /// What is being pasted (xterm's bracketed paste mode, 2004).
+    /// The pasted text so far (xterm's bracketed paste mode, 2004).
     private var pasted: [UInt8] = []
     private var isPasting = false
-    /// Longer than any key's: what is longer is no key.
+    /// The longest sequence; a longer one is not a key.
     private static let maxSequence = 16
-    /// The rest is left out: no message is so long.
+    /// The longest paste in bytes, well above the longest message; the rest is dropped.
     private static let maxPaste = 1 << 16
     private static let pasteStart = Array("\u{1b}[200~".utf8)
     private static let pasteEnd = Array("\u{1b}[201~".utf8)
 
     init() {}
 
-    /// Something may follow that changes its meaning.
+    /// Whether following bytes may change the meaning of those that have arrived.
     var isInside: Bool { !pending.isEmpty || isPasting }
 
-    /// How long nothing has to come for it to be over: an escape key is told so from the beginning of a sequence, and a paste that
-    /// has lost its end does not take all keys for ever.
+    /// The silence after which a sequence or paste is over: it identifies an escape key, and ends a
+    /// paste that has lost its end.
     var timeoutMilliseconds: Int32 { isPasting ? 1000 : 30 }
 
     mutating func parse(_ bytes: some Sequence<UInt8>) -> [Key] {
@@ -35,7 +37,7 @@ struct KeyParser: Sendable {
         return keys
     }
 
-    /// Nothing more came for a while.
+    /// Ends a sequence after a silence.
     mutating func finish() -> [Key] {
         if isPasting { return endPaste() }
         defer { pending = [] }
@@ -88,7 +90,7 @@ struct KeyParser: Sendable {
 
     private mutating func takeSequence() -> [Key] {
         guard pending.count > 1 else { return [] }
-        // Two escapes: the first was the key.
+        // The first of two escapes was the key.
         if pending[1] == 0x1b {
             pending = [0x1b]
             return [.escape]

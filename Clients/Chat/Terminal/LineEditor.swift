@@ -1,7 +1,7 @@
-/// A line that is being typed; what is pasted into it may have several.
+/// A line being typed; pasted text in it may have several lines.
 struct LineEditor: Equatable, Sendable {
     private(set) var characters: [Character] = []
-    /// Between which characters the next one goes: 0 is before the first.
+    /// The character index at which the next character is inserted: 0 is before the first.
     private(set) var cursor = 0
 
     init() {}
@@ -9,7 +9,7 @@ struct LineEditor: Equatable, Sendable {
     var text: String { String(characters) }
     var isEmpty: Bool { characters.isEmpty }
 
-    /// - Returns: whether it was a key of an editor's; Enter and Escape are not.
+    /// - Returns: whether the editor handled the key; it does not handle Enter and Escape.
     @discardableResult
     mutating func press(_ key: Key) -> Bool {
         switch key {
@@ -49,7 +49,7 @@ struct LineEditor: Equatable, Sendable {
 }
 
 extension ArraySlice<Character> {
-    /// Where the last word begins, with the spaces behind it.
+    /// The index of the last word's start; trailing spaces belong to the word.
     fileprivate var lastWord: Int {
         var index = endIndex
         while index > startIndex, self[index - 1] == " " { index -= 1 }

@@ -6,20 +6,22 @@
     import Darwin
 #endif
 
-/// The terminal that the program runs in: raw keys in, whole screens out. Its first state is restored by `close`.
+/// The program's terminal: reads raw keys and draws whole screens. `close` restores its original
+/// state.
 @MainActor
 final class Terminal {
     private let original: termios
     private var shown: [String] = []
 
-    /// - Returns: nil if standard input or output is no terminal.
+    /// - Returns: nil if standard input or output is not a terminal.
     init?() {
         var state = termios()
         guard isatty(STDOUT_FILENO) == 1, tcgetattr(STDIN_FILENO, &state) == 0 else { return nil }
         original = state
         cfmakeraw(&state)
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &state)
-        // The other screen, so that what was there is there again afterwards; pasted text comes as such.
+        // Uses the alternate screen, which restores the previous contents on exit, and bracketed
+        // paste.
         write("\u{1b}[?1049h\u{1b}[?2004h\u{1b}[2J")
     }
 
@@ -29,7 +31,7 @@ final class Terminal {
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &state)
     }
 
-    /// Asks on standard error, and shows nothing of the answer.
+    /// Asks for a password on standard error, without echo.
     nonisolated static func askForPassword(of username: String) -> String {
         write("Password of \(username): ", to: STDERR_FILENO)
         var state = termios()
@@ -51,9 +53,9 @@ final class Terminal {
         return (Int(window.ws_col), Int(window.ws_row))
     }
 
-    /// Shows lines from the top, each no wider than the terminal; writes only those that have changed.
+    /// Draws lines from the top, each no wider than the terminal; writes only changed ones.
     ///
-    /// - Parameter cursor: where it is shown, both from 0; nil hides it.
+    /// - Parameter cursor: its position, from 0; nil hides it.
     func show(_ lines: [String], cursor: (column: Int, row: Int)?) {
         var output = "\u{1b}[?25l"
         for (row, line) in lines.enumerated() where row >= shown.count || shown[row] != line {
@@ -65,15 +67,15 @@ final class Terminal {
         write(output)
     }
 
-    /// After the window has changed its size, nothing on it is known any more.
+    /// Discards the known contents, after the window has changed its size.
     func forget() {
         shown = []
         write("\u{1b}[2J")
     }
 
-    /// Waits for keys; a call that blocks, for a thread of its own.
+    /// Waits for keys. The call blocks, so it needs a thread of its own.
     ///
-    /// - Returns: nil when there is no more input.
+    /// - Returns: nil at the end of the input.
     nonisolated static func readKeys(with parser: inout KeyParser) -> [Key]? {
         if parser.isInside {
             var poll = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
@@ -105,7 +107,7 @@ final class Terminal {
                     let written = Darwin.write(descriptor, rest.baseAddress, rest.count)
                 #endif
                 if written < 0, errno == EINTR || errno == EAGAIN { continue }
-                // A terminal that is gone: what reads it will notice.
+                // Errors of a closed terminal are left to its reader.
                 guard written > 0 else { return }
                 rest = UnsafeRawBufferPointer(rebasing: rest[written...])
             }

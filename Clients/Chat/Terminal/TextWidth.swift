@@ -1,10 +1,11 @@
 extension Character {
-    /// The columns that it takes on a terminal: none, one, or two (Unicode Standard Annex 11, by its large blocks; emoji are wide).
+    /// The number of terminal columns: none, one or two (Unicode Standard Annex 11, by its large
+    /// blocks; emoji are wide).
     var columns: Int {
         guard let scalar = unicodeScalars.first else { return 0 }
         if scalar.value < 0x20 || (0x7f..<0xa0).contains(scalar.value) { return 0 }
         if scalar.properties.isEmojiPresentation { return 2 }
-        // A text symbol that a variation selector makes an emoji.
+        // A variation selector turns a text symbol into an emoji.
         if unicodeScalars.contains("\u{fe0f}"), scalar.properties.isEmoji { return 2 }
         return Self.wide.contains { $0.contains(scalar.value) } ? 2 : 1
     }
@@ -16,10 +17,10 @@ extension Character {
 }
 
 extension String {
-    /// The columns that it takes.
+    /// The number of terminal columns.
     var columns: Int { reduce(0) { $0 + $1.columns } }
 
-    /// As much of it as fits, with `…` for the rest.
+    /// Returns the text cut to so many columns, with `…` for the rest.
     func cut(to limit: Int) -> String {
         guard columns > limit else { return self }
         guard limit > 0 else { return "" }
@@ -32,13 +33,13 @@ extension String {
         return taken + "…"
     }
 
-    /// In exactly so many columns: cut, or filled up with spaces.
+    /// Returns the text in exactly so many columns: cut, or padded with spaces.
     func fitted(to width: Int) -> String {
         let text = cut(to: width)
         return text + String(repeating: " ", count: Swift.max(0, width - text.columns))
     }
 
-    /// In lines of at most so many columns, broken at spaces where there are any.
+    /// Returns the text in lines of at most so many columns, broken at spaces where possible.
     func wrapped(to width: Int) -> [String] {
         guard width > 0 else { return [] }
         return split(separator: "\n", omittingEmptySubsequences: false).flatMap { String($0).wrappedLine(to: width) }
@@ -55,7 +56,7 @@ extension String {
                 continue
             }
             while used + character.columns > width, !line.isEmpty {
-                // The word that no longer fits goes to the next line whole, unless it is a line of its own.
+                // A word that does not fit moves to the next line, unless it is longer than a line.
                 let start = line.lastIndex(of: " ").map { $0 + 1 } ?? line.count
                 lines.append(String(line[..<start]).trimmedEnd)
                 line = Array(line[start...])
@@ -73,7 +74,8 @@ extension String {
         return text
     }
 
-    /// Without what could steer a terminal: what people write is not to move somebody else's cursor.
+    /// The text without control characters, so that other people's text cannot control the
+    /// terminal.
     var harmless: String {
         String(
             String.UnicodeScalarView(

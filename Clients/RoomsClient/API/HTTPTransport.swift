@@ -2,15 +2,17 @@ import Foundation
 
 /// Carries requests to one server. `URLSessionTransport` is the real one; `RoomsClientTesting` has a scripted one.
 public protocol HTTPTransport: Sendable {
+    /// Sends a request.
+    ///
     /// - Returns: the server's answer, whatever its status.
     /// - Throws: `ClientFailure.offline` if there was none; `CancellationError`.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse
 }
 
-/// A request, without its server.
+/// An HTTP request, without its server.
 public struct HTTPRequest: Sendable, Equatable {
     public var method: String
-    /// From `/api` on; each segment is percent-encoded.
+    /// The path from `/api` on; each segment is percent-encoded.
     public var path: String
     public var query: [URLQueryItem]
     public var headers: [String: String]
@@ -30,7 +32,7 @@ public struct HTTPRequest: Sendable, Equatable {
 
 public struct HTTPResponse: Sendable, Equatable {
     public var status: Int
-    /// By lower-case name.
+    /// Headers by lower-case name.
     public var headers: [String: String]
     public var body: Data
 

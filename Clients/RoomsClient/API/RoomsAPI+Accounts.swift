@@ -11,9 +11,9 @@ extension RoomsAPI {
             try HTTPRequest("POST", to: ["auth", "logout"], body: ["refreshToken": .string(refreshToken)]))
     }
 
-    /// People that the caller shares no room with, by username.
+    /// Returns people who share no room with the caller, by username.
     ///
-    /// - Parameter prefix: of the username or the first name.
+    /// - Parameter prefix: the beginning of the username or the first name.
     public func peopleWithoutRooms(
         matching prefix: String? = nil, limit: Int? = nil, cursor: String? = nil
     ) async throws -> Page<Person> {

@@ -1,13 +1,14 @@
 import Foundation
 
-/// Which of Apple's servers a device's token is for.
+/// The environment of a device token: which of Apple's servers it is for.
 public enum PushEnvironment: String, Codable, Sendable {
     case production
     case sandbox
 }
 
 extension RoomsAPI {
-    /// Has pushes sent to this device. A token belongs to the last person who registered it.
+    /// Registers this device for push notifications. A token belongs to the last person who
+    /// registered it.
     public func registerDevice(token: String, environment: PushEnvironment) async throws {
         try await perform(
             try HTTPRequest(
@@ -18,7 +19,7 @@ extension RoomsAPI {
                 ]))
     }
 
-    /// Succeeds, without effect, for a token that is unknown or another's.
+    /// Removes a device. Succeeds without effect for an unknown token, or another person's.
     public func removeDevice(token: String) async throws {
         try await perform(try HTTPRequest("DELETE", to: ["devices", token]))
     }

@@ -1,7 +1,7 @@
 import Foundation
 
 extension RoomsAPI {
-    /// Oldest first.
+    /// Returns a room's elements, oldest first.
     public func elements(in roomID: String, limit: Int? = nil, cursor: String? = nil) async throws -> Page<Element> {
         try await page(
             of: try HTTPRequest(
@@ -9,9 +9,12 @@ extension RoomsAPI {
                 query: [("limit", limit.map { String($0) }), ("cursor", cursor)]))
     }
 
+    /// Creates an element.
+    ///
     /// - Parameters:
-    ///   - content: a JSON object of at most 64 KiB; empty if none is given.
-    ///   - tempID: 1 to 64 characters; the same again returns the first element, and stores nothing.
+    ///   - content: a JSON object of at most 64 KiB; empty by default.
+    ///   - tempID: 1 to 64 characters; a repeated one returns the first element, and stores
+    ///     nothing.
     public func makeElement(
         type: String, content: JSON? = nil, position: Element.Position? = nil, tempID: String? = nil, in roomID: String
     ) async throws -> Element {
@@ -24,9 +27,10 @@ extension RoomsAPI {
                 ])))
     }
 
-    /// Any participant may; what is not given stays.
+    /// Updates an element; fields that are not given stay. Any participant may do so.
     ///
-    /// - Parameter version: that the change is based on; another one now is refused with `version_conflict`.
+    /// - Parameter version: the version that the change is based on; if it is outdated, the server
+    ///   refuses with `version_conflict`.
     public func update(
         _ elementID: String, content: JSON? = nil, position: PositionChange = .keep, version: Int? = nil,
         in roomID: String
@@ -39,7 +43,7 @@ extension RoomsAPI {
                 ])))
     }
 
-    /// Any participant may.
+    /// Deletes an element. Any participant may do so.
     public func deleteElement(_ id: String, in roomID: String) async throws {
         try await perform(try HTTPRequest("DELETE", to: ["rooms", roomID, "elements", id]))
     }
@@ -55,7 +59,7 @@ extension RoomsAPI {
     }
 }
 
-/// What becomes of an element's position.
+/// A change of an element's position.
 public enum PositionChange: Equatable, Sendable {
     case keep
     case move(Element.Position)

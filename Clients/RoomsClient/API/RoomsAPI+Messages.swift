@@ -1,7 +1,8 @@
 import Foundation
 
 extension RoomsAPI {
-    /// Ascending by `seq`: the newest page without a bound, the first with `after: 0`.
+    /// Returns messages in ascending `seq`: the newest page without a bound, the first with `after:
+    /// 0`.
     ///
     /// - Parameter limit: 1 to 200.
     public func messages(
@@ -18,7 +19,10 @@ extension RoomsAPI {
         return page
     }
 
-    /// - Parameter tempID: 1 to 64 characters; the same again returns the first message, and stores nothing.
+    /// Sends a message.
+    ///
+    /// - Parameter tempID: 1 to 64 characters; a repeated one returns the first message, and stores
+    ///   nothing.
     public func send(_ text: String, tempID: String? = nil, in roomID: String) async throws -> Message {
         let message: Message = try await value(
             of: try HTTPRequest(
@@ -27,11 +31,13 @@ extension RoomsAPI {
         return message.inRoom(roomID)
     }
 
-    /// One's own only.
+    /// Deletes one of the caller's own messages.
     public func deleteMessage(_ id: String, in roomID: String) async throws {
         try await perform(try HTTPRequest("DELETE", to: ["rooms", roomID, "messages", id]))
     }
 
+    /// Marks messages as read.
+    ///
     /// - Parameter ids: 1 to 500.
     /// - Returns: how many were newly read.
     @discardableResult
@@ -43,9 +49,9 @@ extension RoomsAPI {
         return read.readCount
     }
 
-    /// The conversation with a person over all shared rooms, ascending by time.
+    /// Returns the conversation with a person over all shared rooms, in ascending time.
     ///
-    /// - Parameter before: the `next` of the page before.
+    /// - Parameter before: the `next` of the previous page.
     public func messages(with userID: String, before: String? = nil, limit: Int? = nil) async throws -> Page<Message> {
         try await page(
             of: try HTTPRequest(

@@ -1,16 +1,17 @@
 import Foundation
 
-/// The caller's rooms, and the position they were read at: what `RoomsAPI.missed(since:)` can go on from.
+/// The caller's rooms, and the position at which they were read, from which
+/// `RoomsAPI.missed(since:)` can continue.
 public struct SyncSnapshot: Decodable, Equatable, Sendable {
     public var cursor: String
     public var rooms: [Room]
 }
 
-/// What was told since a cursor.
+/// The events since a cursor.
 public enum MissedEvents: Equatable, Sendable {
-    /// In order, each once. `hasMore`: ask again, with this cursor.
+    /// The events in order, each once. If `hasMore` is true, ask again with this cursor.
     case recovered([RoomEvent], cursor: String, hasMore: Bool)
-    /// The cursor is too old: what is shown has to be fetched anew.
+    /// The cursor is too old: everything shown has to be fetched again.
     case lost
 }
 
@@ -19,10 +20,11 @@ extension RoomsAPI {
         try await value(of: try HTTPRequest("GET", to: ["sync"]))
     }
 
-    /// Every room event and person event of the caller's rooms; no `:global` ones, presence or typing.
+    /// Returns missed room events and person events of the caller's rooms, without `:global`
+    /// events, presence and typing.
     ///
     /// - Parameter limit: at most 1,000.
-    /// - Throws: a `Refusal` with the code `invalid_field` for what is no cursor of the caller's.
+    /// - Throws: a `Refusal` with the code `invalid_field` for a cursor that is not the caller's.
     public func missed(since cursor: String, limit: Int? = nil) async throws -> MissedEvents {
         let request = try HTTPRequest(
             "GET", to: ["sync"], query: [("since", cursor), ("limit", limit.map { String($0) })])
@@ -64,7 +66,7 @@ private struct MissedEvent: Decodable {
         do {
             event = try members.decode(DecodedEvent.self, forKey: .data, configuration: name).event
         } catch {
-            // As on the socket: one that cannot be read must not take the others with it.
+            // As on the socket, an unreadable event must not discard the others.
             event = .unknown(name: name)
         }
     }

@@ -10,8 +10,9 @@ public struct URLSessionTransport: HTTPTransport {
     private let session: URLSession
 
     /// - Parameters:
-    ///   - base: the server's address, with the path it stands under if it does not stand at the top.
-    ///   - session: by default one that keeps neither cookies nor answers, and gives a request 30 seconds.
+    ///   - base: the server's address, with the path prefix that it is served under, if any.
+    ///   - session: by default one without cookies and cache, with a limit of 30 seconds for a
+    ///     request.
     public init(base: URL, session: URLSession? = nil) {
         self.base = base
         self.session = session ?? URLSession(configuration: Self.configuration)
@@ -43,8 +44,8 @@ public struct URLSessionTransport: HTTPTransport {
 
     private func answer(to request: URLRequest) async throws -> (Data, URLResponse) {
         #if canImport(FoundationNetworking)
-            // Cancelled by whoever waits, it goes on to its end: a cancel that meets the answer locks up both threads for good,
-            // the main one perhaps (swift-corelibs-foundation, issue 5412).
+            // The request is not cancelled: a cancel that coincides with the answer deadlocks both
+            // threads for good, perhaps the main one (swift-corelibs-foundation, issue 5412).
             try await Task { [session] in try await session.data(for: request) }.valueUnlessCancelled
         #else
             try await session.data(for: request)
@@ -58,7 +59,7 @@ public struct URLSessionTransport: HTTPTransport {
         while parts.percentEncodedPath.hasSuffix("/") { parts.percentEncodedPath.removeLast() }
         parts.percentEncodedPath += request.path
         if !request.query.isEmpty {
-            // By hand: URLComponents leaves a plus as it is, which servers take for a space.
+            // Escaped by hand: URLComponents leaves a plus as it is, which servers read as a space.
             parts.percentEncodedQuery = request.query.map {
                 "\(HTTPRequest.percentEncode($0.name))=\(HTTPRequest.percentEncode($0.value ?? ""))"
             }.joined(separator: "&")

@@ -1,9 +1,11 @@
-/// A count as a badge shows it.
+/// The text of a badge for a count.
 public enum BadgeText {
-    /// What has room in a badge.
+    /// The highest count that a badge shows.
     public static let limit = 99
 
-    /// - Returns: nil if there is nothing to show; `99+` over 99.
+    /// Returns the text for a count.
+    ///
+    /// - Returns: nil for zero; `99+` over 99.
     public static func text(_ count: Int) -> String? {
         guard count > 0 else { return nil }
         return count > limit ? "\(limit)+" : String(count)

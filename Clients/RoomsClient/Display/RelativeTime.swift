@@ -1,20 +1,20 @@
 import Foundation
 
-/// How long ago something was, as a list says it.
+/// The age of a moment, as a list shows it.
 ///
-/// The rule alone: an app says it in its own language, and ``text(date:)`` in English.
+/// It is the rule alone: an app words it in its own language, and ``text(date:)`` in English.
 public enum RelativeTime: Hashable, Sendable {
-    /// Less than a minute ago, or in the future, where clocks differ.
+    /// Less than a minute ago, or in the future if clocks differ.
     case now
-    /// Less than an hour ago, also when that was yesterday.
+    /// Less than an hour ago, even if that was yesterday.
     case minutes(Int)
-    /// On the same day.
+    /// Earlier on the same day.
     case hours(Int)
-    /// On the day before.
+    /// The day before.
     case yesterday
     case date(Date)
 
-    /// - Parameter calendar: whose days they are, by its time zone.
+    /// - Parameter calendar: decides where days begin, by its time zone.
     public init(of date: Date, now: Date, calendar: Calendar) {
         let seconds = now.timeIntervalSince(date)
         if seconds < 60 {
@@ -32,7 +32,7 @@ public enum RelativeTime: Hashable, Sendable {
         }
     }
 
-    /// `now`, `5 min`, `3 h`, `yesterday`, or the date as the app writes it.
+    /// Returns `now`, `5 min`, `3 h`, `yesterday`, or the date as the app writes it.
     public func text(date format: (Date) -> String) -> String {
         switch self {
         case .now: "now"

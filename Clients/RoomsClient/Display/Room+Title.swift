@@ -1,7 +1,8 @@
 extension Room {
-    /// What a list shows as the room's name: that, or who is in it, or else, from servers that don't say so, `unnamed`.
+    /// Returns the title that a list shows: the room's name, or its participants, or `unnamed` for
+    /// servers that send neither.
     ///
-    /// - Parameter unnamed: in the app's language.
+    /// - Parameter unnamed: a text in the app's language.
     public func title(unnamed: String = "Unnamed room") -> String {
         for text in [name ?? "", displayName] where text.contains(where: { !$0.isWhitespace }) { return text }
         return unnamed

@@ -1,9 +1,9 @@
 import Foundation
 
 extension Conversation {
-    /// Shows the message at once, and has it sent, now or when the server can be reached.
+    /// Shows the message at once, and sends it now or when the server can be reached.
     ///
-    /// - Returns: its item's id; nil of white space alone, of which nothing is sent.
+    /// - Returns: its item's id; nil for white space alone, which is not sent.
     @discardableResult
     public func send(_ text: String) -> MessageItem.ID? {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -21,26 +21,27 @@ extension Conversation {
         _ = await backing.outbox.retry(id, in: roomID)  // one that it does not have any more has been stored
     }
 
-    /// Gives an unsent message up.
+    /// Discards an unsent message.
     ///
-    /// - Returns: false if it is on its way, or stored, and then ``delete(_:)`` is what takes it back.
+    /// - Returns: false if it is on its way, or stored; ``delete(_:)`` then removes it.
     @discardableResult
     public func discard(_ id: MessageItem.ID) async -> Bool { await backing.outbox.discard(id, in: roomID) }
 
-    /// Deletes an own message for everyone. It disappears when the server has done so.
+    /// Deletes an own message for everyone. It disappears when the server has confirmed.
     ///
-    /// - Throws: `ClientFailure`; `CancellationError`. Nothing, if the message is gone already or was never stored.
+    /// - Throws: `ClientFailure`; `CancellationError`. A message that is already gone, or was never
+    ///   stored, is no error.
     public func delete(_ id: MessageItem.ID) async throws {
         guard let messageID = items.last(where: { $0.id == id })?.message?.id else { return }
         do {
             try await backing.server.deleteMessage(messageID, in: roomID)
         } catch ClientFailure.refused(let refusal) where refusal.code == "message_not_found" {
-            // Someone was faster, or an earlier answer was lost.
+            // Another device was faster, or an earlier answer was lost.
         }
         change { $0.delete(messageID) }
     }
 
-    /// What the outbox tells.
+    /// Applies a change of the outbox.
     func take(_ change: OutboxChange) {
         switch change {
         case .all(let messages):
@@ -58,7 +59,7 @@ extension Conversation {
         case .stored(let tempID, let message):
             let isOfNow = sentAfter.removeValue(forKey: tempID) == losses
             self.change { $0.confirm(tempID, as: message) }
-            // What was fetched meanwhile may be newer than this answer, and without the message, for it is deleted again.
+            // A later fetch may lack the message, because it was deleted since this answer.
             if !isOfNow { beginRefresh() }
         case .removed(let tempID):
             sentAfter[tempID] = nil
@@ -66,13 +67,14 @@ extension Conversation {
         }
     }
 
-    /// What an echo or a page has shown to be stored need not be sent again.
+    /// Settles messages that an echo or a page has shown to be stored: they need not be sent again.
     func noteStored(_ tempIDs: [String]) {
         guard !tempIDs.isEmpty else { return }
         Task { for tempID in tempIDs { await backing.outbox.noteStored(tempID, in: roomID) } }
     }
 
-    /// Into the outbox, one after the other: in the order typed. Goes on when the room is left.
+    /// Hands messages to the outbox one after the other, in the order typed. Continues when the
+    /// room is left.
     private func keepUnkept() {
         guard keeping == nil else { return }
         keeping = Task {

@@ -1,14 +1,15 @@
 import Foundation
 
 extension Message {
-    /// Below every other: where a room begins.
+    /// The lowest key: the beginning of a room.
     static let lowestSortKey = -(1 << 62)
 
-    /// Its place among a room's messages: its `seq`. One that has none, from an older server, stands by its time, before all
-    /// that have one; of the same millisecond the ids decide.
+    /// The message's position among a room's messages: its `seq`. A message of an older server has
+    /// none: it is sorted by its time, before all that have one; ids break ties within a
+    /// millisecond.
     ///
-    /// Times leave no gaps to be seen, and nothing before or after them can be asked for: of such a room the newest page is
-    /// shown, and what comes as an event.
+    /// Times show no gaps, and cannot be requested by range: such a room shows its newest page and
+    /// later events.
     var sortKey: Int {
         guard seq <= 0 else { return seq }
         // Until the year 2109 in 42 bits, and 20 bits of the id.
@@ -16,13 +17,13 @@ extension Message {
         return Self.lowestSortKey + (time << 20 | Int(idBits))
     }
 
-    /// FNV-1a, folded: the same on every device.
+    /// The id's FNV-1a hash, folded: the same on every device.
     private var idBits: UInt32 {
         let hash = id.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
         return (hash >> 20 ^ hash) & 0xF_FFFF
     }
 
-    /// An older server does not say of which room it is, but whoever asked knows.
+    /// Returns the message with its room, which an older server leaves out.
     func inRoom(_ roomID: String) -> Message {
         guard roomId.isEmpty else { return self }
         var message = self

@@ -2,17 +2,17 @@ import Foundation
 
 /// The newest messages of the rooms last opened, so that a room shows something at once.
 ///
-/// It holds nothing that the server does not: a file that is broken, or of another format, is dropped, and a write that fails is
-/// forgotten. All work is done off the main actor.
+/// The cache holds nothing that the server does not: a broken file, or one of another format, is
+/// dropped, and a failed write is ignored. All work is done off the main actor.
 public actor MessageCache {
     private static let format = 1
 
-    /// The maximum of messages of each room.
+    /// The maximum number of messages for each room.
     public nonisolated let messageLimit: Int
     private let roomLimit: Int
     private let files: RoomFiles
     private let clock: any ClientClock
-    /// When each room with a file was last opened.
+    /// The time at which each room with a file was last opened.
     private var openedAt: [String: Date]?
     /// Rooms that may be written: opened, and not removed since.
     private var open: Set<String> = []
@@ -23,7 +23,7 @@ public actor MessageCache {
         var messages: [Message]
     }
 
-    /// - Parameter folder: of one person on one server, and of this cache alone.
+    /// - Parameter folder: a folder for one person on one server, used by this cache alone.
     public init(folder: URL, clock: any ClientClock, messageLimit: Int = 50, roomLimit: Int = 50) {
         files = RoomFiles(folder: folder)
         self.clock = clock
@@ -31,11 +31,12 @@ public actor MessageCache {
         self.roomLimit = roomLimit
     }
 
-    /// The cached messages of a room that is opened now, ascending.
+    /// Opens a room, and returns its cached messages in ascending order.
     public func openRoom(_ roomID: String) -> [Message] {
         if isRemoved { return [] }
         open.insert(roomID)
-        // One that cannot be read now, before the device is unlocked for one, can be the next time.
+        // A file that cannot be read now, such as before the device is unlocked, may be readable
+        // later.
         guard let data = try? files.read(roomID) else { return [] }
         do {
             let contents = try JSONDecoder().decode(Contents.self, from: data)
@@ -48,11 +49,11 @@ public actor MessageCache {
         }
     }
 
-    /// Replaces what is kept of a room, with the last of these. Only of a room that was opened, and not removed since: what is
-    /// still under way does not bring a removed room back.
+    /// Replaces the cached messages of a room with the last of these. Does nothing for a room that
+    /// is not open, so that late work does not bring a removed room back.
     public func keep(_ messages: [Message], of roomID: String) {
         guard open.contains(roomID) else { return }
-        // Before the write: of the files that are there, this one may be new.
+        // Before the write, as this file may be a new one.
         let isNew = opened()[roomID] == nil
         do {
             let contents = Contents(format: Self.format, messages: messages.suffix(messageLimit))
@@ -63,17 +64,17 @@ public actor MessageCache {
             }
             stamp(roomID)
         } catch {
-            // The next room entered is shown a moment later: nothing to tell anyone.
+            // A failed write is ignored: the next visit only shows messages a moment later.
         }
     }
 
-    /// The person is no longer in the room, or has signed out of it.
+    /// Removes a room that the person has left.
     public func remove(_ roomID: String) {
         open.remove(roomID)
         forget(roomID)
     }
 
-    /// Signed out: nothing stays on this device, and nothing comes to it again.
+    /// Removes everything after signing out. Nothing is written any more.
     public func removeAll() throws {
         isRemoved = true
         open = []
@@ -89,7 +90,7 @@ public actor MessageCache {
 
     private func forget(_ roomID: String) {
         openedAt?[roomID] = nil
-        // One that cannot be removed cannot be read either, or is replaced by the next write.
+        // A file that cannot be removed cannot be read either, or the next write replaces it.
         try? files.remove(roomID)
     }
 
@@ -98,18 +99,18 @@ public actor MessageCache {
         for (roomID, _) in oldestFirst.prefix(max(0, oldestFirst.count - roomLimit)) { forget(roomID) }
     }
 
-    /// The file's time is when its room was opened, not when it was written.
+    /// Sets the file's time to when its room was opened, instead of when it was written.
     private func stamp(_ roomID: String) {
         guard let time = openedAt?[roomID] else { return }
-        // Without it the room is evicted in another order, no more.
+        // A failure only changes the order of eviction.
         try? FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: files.url(of: roomID).path)
     }
 
-    /// From the files, the first time.
+    /// Returns the opening times, which the first call reads from the files.
     private func opened() -> [String: Date] {
         if let openedAt { return openedAt }
         var times: [String: Date] = [:]
-        // A folder that cannot be listed is as good as empty: nothing is evicted.
+        // A folder that cannot be listed counts as empty: nothing is evicted.
         for roomID in (try? files.keys()) ?? [] {
             let attributes = try? FileManager.default.attributesOfItem(atPath: files.url(of: roomID).path)
             times[roomID] = attributes?[.modificationDate] as? Date ?? .distantPast

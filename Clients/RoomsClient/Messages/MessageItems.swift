@@ -1,9 +1,11 @@
-/// A room's messages as a list shows them: those that the server has by `seq`, then the pending ones in the order typed.
+/// A room's messages as a list shows them: those that the server has by `seq`, then the pending
+/// ones in the order typed.
 ///
-/// A list keeps what it has drawn while the store goes on, so every change would copy an array of all messages. These are kept
-/// in short arrays instead: a change copies one of them, and the list of them.
+/// A list holds on to what it has drawn, so every change would copy an array of all messages. Short
+/// chunks avoid that: a change copies one chunk, and the list of them.
 public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
-    /// Halved when it is full. Twice as long made copying one twice as dear, half as long the list of them.
+    /// The size at which a chunk is split. Twice as much doubled the cost of copying one, half as
+    /// much that of the list of chunks.
     private static let chunkLimit = 64
 
     private var chunks: [[MessageItem]] = []
@@ -24,13 +26,13 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
     }
 
     public static func == (lhs: Self, rhs: Self) -> Bool {
-        // What is observed is compared at each change: item by item only where the arrays are cut otherwise, for those that
-        // share their storage are equal at once.
+        // Observation compares at each change. Chunks that share their storage are equal at once,
+        // so items are compared only where the chunks differ.
         lhs.storedCount == rhs.storedCount && lhs.pending == rhs.pending
             && (lhs.starts == rhs.starts ? lhs.chunks == rhs.chunks : lhs.elementsEqual(rhs))
     }
 
-    /// The position at which a stored message is, or would be.
+    /// The position of a stored message, or the one at which it would be inserted.
     struct Slot {
         fileprivate var chunk: Int
         fileprivate var offset: Int
@@ -38,7 +40,7 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
 
     var stored: Slice<MessageItems> { self[0..<storedCount] }
 
-    /// The index of the first stored message with this key or a higher one.
+    /// Returns the index of the first stored message with this key or a higher one.
     func index(atOrAfter key: Int) -> Int {
         let slot = slot(atOrAfter: key)
         return slot.chunk < chunks.count ? starts[slot.chunk] + slot.offset : storedCount
@@ -70,7 +72,7 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
     mutating func insert(_ item: MessageItem, at key: Int) {
         var slot = slot(atOrAfter: key)
         if slot.chunk == chunks.count {
-            // After all the others: the last chunk goes on, or a new one begins.
+            // After all the others, the last chunk is extended, or a new one begins.
             if let last = chunks.last, last.count < Self.chunkLimit {
                 slot = Slot(chunk: chunks.count - 1, offset: last.count)
             } else {
@@ -110,7 +112,7 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
         return slot.offset < half ? slot : Slot(chunk: slot.chunk + 1, offset: slot.offset - half)
     }
 
-    /// The end first, where nearly all go; then by halves.
+    /// Finds a position: first at the end, where nearly all go, then by binary search.
     private func slot(atOrAfter key: Int) -> Slot {
         guard let last = chunks.last?.last?.sortKey, key <= last else { return Slot(chunk: chunks.count, offset: 0) }
         let chunk = Self.firstIndex(chunks.count) { (chunks[$0][chunks[$0].count - 1].sortKey ?? .max) >= key }
@@ -118,7 +120,7 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
         return Slot(chunk: chunk, offset: offset)
     }
 
-    /// The first index for which it holds, if it holds for all after it.
+    /// Returns the first index for which the predicate holds, if it holds for all after it.
     private static func firstIndex(_ count: Int, where holds: (Int) -> Bool) -> Int {
         var low = 0
         var high = count

@@ -1,8 +1,8 @@
-/// The position for which a page was requested. If nothing is on it, nothing is on the server.
+/// The position for which a page was requested. If the page is empty, the server has nothing there.
 public enum PagePosition: Equatable, Sendable {
     case newest
     case before(Int)
-    /// To fill what is missing: from its first on.
+    /// A gap to fill, from its first number on.
     case gap(ClosedRange<Int>)
 }
 
@@ -12,7 +12,7 @@ extension MessageStore {
         noteChange { store in
             var hasChanged = false
             for message in messages where message.roomId == store.roomID && store.gone[message.id] == nil {
-                // Never over what the server has told meanwhile.
+                // Cached messages never replace what the server has sent meanwhile.
                 guard store.items.slot(of: message.sortKey) == nil, !store.verified.contains(message.sortKey) else {
                     continue
                 }
@@ -23,15 +23,17 @@ extension MessageStore {
         }
     }
 
-    /// Something may have been missed: all that is shown stays, and has to be fetched again.
+    /// Marks all messages as unverified, because events may have been missed: they stay visible,
+    /// and have to be fetched again.
     public mutating func markUnverified() { verified.removeAll() }
 
-    /// A page as the server answered: what it does not have within its bounds is deleted.
+    /// Merges a page from the server: a message missing within its bounds is deleted.
     ///
-    /// A page is older than the events that arrive while it is fetched. Those win: a deleted message is not brought back, and
-    /// what is above the page's last stays, unless it was there unverified before.
+    /// A page is older than the events that arrive while it is fetched. Those win: a deleted
+    /// message is not brought back, and messages above the page's last stay, unless they were there
+    /// unverified before.
     public mutating func merge(_ page: Page<Message>, asked position: PagePosition) {
-        // By time and id, a server may have them in another order.
+        // For messages sorted by time and id, a server may use another order.
         let messages = page.items.filter { $0.roomId == roomID }.sorted { $0.sortKey < $1.sortKey }
         noteChange { store in
             var hasChanged = false
@@ -51,7 +53,8 @@ extension MessageStore {
         }
     }
 
-    /// Takes away what has not been fetched since ``markUnverified()``; it comes back as older pages.
+    /// Removes messages that were not fetched since ``markUnverified()``; they come back as older
+    /// pages.
     public mutating func dropUnverified() {
         noteChange { store in
             let dropped = store.items.stored.compactMap(\.sortKey).filter { !store.verified.contains($0) }
@@ -63,7 +66,7 @@ extension MessageStore {
         }
     }
 
-    /// The room is no longer one's own: nothing of it stays but what was not sent.
+    /// Removes all stored messages of a room that the person is no longer in. Unsent messages stay.
     public mutating func removeAllStored() {
         noteChange { store in
             let hadAny = store.items.storedCount > 0
@@ -74,14 +77,14 @@ extension MessageStore {
         }
     }
 
-    /// The stretch of the counter about which a page says everything.
+    /// Returns the range of the counter that a page covers completely.
     private func bounds(of messages: [Message], hasMore: Bool, asked position: PagePosition) -> ClosedRange<Int>? {
         let low: Int?
         let high: Int?
         switch position {
         case .newest:
             low = hasMore ? messages.first?.sortKey : Message.lowestSortKey
-            // What stood here unverified was on the server before the page was asked for.
+            // A message here that was unverified was on the server before the page was requested.
             let unverified = items.stored.last { !verified.contains($0.sortKey ?? 0) }?.sortKey
             high = [messages.last?.sortKey, unverified].compactMap(\.self).max()
         case .before(let seq):

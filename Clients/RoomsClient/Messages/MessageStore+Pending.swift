@@ -1,7 +1,7 @@
 extension MessageStore {
-    /// A message just typed, or one kept since before: after all the others.
+    /// Adds a message just typed, or one restored from disk, after all the others.
     ///
-    /// One that the server is known to have is not shown twice.
+    /// A message that the server is known to have is not shown twice.
     public mutating func addPending(_ message: PendingMessage) {
         let item = MessageItem(message, ownID: ownID)
         noteChange { store in
@@ -11,7 +11,7 @@ extension MessageStore {
         }
     }
 
-    /// It waits, is on its way, or has failed. One that is no longer pending is left alone.
+    /// Sets a message to waiting, under way or failed. One that is no longer pending is left alone.
     public mutating func setState(_ state: PendingMessage.State, of tempID: String) {
         noteChange { store in
             guard let index = store.pendingIndex(tempID), var message = store.items.pending[index].pending,
@@ -27,7 +27,7 @@ extension MessageStore {
         noteChange { $0.dropPending(tempID) }
     }
 
-    /// The pending ones are these, and what else is shown stays.
+    /// Replaces the pending messages; all others stay.
     public mutating func setPending(_ messages: [PendingMessage]) {
         noteSettled(messages.map(\.tempID).filter(hasStored))
         let shown = messages.filter { !hasStored($0.tempID) }.map { MessageItem($0, ownID: ownID) }

@@ -1,37 +1,41 @@
 import Foundation
 
-/// One room's messages: every rule about their order, and none about where they come from.
+/// One room's messages: every rule about their order, and none about their source.
 ///
-/// Whatever arrives, late, doubled or out of turn, ``items`` comes out the same: by `seq`, each once, what was deleted gone, own
-/// messages that the server does not have yet at the end. ``version`` rises with every change of ``items``, a change of order
-/// alone too, and with nothing else.
+/// ``items`` is the same whatever arrives late, doubled or out of order: sorted by `seq`, each
+/// message once, without deleted ones, and with unsent own messages at the end. ``version`` rises
+/// with every change of ``items``, including a change of order alone, and only then.
 ///
-/// It knows which stretches of the room's counter it has: in those, what is not there has been deleted.
+/// The store knows which ranges of the room's counter it has: a number missing within them was
+/// deleted.
 public struct MessageStore: Sendable {
-    /// Enough for what is still under way when a message is deleted; the ids of one's whole history are not kept.
+    /// The number of remembered ids: enough for requests under way when a message is deleted, but
+    /// not for one's whole history.
     private static let rememberedIDs = 1_000
 
     public let roomID: String
     public let ownID: String
-    /// Of the room; nil if not known, and then it is taken for a room of two.
+    /// The participants of the room; nil if unknown, which counts as a room of two.
     public var participantIDs: Set<String>?
 
     public internal(set) var items = MessageItems()
     public private(set) var version = 0
 
-    /// What the server has told since the last ``markUnverified()``.
+    /// The ranges that the server has sent since the last ``markUnverified()``.
     var verified = SeqRanges()
-    /// Down to which pages have been loaded: an event about an older message is history, and comes with its page.
+    /// The lowest number loaded by pages: an event about an older message is ignored, as its page
+    /// will have it.
     var floor: Int?
-    /// Deleted, and not to come back with a late event or a page read before.
+    /// Deleted messages, which must not come back with a late event or an earlier page.
     var gone = RecentValues<Bool>(limit: rememberedIDs)
-    /// The place of each of the stored by its id.
+    /// The sort key of each stored message, by id.
     private var sortKeys: [String: Int] = [:]
-    /// Of one's own among the stored.
+    /// The `tempId`s of one's own stored messages.
     private(set) var ownTempIDs: Set<String> = []
-    /// Pending no longer, for the server has or had them: the outbox is to know.
+    /// Messages that are no longer pending because the server has or had them; the outbox has to be
+    /// informed.
     private(set) var settled: [String] = []
-    /// Receipts that came before their message.
+    /// Receipts that arrived before their message.
     private(set) var earlyReceipts = RecentValues<[Message.Receipt]>(limit: rememberedIDs)
 
     public init(roomID: String, ownID: String, participantIDs: Set<String>? = nil) {
@@ -43,20 +47,20 @@ public struct MessageStore: Sendable {
     /// Whether the server has messages before the first.
     public var hasOlder: Bool { (floor ?? 1) > 1 }
 
-    /// The lowest stretch that is missing between what the server has told.
+    /// The lowest gap between verified ranges.
     public var firstGap: ClosedRange<Int>? { verified.firstGap }
 
-    /// The newest ones that the server has, for a cache.
+    /// Returns the newest stored messages, for a cache.
     public func newest(_ count: Int) -> [Message] { items.stored.suffix(count).compactMap(\.message) }
 
-    /// A message told by an event, or by the answer to sending it.
+    /// Inserts a message from an event, or from the answer to sending it.
     public mutating func insert(_ message: Message) {
         guard message.roomId == roomID else { return }
         noteChange { store in
             let wasPending = message.senderId == store.ownID && store.settle(message.tempId)
             guard store.gone[message.id] == nil else { return wasPending }
             if store.items.slot(of: message.sortKey) != nil { return store.put(message) || wasPending }
-            // Without a counter, one that comes late is not one that was deleted.
+            // Without a counter, a late message cannot be mistaken for a deleted one.
             guard message.seq == 0 || !store.verified.contains(message.sortKey),
                 message.sortKey >= store.floor ?? Message.lowestSortKey
             else { return wasPending }
@@ -65,7 +69,7 @@ public struct MessageStore: Sendable {
         }
     }
 
-    /// The server has the message that was pending under `tempID`.
+    /// Replaces the message pending under `tempID` with the server's.
     public mutating func confirm(_ tempID: String, as message: Message) {
         var stored = message
         stored.tempId = message.tempId ?? tempID
@@ -77,7 +81,7 @@ public struct MessageStore: Sendable {
         }
     }
 
-    /// A message of the server's is gone, for ever.
+    /// Removes a message of the server's for good.
     public mutating func delete(_ messageID: String) {
         noteChange { store in
             store.gone.set(true, for: messageID)
@@ -87,7 +91,7 @@ public struct MessageStore: Sendable {
         }
     }
 
-    /// Someone has read these.
+    /// Marks messages as read by a person.
     public mutating func markRead(_ messageIDs: [String], by userID: String, at time: Date) {
         let receipt = Message.Receipt(userId: userID, readAt: time)
         noteChange { store in
@@ -106,7 +110,7 @@ public struct MessageStore: Sendable {
         }
     }
 
-    /// The server has or had it: it is not pending any more.
+    /// Ends the pending state of a message that the server has or had.
     mutating func settle(_ tempID: String?) -> Bool {
         guard let tempID, dropPending(tempID) else { return false }
         settled.append(tempID)
@@ -120,12 +124,13 @@ public struct MessageStore: Sendable {
         return settled
     }
 
-    /// One change of `version` for all that `change` does, if it says that it has changed anything.
+    /// Raises `version` once for all that `change` does, if it returns that it has changed
+    /// anything.
     mutating func noteChange(_ change: (inout MessageStore) -> Bool) {
         if change(&self) { version += 1 }
     }
 
-    /// Sets a message at its place, over what is known of it.
+    /// Stores a message at its position, over what is known of it.
     ///
     /// - Returns: whether anything changed.
     mutating func put(_ message: Message) -> Bool {
@@ -138,7 +143,7 @@ public struct MessageStore: Sendable {
             items.insert(MessageItem(message, ownID: ownID), at: message.sortKey)
             return true
         }
-        // What is told late is older than what is known: receipts are only ever added.
+        // Late data is older than what is known, so receipts are only ever added.
         if let known = items[slot].message, known.id == message.id {
             for receipt in known.readBy where !message.readBy.contains(where: { $0.userId == receipt.userId }) {
                 _ = add(receipt, to: &message)
@@ -189,6 +194,6 @@ public struct MessageStore: Sendable {
 }
 
 extension MessageStore: Equatable {
-    /// They show the same.
+    /// True if both show the same.
     public static func == (lhs: Self, rhs: Self) -> Bool { lhs.roomID == rhs.roomID && lhs.items == rhs.items }
 }

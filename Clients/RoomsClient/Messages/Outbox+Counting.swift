@@ -1,10 +1,11 @@
 extension Outbox {
-    /// How many messages the server does not have, in all rooms: what signing out would throw away. Sends none of them: what is
-    /// kept is counted where it is, if it was not taken over.
+    /// Returns the number of messages that the server does not have, in all rooms: those that
+    /// signing out would discard. Sends none of them: stored messages are counted on disk if they
+    /// were not read yet.
     ///
-    /// - Throws: what the file system says.
+    /// - Throws: the file system's error.
     public func unsentCount() throws -> Int {
-        // Each has a file of its own.
+        // Each message has a file of its own.
         let kept = keptFailure == nil ? 0 : try files.files.keys().count
         return queues.values.reduce(kept) { $0 + $1.entries.count }
     }

@@ -1,5 +1,5 @@
 extension Outbox {
-    /// Has the room's messages sent, if nothing does already.
+    /// Starts sending the room's messages, unless that is running.
     func wake(_ roomID: String) {
         guard !isStopped, queues[roomID]?.sender == nil, firstQueued(in: roomID) != nil else { return }
         queues[roomID]?.sender = Task { await sendAll(in: roomID) }
@@ -13,7 +13,7 @@ extension Outbox {
             guard !isStopped else { break }
             await take(answer, for: message.tempID, in: roomID, sentOver: connection)
         }
-        // Nothing is awaited since the last look, so no message can have come that nobody sends.
+        // Nothing was awaited since the last check, so no new message can be left without a sender.
         queues[roomID]?.sender = nil
     }
 
@@ -28,14 +28,14 @@ extension Outbox {
         do {
             return .stored(try await server.send(message.text, tempID: message.tempID, in: roomID))
         } catch ClientFailure.refused(let refusal) {
-            // A token that is refused says nothing of the message: signing in again goes on.
+            // A refused token says nothing about the message: it is sent after the next sign-in.
             if refusal.isRetryable || refusal.code == "unauthenticated" { return .later(refusal.retryAfter) }
-            // An earlier try has arrived, and the message was deleted since.
+            // An earlier attempt has arrived, and the message was deleted since.
             if refusal.code == "message_not_found" { return .deleted }
             return .failed(SendFailure(code: refusal.code, message: refusal.message))
         } catch {
-            // Offline, cancelled, an answer that is none, or signed out for now: signing in again goes on, signing out for good
-            // removes all.
+            // Offline, cancelled, an unreadable answer, or signed out for now: sending resumes
+            // after a sign-in. Signing out for good removes all messages.
             return .later(nil)
         }
     }
@@ -57,7 +57,7 @@ extension Outbox {
             let failures = queues[roomID]?.failures ?? 0
             queues[roomID]?.failures = failures + 1
             await setState(.queued, of: tempID, in: roomID)
-            // The connection came while this was under way: then it is not what was lost.
+            // The connection came during the attempt, so its lack was not the cause.
             guard asked != nil || connection == connections, !isStopped else { return }
             await pause(for: asked ?? pauseLength(after: failures), endsOnConnection: asked == nil, in: roomID)
         }
@@ -70,7 +70,7 @@ extension Outbox {
 
     private func pause(for duration: Duration, endsOnConnection: Bool, in roomID: String) async {
         let clock = clock
-        // It throws when it is cut short, which is as good as its end.
+        // A cancelled wait throws, and counts as finished.
         let task = Task { _ = try? await clock.sleep(for: duration) }
         queues[roomID]?.pause = Pause(task: task, endsOnConnection: endsOnConnection)
         await task.value

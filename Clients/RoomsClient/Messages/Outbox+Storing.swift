@@ -1,9 +1,10 @@
-/// What stands for the reason while nobody has tried to read what is kept.
+/// The initial failure, before the stored messages are read for the first time.
 struct NotTakenOver: Error {}
 
-/// What the outbox has, here and on the disk.
+/// The outbox's messages in memory and on disk.
 extension Outbox {
-    /// Reads what is kept, before anything is written: a number that is not known to be taken would be given twice.
+    /// Reads the stored messages before anything is written: without them, a number could be used
+    /// twice.
     func takeOverKept() {
         guard keptFailure != nil, !isStopped else { return }
         do {
@@ -11,7 +12,7 @@ extension Outbox {
             keptFailure = nil
             let last = kept.values.compactMap(\.last?.number).max() ?? 0
             lastNumber += last
-            // Typed while the disk refused: behind all that it has.
+            // Messages typed while the disk could not be read follow all stored ones.
             for (roomID, queue) in queues {
                 for index in queue.entries.indices { queues[roomID]?.entries[index].number += last }
             }
@@ -29,7 +30,7 @@ extension Outbox {
         Task { await notifyObservers(.all(messages(in: roomID)), in: roomID) }
     }
 
-    /// - Parameter state: that of a message which cannot be kept is `failed` instead.
+    /// - Parameter state: `failed` is used instead if the message cannot be stored.
     func setState(_ state: PendingMessage.State, of tempID: String, in roomID: String) async {
         guard let index = index(of: tempID, in: roomID), let before = queues[roomID]?.entries[index].message.state
         else { return }
@@ -49,13 +50,14 @@ extension Outbox {
 
     func removeFile(of entry: OutboxEntry, in roomID: String) {
         guard entry.isKept, !isStopped else { return }
-        // A file that is still there is sent again after a restart, and stored once.
+        // A file left behind is sent again after a restart, and the server stores it once.
         try? files.remove(entry, of: roomID)
     }
 
-    /// Writes a message as it is. One that is not on the disk, and cannot get there, has failed: it would be lost with the app.
+    /// Writes a message as it is. A message that cannot be stored has failed, as it would be lost
+    /// with the app.
     ///
-    /// - Returns: its state then.
+    /// - Returns: its state afterwards.
     func keep(_ tempID: String, in roomID: String) -> PendingMessage.State {
         guard let index = index(of: tempID, in: roomID), var entry = queues[roomID]?.entries[index] else {
             return .queued
@@ -67,7 +69,7 @@ extension Outbox {
                 entry.isKept = true
             }
         } catch {
-            // A file that is behind has one as waiting that has failed, or the other way round: neither loses it.
+            // An outdated file only confuses waiting with failed, which loses neither.
             if !entry.isKept {
                 entry.message.state = .failed(SendFailure(code: "not_kept", message: error.localizedDescription))
             }

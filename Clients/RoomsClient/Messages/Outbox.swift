@@ -1,6 +1,6 @@
 import Foundation
 
-/// A change of an own message on its way.
+/// A change of an own message that is being sent.
 public enum OutboxChange: Equatable, Sendable {
     /// All unsent messages of the room, in the order in which they were typed; the first change for
     /// a new follower.
@@ -8,28 +8,30 @@ public enum OutboxChange: Equatable, Sendable {
     case added(PendingMessage)
     case state(tempID: String, PendingMessage.State)
     case stored(tempID: String, Message)
-    /// It was discarded, or the server had it and it is deleted since.
+    /// The message was discarded, or the server had it and it was deleted since.
     case removed(tempID: String)
 }
 
-/// Own messages until the server has them, across the end of the app.
+/// Own messages until the server has them, across restarts of the app.
 ///
-/// A message is on disk when ``append(_:in:)`` returns, or has failed with `not_kept`: then it stays until it is retried,
-/// discarded, or the app ends. Each room has one message under way, in the order typed; rooms don't
-/// wait for one another. A message that may have arrived, but was not answered, is sent again with the same `tempId`, so the
-/// server stores it once. It leaves the outbox when the server has it, when it is discarded, or when its room is no longer one's
-/// own, and in no other way.
+/// A message is on disk when ``append(_:in:)`` returns, or has failed with `not_kept`: then it
+/// stays until it is retried, discarded, or the app ends. Each room has one message under way, in
+/// the order typed; rooms don't wait for one another. A message whose answer was lost is sent again
+/// with the same `tempId`, so the server stores it once. A message leaves the outbox only when the
+/// server has it, when it is discarded, or when its room is no longer one's own.
 ///
-/// While the server is not reached, not understood, or asks to wait, a room's messages wait behind the first: for the connection, or for a
-/// pause that doubles up to ``Settings/longestPause``. A message that the server refuses for good has failed; those after it go
-/// on, for they may be of use without it, and a text that is too long must not silence a room. Retried, it goes before those
-/// typed later that have not left yet.
+/// While the server is unreachable, unreadable, or asks to wait, a room's messages wait behind the
+/// first: for the connection, or for a pause that doubles up to ``Settings/longestPause``. A
+/// message that the server refuses for good has failed, and those after it are still sent: a text
+/// that is too long must not block a room. A retried message is sent before later ones that are
+/// still waiting.
 public actor Outbox {
     public struct Settings: Sendable {
-        /// A pause is a random part of this, which doubles with every failure, so that devices don't come back all at once.
+        /// The first pause. The actual pause is a random part of it, and it doubles with every
+        /// failure, so that devices don't all return at once.
         public var firstPause: Duration = .milliseconds(500)
         public var longestPause: Duration = .seconds(30)
-        /// True if a message survives a loss of power too, not only the end of the app.
+        /// Whether a message survives a loss of power too, and not only the end of the app.
         public var isForced = true
 
         public init() {}
@@ -37,12 +39,12 @@ public actor Outbox {
 
     public typealias Follower = @MainActor @Sendable (OutboxChange) -> Void
 
-    /// A room's messages, and who sends and shows them.
+    /// A room's messages, with their sender and followers.
     struct Queue {
         var entries: [OutboxEntry] = []
         var sender: Task<Void, Never>?
         var pause: Pause?
-        /// In a row.
+        /// The number of consecutive failures.
         var failures = 0
         var followers: [Int: Follower] = [:]
         /// Rises with every change of `entries`.
@@ -51,7 +53,7 @@ public actor Outbox {
 
     struct Pause {
         let task: Task<Void, Never>
-        /// Not, if the server has named the time.
+        /// Whether a connection ends the wait: false if the server has named the time.
         let endsOnConnection: Bool
     }
 
@@ -69,12 +71,12 @@ public actor Outbox {
     /// been.
     var keptFailure: (any Error)? = NotTakenOver()
     var failures: [OutboxFailure] = []
-    /// The number of the last message that was typed.
+    /// The number of the last typed message.
     var lastNumber = 0
 
     /// - Parameters:
-    ///   - folder: of one person on one server, and of this outbox alone.
-    ///   - random: from 0 up to 1.
+    ///   - folder: a folder for one person on one server, used by this outbox alone.
+    ///   - random: returns a number from 0 up to 1.
     public init(
         folder: URL, server: any MessageServer, clock: any ClientClock, settings: Settings = Settings(),
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
@@ -100,10 +102,10 @@ public actor Outbox {
         return failures
     }
 
-    /// Takes a message, keeps it, and sends it in its turn.
+    /// Stores a message, and sends it in its turn.
     ///
-    /// - Throws: `SendFailure` with the code `stopped`: then it is not here. A disk that refuses is no error here, but the
-    ///   message's.
+    /// - Throws: `SendFailure` with the code `stopped`: then the outbox does not have it. A disk
+    ///   that refuses is not an error here, but sets the message's state.
     public func append(_ message: PendingMessage, in roomID: String) async throws(SendFailure) {
         guard !isStopped else { throw SendFailure(code: "stopped", message: "Nothing is sent any more.") }
         takeOverKept()
@@ -118,7 +120,7 @@ public actor Outbox {
         wake(roomID)
     }
 
-    /// Sends a failed message again, and those that wait at once.
+    /// Sends a failed message again; waiting messages are sent at once.
     ///
     /// - Returns: false if the outbox does not have it.
     public func retry(_ tempID: String, in roomID: String) async -> Bool {
@@ -132,11 +134,12 @@ public actor Outbox {
         return true
     }
 
-    /// Gives a message up.
+    /// Discards a message.
     ///
-    /// One that waits after a lost answer may be on the server all the same; it is shown then, as any message is.
+    /// A message that waits after a lost answer may be on the server all the same; it is then shown
+    /// like any other.
     ///
-    /// - Returns: false for one that is on its way: it cannot be called back.
+    /// - Returns: false if it is on its way and cannot be cancelled.
     public func discard(_ tempID: String, in roomID: String) async -> Bool {
         guard let index = index(of: tempID, in: roomID), queues[roomID]?.entries[index].message.state != .sent
         else {
@@ -147,7 +150,7 @@ public actor Outbox {
         return true
     }
 
-    /// The room is no longer one's own: nothing of it will ever be sent.
+    /// Removes the messages of a room that the person is no longer in; none of them is sent.
     public func removeAll(in roomID: String) async {
         takeOverKept()
         guard let entries = queues[roomID]?.entries, !entries.isEmpty else { return }
@@ -158,11 +161,11 @@ public actor Outbox {
         await notifyObservers(.all([]), in: roomID)
     }
 
-    /// The server is known to have it, from an event or a page: there is no need to ask again, and an answer that is still to
-    /// come changes nothing.
+    /// Removes a message that an event or a page shows to be stored: it is not sent again, and a
+    /// late answer changes nothing.
     public func noteStored(_ tempID: String, in roomID: String) { remove(tempID, in: roomID) }
 
-    /// The server can be reached again: who waits for that waits no longer.
+    /// Ends the waits for a connection, as the server can be reached again.
     public func noteConnection() {
         connections += 1
         takeOverKept()
@@ -191,7 +194,7 @@ public actor Outbox {
 
     public func unfollow(_ follower: Int, in roomID: String) { queues[roomID]?.followers[follower] = nil }
 
-    /// Sends nothing any more, and leaves the disk as it is.
+    /// Stops sending, and leaves the disk as it is.
     public func stop() {
         isStopped = true
         for queue in queues.values {
@@ -200,7 +203,7 @@ public actor Outbox {
         }
     }
 
-    /// Signed out: stops, and nothing unsent stays on this device.
+    /// Stops, and removes all unsent messages from this device, after signing out.
     public func stopAndRemoveAll() throws {
         stop()
         queues.removeAll()

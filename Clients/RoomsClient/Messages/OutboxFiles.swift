@@ -1,6 +1,6 @@
 import Foundation
 
-/// An outbox file that this version cannot read. Nothing of it is lost: it stands aside, for support or a newer version.
+/// An outbox file that this version cannot read. It is kept aside, for support or a newer version.
 public struct OutboxFailure: Equatable, Sendable {
     public var roomID: String
     /// The file's present location.
@@ -8,10 +8,11 @@ public struct OutboxFailure: Equatable, Sendable {
     public var reason: String
 }
 
-/// The unsent messages, on disk: each in a file of its own, so that a thousand of them cost a new one no more than none.
+/// The unsent messages on disk, each in a file of its own, so that storing one costs the same
+/// however many there are.
 struct OutboxFiles: Sendable {
     private static let format = 2
-    /// One can count on from each of them.
+    /// The valid file numbers; each has a successor.
     private static let numbers = 0...(1 << 53)
 
     let files: RoomFiles
@@ -24,10 +25,11 @@ struct OutboxFiles: Sendable {
         var message: PendingMessage
     }
 
-    /// Everything that is kept, in the order typed; what is broken or foreign is put aside, and told at once: what comes after it
-    /// may throw.
+    /// Returns all stored messages in the order typed. Broken or foreign files are set aside and
+    /// reported at once, as a later file may throw.
     ///
-    /// - Throws: what the file system says. A file that cannot be read now is no broken one, and stays.
+    /// - Throws: the file system's error. A file that cannot be read now is not a broken one, and
+    ///   stays.
     func readAll(reporting report: (OutboxFailure) -> Void) throws -> [String: [OutboxEntry]] {
         var rooms: [String: [OutboxEntry]] = [:]
         for key in try files.keys() {
@@ -59,11 +61,11 @@ struct OutboxFiles: Sendable {
     private static func key(_ entry: OutboxEntry, _ roomID: String) -> String { "\(roomID)/\(entry.number)" }
 }
 
-/// A message, and its place on the disk.
+/// A message with its number on disk.
 struct OutboxEntry: Sendable {
     var message: PendingMessage
-    /// Rises in the order typed.
+    /// The number, which rises in the order typed.
     var number: Int
-    /// It has a file.
+    /// Whether it has a file.
     var isKept: Bool
 }

@@ -10,7 +10,8 @@ public actor ReadReceipts {
     public struct Settings: Sendable {
         public var pause: Duration = .milliseconds(500)
         public var longestWait: Duration = .seconds(2)
-        /// The first pause after which it is tried again is a random part of this, and the next ones of twice as much each.
+        /// The bound of the first pause before a retry, of which a random part is used; it doubles
+        /// with each retry.
         public var retryPause: Duration = .seconds(10)
         public var longestPause: Duration = .seconds(60)
 
@@ -19,20 +20,22 @@ public actor ReadReceipts {
 
     /// The server's maximum of ids in one request.
     private static let callLimit = 500
-    /// The room is no longer one's own, or the server will never take these ids: nobody will ever want them.
+    /// Refusals after which receipts are dropped: the room is no longer one's own, or the server
+    /// will never accept these ids.
     private static let finalCodes: Set<String> = [
         "room_not_found", "message_not_found", "route_not_found", "forbidden", "invalid_field", "malformed_request",
     ]
-    /// Enough to avoid sending receipts twice for all that is on the screen.
+    /// The number of remembered ids: enough to avoid sending receipts twice for all that is on the
+    /// screen.
     private static let rememberedIDs = 2_000
 
     private struct PendingReceipts {
-        /// In the order read, each once.
+        /// The ids in the order read, each once.
         private(set) var ids: [String] = []
         private var known: Set<String> = []
         var backoff: Backoff
         var firstAt: Date?
-        /// The wait until they are sent.
+        /// The task that waits until they are sent.
         var wait: Task<Void, Never>?
         var flushing: Task<Void, Never>?
 
@@ -55,7 +58,7 @@ public actor ReadReceipts {
     /// Ids that were collected or sent before.
     private var seen = RecentValues<Bool>(limit: rememberedIDs)
 
-    /// - Parameter random: from 0 up to 1.
+    /// - Parameter random: returns a number from 0 up to 1.
     public init(
         server: any MessageServer, clock: any ClientClock, settings: Settings = Settings(),
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
@@ -92,10 +95,10 @@ public actor ReadReceipts {
         for flushing in flushes { await flushing.value }
     }
 
-    /// The server can be reached again.
+    /// Sends the waiting receipts, as the server can be reached again.
     public func noteConnection() async { await flush() }
 
-    /// Signed out: nothing is sent any more.
+    /// Discards all receipts after signing out. Nothing is sent any more.
     public func removeAll() {
         isRemoved = true
         for pending in rooms.values { pending.wait?.cancel() }
@@ -107,13 +110,14 @@ public actor ReadReceipts {
         rooms[roomID]?.wait = Task {
             do { try await clock.sleep(for: duration) } catch { return }  // another wait has taken its place
             guard !Task.isCancelled else { return }
-            // What is read from here on must not cancel the call.
+            // Messages read from here on must not cancel the call.
             rooms[roomID]?.wait = nil
             await flush(roomID)
         }
     }
 
-    /// One call at a time: what is read meanwhile is gathered for the next.
+    /// Sends a room's receipts, one call at a time: messages read meanwhile are gathered for the
+    /// next.
     private func flush(_ roomID: String) async {
         while let flushing = rooms[roomID]?.flushing { await flushing.value }
         guard let pending = rooms[roomID], !pending.ids.isEmpty else { return }

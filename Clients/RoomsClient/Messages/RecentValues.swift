@@ -1,16 +1,16 @@
-/// The values last set, by id: beyond `limit` the oldest is forgotten.
+/// The most recently set values by id: beyond `limit` the oldest is dropped.
 struct RecentValues<Value: Sendable>: Sendable {
     private let limit: Int
     private var values: [String: Value] = [:]
     private var order: [String] = []
-    /// Where the oldest of `order` stands; those before it are forgotten, and cleared away in bulk.
+    /// The index of the oldest entry in `order`; those before it are dropped, and removed in bulk.
     private var head = 0
 
     init(limit: Int) { self.limit = limit }
 
     subscript(id: String) -> Value? { values[id] }
 
-    /// - Returns: the id that is forgotten for it.
+    /// - Returns: the id that is dropped for it.
     @discardableResult
     mutating func set(_ value: Value, for id: String) -> String? {
         if values.updateValue(value, forKey: id) != nil { return nil }

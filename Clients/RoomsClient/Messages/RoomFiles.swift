@@ -4,15 +4,15 @@ import Foundation
     import Glibc
 #endif
 
-/// A folder of small files, each under its key: a room's id for one.
+/// A folder of small files, each stored under a key such as a room's id.
 struct RoomFiles: Sendable {
     let folder: URL
 
     func url(of key: String) -> URL { folder.appending(path: key.fileName() + ".json") }
 
-    /// Of the files that there are.
+    /// Returns the keys of all files.
     ///
-    /// - Throws: what the file system says, but of a folder that is not there: that is empty.
+    /// - Throws: the file system's error, except for a missing folder, which counts as empty.
     func keys() throws -> [String] {
         let names: [String]
         do {
@@ -26,7 +26,10 @@ struct RoomFiles: Sendable {
         }
     }
 
-    /// - Returns: nil if there is no such file, and of none that cannot be read now: that may pass.
+    /// Reads a file.
+    ///
+    /// - Returns: nil if there is no such file.
+    /// - Throws: an error for a file that cannot be read now: that may pass.
     func read(_ key: String) throws -> Data? {
         do {
             return try Data(contentsOf: url(of: key))
@@ -35,20 +38,21 @@ struct RoomFiles: Sendable {
         }
     }
 
-    /// Replaces the file whole, or not at all.
+    /// Replaces the file completely, or not at all.
     ///
-    /// - Parameter isForced: it is on the disk when this returns, and outlives the loss of power too.
+    /// - Parameter isForced: whether the file is synced before this returns, and so survives a loss
+    ///   of power.
     func write(_ data: Data, of key: String, isForced: Bool) throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let url = url(of: key)
-        // Not `.atomic`, which waits for the disk each time.
+        // `.atomic` is not used, as it waits for the disk each time.
         let draft = url.appendingPathExtension("new")
         try data.write(to: draft)
         if isForced { try Self.force(draft) }
         guard rename(draft.path, url.path) == 0 else {
             throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path])
         }
-        // The name is the folder's: without this the old file may be back after a power cut.
+        // The folder holds the name: without this sync, a power cut may bring the old file back.
         if isForced { try Self.force(folder) }
     }
 
@@ -63,7 +67,7 @@ struct RoomFiles: Sendable {
         try FileManager.default.removeItem(at: folder)
     }
 
-    /// Puts a file that cannot be read where nothing reads or replaces it.
+    /// Moves an unreadable file to a place where nothing reads or replaces it.
     func setAside(_ key: String) throws -> URL {
         let url = url(of: key)
         var kept = url.appendingPathExtension("unreadable")
@@ -81,7 +85,8 @@ struct RoomFiles: Sendable {
         guard descriptor >= 0 else { throw CocoaError(.fileReadUnknown, userInfo: [NSFilePathErrorKey: url.path]) }
         defer { close(descriptor) }
         #if canImport(Darwin)
-            // There `fsync` leaves it in the drive's own memory. A volume that cannot do better says so.
+            // `fsync` alone leaves the data in the drive's own memory there. A volume that cannot
+            // do better says so.
             if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
         #endif
         guard fsync(descriptor) == 0 else {

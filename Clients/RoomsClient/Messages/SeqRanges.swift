@@ -1,11 +1,12 @@
-/// Stretches of a room's counter, or of its times where it has none (see `Message.sortKey`), in ascending order; neighbours are joined.
+/// Ranges of a room's counter, or of its times where it has none (see `Message.sortKey`), in
+/// ascending order; adjacent ones are merged.
 struct SeqRanges: Equatable, Sendable {
     private(set) var ranges: [ClosedRange<Int>] = []
 
     var isEmpty: Bool { ranges.isEmpty }
     var lowest: Int? { ranges.first?.lowerBound }
 
-    /// The lowest stretch of the counter missing between two.
+    /// The lowest missing range between two.
     var firstGap: ClosedRange<Int>? {
         let counted = ranges.drop { $0.upperBound <= 0 }.prefix(2)
         guard let first = counted.first, let second = counted.dropFirst().first else { return nil }
@@ -20,7 +21,7 @@ struct SeqRanges: Equatable, Sendable {
     mutating func insert(_ seq: Int) { insert(seq...seq) }
 
     mutating func insert(_ range: ClosedRange<Int>) {
-        // Those that overlap or touch it become one with it.
+        // Overlapping and adjacent ranges are merged with it.
         let first = firstIndex(endingAtOrAfter: range.lowerBound - 1)
         var joined = range
         var end = first
@@ -34,7 +35,7 @@ struct SeqRanges: Equatable, Sendable {
     mutating func removeAll() { ranges.removeAll() }
 
     private func firstIndex(endingAtOrAfter seq: Int) -> Int {
-        // From the end: what is new comes last.
+        // Searched from the end, as new numbers come last.
         var index = ranges.count
         while index > 0, ranges[index - 1].upperBound >= seq { index -= 1 }
         return index

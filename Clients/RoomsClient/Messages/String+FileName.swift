@@ -1,13 +1,14 @@
 import Foundation
 
 extension String {
-    /// A file's name that stands for this string alone.
+    /// Returns a file name that is unique to this string.
     ///
-    /// - Parameter plain: what else than small letters, digits, `-` and `_` stays as it is.
+    /// - Parameter plain: further characters that stay as they are, beside small letters, digits,
+    ///   `-` and `_`.
     package func fileName(plain: String = "") -> String {
-        // Capitals are escaped too: to many disks `A` and `a` are one name.
+        // Capitals are escaped too: many disks treat `A` and `a` as one name.
         let kept = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyz0123456789-_" + plain)
-        // Only a string that is no Unicode has no encoding, and a Swift string is.
+        // Only invalid Unicode has no encoding, and a Swift string is always valid.
         return addingPercentEncoding(withAllowedCharacters: kept) ?? "_"
     }
 }

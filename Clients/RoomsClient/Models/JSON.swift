@@ -1,6 +1,6 @@
 import Foundation
 
-/// Any JSON value: an element's content is the app's own.
+/// Any JSON value, such as an element's content, whose format is the app's own.
 public enum JSON: Codable, Hashable, Sendable {
     case null
     case bool(Bool)

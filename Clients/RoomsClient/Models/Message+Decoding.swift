@@ -36,7 +36,7 @@ extension Person {
         case id, username, firstName, email
     }
 
-    /// Someone without a username, as in some older answers, has an empty one.
+    /// Decodes a person; a missing username, as in some older answers, becomes an empty one.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         self.init(
@@ -52,7 +52,7 @@ extension Element {
         case id, roomId, type, content, position, createdBy, createdAt, updatedBy, updatedAt, version, tempId
     }
 
-    /// One that was never changed may come without the members that tell of changes.
+    /// Decodes an element; one that was never changed may lack the members about changes.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         let createdBy = try members.decode(String.self, forKey: .createdBy)

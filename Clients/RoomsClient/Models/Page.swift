@@ -1,7 +1,7 @@
-/// A part of a list.
+/// One page of a list.
 public struct Page<Item: Sendable>: Sendable {
     public var items: [Item]
-    /// Where the next part begins; nil if there is none.
+    /// The cursor of the next page; nil on the last one.
     public var next: String?
 
     public init(items: [Item], next: String? = nil) {

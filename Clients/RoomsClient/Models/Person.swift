@@ -4,7 +4,7 @@ public struct Person: Codable, Hashable, Sendable, Identifiable {
     public var id: String
     public var username: String
     public var firstName: String?
-    /// Of others only as far as the server shows it.
+    /// The e-mail address; for others only if the server shows it.
     public var email: String?
 
     public init(id: String, username: String, firstName: String? = nil, email: String? = nil) {
@@ -16,7 +16,7 @@ public struct Person: Codable, Hashable, Sendable, Identifiable {
 
     public var displayName: String { Self.displayName(firstName, username) }
 
-    /// The first name, unless there is nothing to see in it; else the username.
+    /// Returns the first name, or the username if the first name is empty or invisible.
     static func displayName(_ firstName: String?, _ username: String) -> String {
         guard let firstName, firstName.contains(where: { !$0.isWhitespace }) else { return username }
         return firstName

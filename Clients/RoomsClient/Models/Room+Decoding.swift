@@ -6,7 +6,7 @@ extension Room {
         case isActive, participants, elementCount, unseenElementCount, badges, hasUnread, lastMessage
     }
 
-    /// What an older server leaves out follows from the rest.
+    /// Decodes a room; fields that an older server leaves out are derived from the others.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         let name = try members.decodeIfPresent(String.self, forKey: .name)

@@ -1,9 +1,9 @@
 import Foundation
 
 extension RoomEvent {
-    /// Reads an event's payload.
+    /// Decodes an event's payload.
     ///
-    /// Never fails: what this version does not know, or cannot read, is `unknown`.
+    /// Never fails: an unknown or unreadable event becomes `unknown`.
     public static func decode(name: String, data: Data, using decoder: ServerDecoder = ServerDecoder()) -> RoomEvent {
         do throws(ClientFailure) {
             return try decoder.decode(DecodedEvent.self, from: data, configuration: name).event
@@ -13,11 +13,11 @@ extension RoomEvent {
     }
 }
 
-/// An event's payload, read as its name says.
+/// An event's payload, decoded by the event's name.
 struct DecodedEvent: DecodableWithConfiguration {
     let event: RoomEvent
 
-    /// - Parameter name: the event's.
+    /// - Parameter name: the event's name.
     init(from decoder: any Decoder, configuration name: String) throws {
         let fields = Fields(members: try decoder.container(keyedBy: Fields.Name.self))
         event = try Self.toRoom(name, fields, decoder) ?? Self.toEveryone(name, fields) ?? Self.toPerson(name, fields)
@@ -140,7 +140,7 @@ struct DecodedEvent: DecodableWithConfiguration {
     }
 }
 
-/// How a socket tells a refusal.
+/// The form of a refusal on the socket.
 struct SocketError: Decodable {
     let code: String
     let message: String?

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the server tells unasked, by the contract's names.
+/// An event that the server sends unasked, by the contract's names.
 public enum RoomEvent: Equatable, Sendable {
-    // To sockets that have joined the room.
+    // Sent to sockets that have joined the room.
     case messageNew(Message)
     case messageDeleted(roomID: String, messageID: String, deletedBy: String)
     case typing(roomID: String, userID: String, isTyping: Bool)
@@ -14,20 +14,20 @@ public enum RoomEvent: Equatable, Sendable {
     case roomUpdated(roomID: String, name: String?, updatedAt: Date)
     case presence(roomID: String, userID: String, isPresent: Bool)
 
-    // To everyone connected: ids, times and counts only.
+    // Sent to everyone connected, with ids, times and counts only.
     case messageNewGlobal(roomID: String, messageID: String, senderID: String, messagesUpdatedAt: Date)
     case messageDeletedGlobal(roomID: String, messageID: String, deletedBy: String, messagesUpdatedAt: Date)
     case elementsChangedGlobal(ElementsChange)
     case roomCreatedGlobal(roomID: String, createdBy: String)
     case roomUpdatedGlobal(roomID: String, updatedBy: String, updatedAt: Date)
 
-    // To the person, on every socket.
+    // Sent to the person, on every socket.
     case roomCreated(Room)
     case badges(roomID: String, badges: Room.Badges, hasUnread: Bool)
 
-    /// An event sent without an ack was refused.
+    /// The server refused an event that was sent without an ack.
     case requestFailed(event: String, Refusal)
-    /// One that this version does not know, or cannot read.
+    /// An event that is unknown to this version, or unreadable.
     case unknown(name: String)
 
     /// A `:global` event of a room's elements.
@@ -38,12 +38,12 @@ public enum RoomEvent: Equatable, Sendable {
 
         public var kind: Kind
         public var roomID: String
-        /// nil of a cleared room.
+        /// The changed element; nil for a cleared room.
         public var elementID: String?
-        /// Who did it.
+        /// The person who made the change.
         public var userID: String
         public var updatedAt: Date
-        /// The room's total after it, and its element revision; nil from older servers.
+        /// The room's total and its element revision after the change; nil from older servers.
         public var elementCount: Int?
         public var rev: Int?
 

@@ -2,9 +2,12 @@ import Foundation
 
 /// The contract's times: ISO 8601, with or without a fraction of a second.
 ///
-/// Read by hand: a list of rooms has some hundred of them, and a formatter takes longer for each than all else of a message.
+/// Parsed by hand: a list of rooms has some hundred times, and a formatter takes longer for each
+/// than the rest of a message.
 enum ServerDate {
-    /// nil if the text is no such time. Without a zone it is UTC, as some older servers write it.
+    /// Parses a time. Without a zone it is UTC, as some older servers write it.
+    ///
+    /// - Returns: nil if the text is not a time.
     static func parse(_ text: String) -> Date? {
         var digits = Digits(rest: Array(text.utf8)[...])
         guard let year = digits.number(4), digits.skip("-"), let month = digits.number(2), digits.skip("-"),
@@ -24,7 +27,7 @@ enum ServerDate {
         return Date(timeIntervalSince1970: Double(seconds * 1000 + milliseconds) / 1000)
     }
 
-    /// Of the Gregorian calendar: Howard Hinnant, `days_from_civil`.
+    /// Returns the days since 1970 of a Gregorian date (Howard Hinnant, `days_from_civil`).
     private static func daysSince1970(year: Int, month: Int, day: Int) -> Int {
         let year = month <= 2 ? year - 1 : year
         let era = year / 400
@@ -58,7 +61,7 @@ enum ServerDate {
             return value
         }
 
-        /// In milliseconds; what is finer is cut off.
+        /// Parses a fraction in milliseconds; smaller digits are cut off.
         mutating func fraction() -> Int? {
             var (value, count) = (0, 0)
             while let digit = digit() {
@@ -70,7 +73,7 @@ enum ServerDate {
             return value
         }
 
-        /// In seconds east of Greenwich.
+        /// Parses a zone in seconds east of Greenwich.
         mutating func zone() -> Int? {
             if rest.isEmpty || skip("Z") || skip("z") { return 0 }
             let isEast = skip("+")

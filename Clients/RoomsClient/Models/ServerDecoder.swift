@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads what the server writes.
+/// Decodes the server's JSON.
 public struct ServerDecoder: Sendable {
     private let decoder: JSONDecoder
 
@@ -50,15 +50,15 @@ public struct ServerDecoder: Sendable {
 }
 
 extension Int {
-    /// As a number of things, or the number of one: no server has as many as would overflow in sums.
+    /// The value as a count, or as a number in a sequence: limited so that sums cannot overflow.
     var asCount: Int { Swift.min(Swift.max(self, 0), 1 << 53) }
 }
 
 extension KeyedDecodingContainer {
-    /// A number of things, or the number of one: 0 if it is missing.
+    /// Decodes a count, or a number in a sequence: 0 if it is missing.
     func decodeCount(_ key: Key) throws -> Int { try decodeIfPresent(Int.self, forKey: key)?.asCount ?? 0 }
 
-    /// The member; what stands for it if it is missing or null.
+    /// Decodes a member, or returns the default if it is missing or null.
     func decode<Value: Decodable>(_ key: Key, or standard: @autoclosure () throws -> Value) throws -> Value {
         try decodeIfPresent(Value.self, forKey: key) ?? standard()
     }

@@ -1,13 +1,13 @@
 import Foundation
 import Observation
 
-/// The people one shares no room with, as one looks for somebody to begin one with.
+/// The people who share no room with the person, for choosing somebody to start one with.
 ///
-/// One request is under way at a time. Of searches that are asked for meanwhile, the last one alone is asked, and only what it
-/// finds is shown.
+/// One request is under way at a time. If several searches are requested meanwhile, only the last
+/// is sent, and only its results are shown.
 @MainActor @Observable
 public final class PeopleWithoutRooms {
-    /// By username.
+    /// The people, by username.
     public private(set) var people: [Person] = []
     /// The last search text: the beginning of a username or first name.
     public private(set) var prefix = ""
@@ -25,23 +25,24 @@ public final class PeopleWithoutRooms {
 
     public init(from server: any RoomServer) { self.server = server }
 
-    /// Shows those whose name begins so; all of them for an empty one. Returns when they, or those of a later search, are there.
+    /// Shows people whose name begins with the prefix; all of them for an empty one. Returns when
+    /// these results, or those of a later search, are there.
     public func search(_ prefix: String) async {
         self.prefix = prefix.trimmingCharacters(in: .whitespacesAndNewlines)
         lastSearch += 1
-        // It leads on from what another search has found.
+        // The cursor belongs to another search.
         cursor = nil
         running?.cancel()
         await follow(from: nil)
     }
 
-    /// Shows the next ones. Nothing happens while a request is under way, or if there are none.
+    /// Shows the next page. Does nothing while a request is under way, or if there are no more.
     public func loadMore() async {
         guard !isLoading, let cursor else { return }
         await follow(from: cursor)
     }
 
-    /// They share a room with the person now.
+    /// Removes people who now share a room with the person.
     func leaveOut(_ partners: Set<String>) {
         guard partners != self.partners else { return }
         self.partners = partners
@@ -54,7 +55,7 @@ public final class PeopleWithoutRooms {
         let (search, previous) = (lastSearch, running)
         let task = Task {
             await previous?.value
-            // A later one is about to be asked.
+            // A later search is about to be sent.
             guard search == lastSearch else { return }
             await load(search, from: cursor)
         }

@@ -1,16 +1,17 @@
-/// Which ids were seen, as far as that matters: the last ones each, and of ids that come in the order of their creation, as those
-/// of what is made do, that none is newer than the newest forgotten one. Ids sort by creation.
+/// A bounded record of seen ids. It has the last ones, and for ids that arrive in the order of
+/// their creation also the newest dropped one: anything up to that counts as seen. Ids sort by
+/// creation.
 struct RecentIDs: Sendable {
-    /// So late an event may come behind others, in events.
+    /// The number of events by which an event may be late.
     private static let limit = 64
     private let isByCreation: Bool
     private var ids = RecentValues<Bool>(limit: limit)
     private var newestForgotten = ""
 
-    /// - Parameter isByCreation: false for what is deleted: that may be the newest first.
+    /// - Parameter isByCreation: false for deletions, which may begin with the newest.
     init(byCreation isByCreation: Bool = true) { self.isByCreation = isByCreation }
 
-    /// Takes all up to this one for seen.
+    /// Marks all ids up to this one as seen.
     mutating func skip(through id: String) { newestForgotten = max(newestForgotten, id) }
 
     /// - Returns: false if it was seen already.

@@ -1,10 +1,10 @@
 /// The counts of a room's row.
 public struct RoomCount: Hashable, Sendable {
-    /// All elements in the room.
+    /// The number of elements in the room.
     public var elements: Int
-    /// Those that others made since one last had the room open.
+    /// The number of elements that others created since the person last had the room open.
     public var unseenElements: Int
-    /// Others' messages that one has not read.
+    /// The number of others' messages that the person has not read.
     public var unreadMessages: Int
 
     public var hasUnread: Bool { unseenElements > 0 || unreadMessages > 0 }

@@ -19,7 +19,7 @@ public final class RoomCountManager {
         var isShowing = false
     }
 
-    /// By room. A room that is not there is none of one's own.
+    /// The counts by room. Rooms that are missing are not the person's.
     public private(set) var rooms: [String: RoomCount] = [:]
     private nonisolated let state: Guarded<State>
     private nonisolated let clock: any ClientClock
@@ -31,44 +31,45 @@ public final class RoomCountManager {
 
     public subscript(roomID: String) -> RoomCount { rooms[roomID] ?? RoomCount() }
 
-    /// Over all rooms, for the app's icon.
+    /// The unread messages over all rooms, for the app's icon.
     public var unreadMessages: Int { rooms.values.reduce(0) { $0 + $1.unreadMessages } }
     public var unseenElements: Int { rooms.values.reduce(0) { $0 + $1.unseenElements } }
 
-    /// The count that will be shown next; nil if the room is not one of the person's.
+    /// Returns the count that will be shown next; nil if the room is not one of the person's.
     public nonisolated func latest(of roomID: String) -> RoomCount? { state.withLock { $0.counts.rooms[roomID] } }
 
-    /// Takes an answer with all rooms; what is not among them is forgotten.
+    /// Applies an answer with all rooms; rooms that are not among them are removed.
     ///
     /// - Parameters:
-    ///   - overtaken: those that events have changed since it was asked for; they stay as they are.
-    ///   - degraded: the answer's: what these services count stays as it is known.
+    ///   - overtaken: rooms that events have changed since the request; they stay as they are.
+    ///   - degraded: the answer's `degraded` services; their counts stay as they are.
     public nonisolated func load(
         _ answer: [Room], keeping overtaken: Set<String> = [], degraded: [String] = []
     ) {
         change { $0.load(answer, keeping: overtaken, degraded: degraded) }
     }
 
-    /// Takes an answer with one room.
+    /// Applies an answer with one room.
     ///
-    /// - Parameter degraded: the answer's: what these services count stays as it is known.
+    /// - Parameter degraded: the answer's `degraded` services; their counts stay as they are.
     public nonisolated func load(_ room: Room, degraded: [String] = []) { change { $0.load(room, degraded: degraded) } }
 
     public nonisolated func forget(_ roomID: String) { change { $0.forget(roomID) } }
 
-    /// - Returns: whether its room has to be asked for, as events before it were missed or are late.
+    /// - Returns: whether its room has to be requested, as earlier events were missed or are late.
     @discardableResult
     public nonisolated func apply(_ event: RoomEvent) -> Bool { change { $0.apply(event) } }
 
-    /// Events may have been missed: all rooms are to be loaded again.
+    /// Notes that events may have been missed: all rooms have to be loaded again.
     public nonisolated func noteAbsence() { change { $0.noteAbsence() } }
 
-    /// The room is open from now on: its elements are seen.
+    /// Opens the room: its elements are seen.
     public nonisolated func enter(_ roomID: String) { change { $0.enter(roomID) } }
 
-    /// The server has left it: what others make from now on is unseen.
+    /// Closes the room, once the server has left it: later elements of others are unseen.
     ///
-    /// - Returns: whether its room has to be asked for, as the server may not have heard that what was unseen was seen.
+    /// - Returns: whether its room has to be requested, as the server may not know that unseen
+    ///   elements were seen.
     @discardableResult
     public nonisolated func leave(_ roomID: String) -> Bool { change { $0.leave(roomID) } }
 
@@ -83,11 +84,11 @@ public final class RoomCountManager {
         return result
     }
 
-    /// Shows changes until there are none.
+    /// Shows changes until there are no more.
     private func show() async {
         while let counts = takeChanges() {
             rooms = counts
-            // Only cancelling would end it early, and nobody cancels.
+            // Only cancelling would end the sleep early, and nothing cancels it.
             try? await clock.sleep(for: Self.interval)
         }
     }

@@ -1,16 +1,19 @@
-/// The rules by which counts follow what the server tells.
+/// The rules by which counts follow the server's events.
 ///
-/// - A room's elements are what an event says that they are after it, if its `rev` is newer than the last one seen: so an event
-///   that is lost, late or doubled makes nothing drift. Older servers send no `rev`, and their events are added.
-/// - What is made is unseen however late it is told, and once. What is lost shows in a `rev` that skips: then the room has to be
-///   asked for.
-/// - Others' elements are unseen while the room is not open; one's own never are. Deleting and clearing lower nothing; entering
-///   zeroes, and what comes while the room is open is seen.
-/// - Others' messages are unread until the server says otherwise. Each is counted once, whether the room is told of it, everyone,
-///   or both.
+/// - A room's element count is the one in the event, if its `rev` is newer than the last one seen:
+///   lost, late and doubled events cause no drift. Older servers send no `rev`, and their events
+///   are added.
+/// - A created element is unseen however late its event, and once. A lost event shows in a skipped
+///   `rev`: then the room has to be requested.
+/// - Others' elements are unseen while the room is not open; one's own never are. Deleting and
+///   clearing lower nothing; entering zeroes the count, and elements that arrive while the room is
+///   open are seen.
+/// - Others' messages are unread until the server says otherwise. Each is counted once, whether the
+///   event to the room, to everyone, or both arrive.
 /// - Rooms that were not loaded are not one's own, and leave no trace.
 ///
-/// Pure. What it cannot know, a recovered room's number of elements for one, comes with the next answer.
+/// The type is pure. What it cannot know, such as the element count of a recovered room, comes with
+/// the next answer.
 public struct RoomCounts: Sendable {
     public let userID: String
     public private(set) var rooms: [String: RoomCount] = [:]
@@ -18,28 +21,30 @@ public struct RoomCounts: Sendable {
     public private(set) var version = 0
     private var notes: [String: Notes] = [:]
     private var open: Set<String> = []
-    /// Of the open ones, those where something unseen was taken for seen.
+    /// Open rooms in which something unseen was marked as seen.
     private var zeroed: Set<String> = []
 
     private struct Notes: Sendable {
         var rev: Int?
-        /// Whether the next rev is the one after it: not after an absence.
+        /// Whether the next rev has to be the successor of `rev`: false after an absence.
         var isFollowing = false
         var messages = RecentIDs()
         var created = RecentIDs()
-        /// Of older servers, whose events are added.
+        /// Deletions of older servers, whose events are added.
         var deleted = RecentIDs(byCreation: false)
         var added = RecentIDs()
     }
 
-    /// - Parameter userID: whose counts they are.
+    /// - Parameter userID: the person whose counts they are.
     public init(for userID: String) { self.userID = userID }
 
-    /// Takes an answer with all rooms: what is not among them is forgotten, but for that it is open, if it comes back.
+    /// Applies an answer with all rooms. Rooms that are not among them are removed, except for
+    /// their being open, in case they come back.
     ///
     /// - Parameters:
-    ///   - overtaken: those that events have changed since the answer was asked for; they stay as they are.
-    ///   - degraded: the answer's: what these services count stays as it is known, and is taken only where nothing is.
+    ///   - overtaken: rooms that events have changed since the request; they stay as they are.
+    ///   - degraded: the answer's `degraded` services; their counts stay as they are, and are taken
+    ///     only if none are known.
     public mutating func load(_ answer: [Room], keeping overtaken: Set<String> = [], degraded: [String] = []) {
         let (ids, missingFields) = (Set(answer.map(\.id)), RoomFieldSource.named(in: degraded))
         for id in rooms.keys where !ids.contains(id) && !overtaken.contains(id) { drop(id) }
@@ -48,9 +53,9 @@ public struct RoomCounts: Sendable {
         }
     }
 
-    /// Takes an answer with one room.
+    /// Applies an answer with one room.
     ///
-    /// - Parameter degraded: as of all rooms.
+    /// - Parameter degraded: as for all rooms.
     public mutating func load(_ room: Room, degraded: [String] = []) {
         load(room, missingFields: RoomFieldSource.named(in: degraded))
     }
@@ -64,13 +69,13 @@ public struct RoomCounts: Sendable {
             if missingFields.contains(.messages) { count.unreadMessages = known.unreadMessages }
         }
         count.unseenElements = unseen(count.unseenElements, in: room.id)
-        // An answer has counted all up to its last one, but for one that lacks these counts.
+        // An answer counts everything up to its last message, unless it lacks these counts.
         let counted = missingFields.contains(.messages) ? nil : room.lastMessage?.id
         notes[room.id, default: Notes()].messages.skip(through: counted ?? "")
         set(count, of: room.id)
     }
 
-    /// In an open room nothing is unseen.
+    /// Returns the unseen count, which is zero in an open room.
     private mutating func unseen(_ count: Int, in roomID: String) -> Int {
         guard open.contains(roomID) else { return count }
         if count > 0 { zeroed.insert(roomID) }
@@ -87,7 +92,7 @@ public struct RoomCounts: Sendable {
         if rooms.removeValue(forKey: roomID) != nil { version += 1 }
     }
 
-    /// The room is open from now on: all in it is seen.
+    /// Opens the room: all in it is seen.
     public mutating func enter(_ roomID: String) {
         open.insert(roomID)
         guard var count = rooms[roomID] else { return }
@@ -95,20 +100,22 @@ public struct RoomCounts: Sendable {
         set(count, of: roomID)
     }
 
-    /// - Returns: whether its room has to be asked for: something unseen was taken for seen, and the server may not have heard of
-    ///   it, if the room was left before it was joined.
+    /// Closes the room.
+    ///
+    /// - Returns: whether its room has to be requested: something unseen was marked as seen, and
+    ///   the server may not know, if the room was left before it was joined.
     @discardableResult
     public mutating func leave(_ roomID: String) -> Bool {
         open.remove(roomID)
         return zeroed.remove(roomID) != nil
     }
 
-    /// Events may have been missed: a `rev` that skips is no news until the next one.
+    /// Notes that events may have been missed: a skipped `rev` says nothing until the next event.
     public mutating func noteAbsence() {
         for id in notes.keys { notes[id]?.isFollowing = false }
     }
 
-    /// - Returns: whether its room has to be asked for, as events before it were missed or are late.
+    /// - Returns: whether its room has to be requested, as earlier events were missed or are late.
     @discardableResult
     public mutating func apply(_ event: RoomEvent) -> Bool {
         switch event {
@@ -116,13 +123,13 @@ public struct RoomCounts: Sendable {
         case .messageNewGlobal(let roomID, let messageID, let senderID, _):
             countMessage(messageID, from: senderID, in: roomID)
         case .elementCreated(let element):
-            // Without its `:global` event if it was missed. Its number comes with an answer.
+            // A replayed event lacks its `:global` event. The count comes with an answer.
             countUnseen(element.id, by: element.createdBy, in: element.roomId)
         case .elementsChangedGlobal(let change): return apply(change)
         case .badges(let roomID, let badges, _):
             let elements = unseen(badges.elements, in: roomID)
             change(roomID) { ($0.unreadMessages, $0.unseenElements) = (badges.messages, elements) }
-        // As it was when it was made: one that is known already has moved on.
+        // The event has the element as it was created: a known one may have changed since.
         case .roomCreated(let room): if rooms[room.id] == nil { load(room) }
         default: break
         }
@@ -136,7 +143,7 @@ public struct RoomCounts: Sendable {
         if event.kind == .created, let id = event.elementID { isNew = countUnseen(id, by: event.userID, in: roomID) }
         var hasSkipped = false
         if let rev = event.rev {
-            // Late: its count is old, and badges that came since may have counted it.
+            // A late event: its count is old, and later badges may include it.
             if let known = note.rev, rev <= known { return isNew }
             hasSkipped = note.isFollowing && note.rev.map { $0 + 1 } != rev
             notes[roomID]?.rev = rev
@@ -166,11 +173,11 @@ public struct RoomCounts: Sendable {
         change(roomID) { $0.unreadMessages += 1 }
     }
 
-    /// - Returns: whether it is another's, and was not told before.
+    /// - Returns: whether it is another person's, and new.
     @discardableResult
     private mutating func countUnseen(_ id: String, by creatorID: String, in roomID: String) -> Bool {
         guard creatorID != userID, notes[roomID]?.created.insert(id) == true else { return false }
-        // Seen if the server knows that the room is open, and of that it may not have heard yet.
+        // Seen if the server knows that the room is open, which it may not know yet.
         if open.contains(roomID) { zeroed.insert(roomID) } else { change(roomID) { $0.unseenElements += 1 } }
         return true
     }

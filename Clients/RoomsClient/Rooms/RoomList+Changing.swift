@@ -1,8 +1,8 @@
 import Foundation
 
-// Rooms that one makes and names.
+// Creating and naming rooms.
 extension RoomList {
-    /// A room that somebody asks for.
+    /// The arguments of a room's creation.
     struct PendingRoom: Hashable {
         let userID: String
         let name: String?
@@ -33,7 +33,7 @@ extension RoomList {
         do {
             let answer = try await server.makeRoom(with: userID, name: name, requestID: attempt.requestID)
             pendingCreations[pending] = nil
-            // Its event may have come first, and others after it.
+            // Its event may have arrived first, and later ones after it.
             guard let known = store[answer.room.id] else {
                 take(answer, load, isChange: true)
                 return answer.room
@@ -42,7 +42,7 @@ extension RoomList {
             return known
         } catch {
             store.abandon(load)
-            // What was refused for good was not made.
+            // A final refusal means that no room was created.
             if case .refused(let refusal) = ClientFailure(error), !refusal.isRetryable {
                 pendingCreations[pending] = nil
             }
@@ -50,7 +50,7 @@ extension RoomList {
         }
     }
 
-    /// An empty name takes it away.
+    /// Renames a room. An empty name removes the name.
     ///
     /// - Throws: `ClientFailure`.
     public func rename(_ roomID: String, to name: String) async throws {

@@ -1,22 +1,25 @@
 import Foundation
 
-// Rooms of which events did not say enough: asked for one by one, a moment later and together.
+// Requests for rooms whose events lacked data: one by one, a moment later, and once for many
+// events.
 extension RoomList {
-    /// So long a room's events are gathered: the second event of a pair, which may say the rest, comes within.
+    /// The time for which a room's events are gathered: the second event of a pair, which may have
+    /// the missing data, arrives within it.
     private static let gathering: Duration = .milliseconds(100)
-    /// Between two answers for a room that never rests.
+    /// The pause between two requests for a room that changes all the time.
     private static let pause: Duration = .seconds(1)
-    /// More than this many rooms are asked for with one request for all.
+    /// The highest number of rooms that are requested one by one; for more, one request brings all
+    /// rooms.
     private static let maxSingle = 8
 
     private enum Outcome: Sendable {
         case done
-        /// There was no answer. With how long the server has asked to wait.
+        /// There was no answer. The time is the one that the server asked to wait.
         case failed(Duration?)
     }
 
     private enum Round {
-        /// There is nothing more to ask.
+        /// There is nothing more to request.
         case done
         case answered
         /// There was no answer. With the time that the server asked to wait.
@@ -28,12 +31,12 @@ extension RoomList {
     func fetchNeeded() {
         guard fetching == nil, needsAnswer else { return }
         let isRetry = needsRefresh
-        // A list that is no longer shown asks for nothing more.
+        // A list that is no longer shown requests nothing.
         fetching = Task { [weak self, clock, random] in
             var backoff = Backoff(from: Self.pause)
             var wait = isRetry ? backoff.next(random: random()) : Self.gathering
             while true {
-                // Only cancelling would end it early, and nobody cancels.
+                // Only cancelling would end the sleep early, and nothing cancels it.
                 try? await clock.sleep(for: wait)
                 switch await self?.fetchRound() {
                 case .done, nil: return
@@ -46,17 +49,18 @@ extension RoomList {
         }
     }
 
-    /// An answer lacks what these count: all rooms are asked for, later and later, until no part of the server that counts is
-    /// down. Beside what else is asked for: that is answered by the other parts.
+    /// Handles an answer without these fields: all rooms are requested, later and later, until
+    /// every part of the server that counts is back. Other requests continue, as the other parts
+    /// answer them.
     func noteMissingFields(_ missingFields: Set<RoomFieldSource>) {
         guard !missingFields.isEmpty else { return }
         isMissingFields = true
         guard fetchingMissingFields == nil else { return }
-        // A list that is no longer shown asks for nothing more.
+        // A list that is no longer shown requests nothing.
         fetchingMissingFields = Task { [weak self, clock, random] in
             var backoff = Backoff(from: Self.pause)
             repeat {
-                // Only cancelling would end it early, and nobody cancels.
+                // Only cancelling would end the sleep early, and nothing cancels it.
                 try? await clock.sleep(for: backoff.next(random: random()))
             } while await self?.isStillMissingFields() == true
         }
@@ -72,11 +76,11 @@ extension RoomList {
         let needed = Set(store.needs.keys)
         var waits: [Duration?] = []
         if needsRefresh || needed.count > Self.maxSingle {
-            // One that is under way may be all that is owed.
+            // A request under way may settle all of them.
             if let running { await running.value } else { await refresh() }
             if let failure { waits = [failure.retryAfter] }
         } else {
-            // An answer with all says nothing of those that it lacks.
+            // An answer with all rooms says nothing about missing ones.
             let ids = needed.union(store.missing.sorted().prefix(Self.maxSingle))
             await withTaskGroup(of: Outcome.self) { group in
                 for id in ids { group.addTask { await self.fetch(id) } }

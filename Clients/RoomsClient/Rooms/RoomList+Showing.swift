@@ -1,18 +1,20 @@
-// When what has changed is shown: what one asks for and what a server answers at once, events at most once in 100 ms.
+// The timing of what is shown: the person's actions and the server's answers at once, events at
+// most once in 100 ms.
 extension RoomList {
-    /// Shows what an event has changed: at once, or with all that follows it so soon that nobody could tell.
+    /// Shows what an event has changed: at once, or with all that follows within 100 ms.
     ///
-    /// A room that comes or goes is always shown at once: others, who begin rooms, go by it.
+    /// A new or removed room is always shown at once, as other code that creates rooms relies on
+    /// it.
     func showSoon(_ roomID: String) {
         stale.insert(roomID)
         if isResting, store.sorted.membership == shown.membership { return }
         show()
         guard !isResting else { return }
         isResting = true
-        // A list that is no longer shown rests for good.
+        // A list that is no longer shown stops for good.
         Task { [weak self, clock] in
             repeat {
-                // Only cancelling would end it early, and nobody cancels.
+                // Only cancelling would end the sleep early, and nothing cancels it.
                 try? await clock.sleep(for: RoomCountManager.interval)
             } while self?.showAgain() == true
         }

@@ -1,18 +1,18 @@
-// What a start shows: the rooms on disk, then those of the server, with or without a socket.
+// The rooms shown after a start: those on disk, then those of the server, with or without a socket.
 extension RoomList {
-    /// Shows what was kept, and asks for all rooms, unless there has been an answer or one is on its way. Not waiting for a socket:
-    /// it may never come.
+    /// Shows the cached rooms, and requests all rooms, unless there has been an answer or one is on
+    /// its way. Does not wait for a socket, which may never connect.
     public func loadFirst() {
         guard running == nil, !isLoaded else { return }
         running = Task { await load() }
     }
 
-    /// What could not be had before can be now; the socket's word that all that was missed is told may take its time.
+    /// Repeats a load that failed before the connection: `sync:done` may take its time.
     func loadWhatFailed() {
         if failure != nil { Task { await refresh() } } else { loadFirst() }
     }
 
-    /// Shows what was kept, unless there is something newer.
+    /// Shows the cached rooms, unless there is something newer.
     func showKept() async {
         guard let cache, !isLoaded, rooms.isEmpty else { return }
         let kept = await cache.rooms()
@@ -23,7 +23,8 @@ extension RoomList {
         show()
     }
 
-    /// Keeps the rooms as they are shown: after each answer, so that one which is gone from the list is gone from the disk.
+    /// Caches the rooms as they are shown: after each answer, so that a removed room also leaves
+    /// the disk.
     func keepRooms() {
         guard let cache else { return }
         isToBeKept = true

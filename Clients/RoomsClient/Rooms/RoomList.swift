@@ -13,7 +13,7 @@ import Observation
 /// leave no trace.
 @MainActor @Observable
 public final class RoomList {
-    /// On coming to the foreground, what is older is asked for again.
+    /// The age beyond which the list is requested again when the app comes to the foreground.
     public nonisolated static let freshness: TimeInterval = 5 * 60
 
     var shown: SortedRooms
@@ -39,15 +39,15 @@ public final class RoomList {
         }
     }
 
-    /// Told of a room of which the server has said that one is no longer part of it.
+    /// Called with a room that the server reports as no longer the person's.
     @ObservationIgnored var onGone: @MainActor (String) -> Void = { _ in }
     @ObservationIgnored var store: RoomStore
     /// Rooms whose rows do not show their counts yet.
     @ObservationIgnored var stale: Set<String> = []
-    /// An event's change was shown within the last 100 ms.
+    /// Whether an event's change was shown within the last 100 ms.
     @ObservationIgnored var isResting = false
     @ObservationIgnored var fetching: Task<Void, Never>?
-    /// A part of the server that counts was down when rooms were answered last.
+    /// Whether the last answer lacked the counts of an unavailable service.
     @ObservationIgnored var isMissingFields = false
     @ObservationIgnored var fetchingMissingFields: Task<Void, Never>?
     @ObservationIgnored let server: any RoomServer
@@ -59,27 +59,27 @@ public final class RoomList {
     /// True if the list lacks something that only an answer with all rooms brings; it is repeated
     /// until there is one.
     var needsRefresh: Bool { pendingLoads > settled }
-    /// Rises with each reason for it.
+    /// The number of reasons for a load so far.
     @ObservationIgnored private var pendingLoads = 1
-    /// How much was owed when what was answered last was asked for.
+    /// The value of `pendingLoads` when the last answered load was requested.
     @ObservationIgnored private var settled = 0
-    /// By what was asked for, rooms that may have been made though nobody has heard of it.
+    /// Creations that may have succeeded without an answer, by their arguments.
     @ObservationIgnored var pendingCreations: [PendingRoom: Attempt] = [:]
     @ObservationIgnored let makeID: () -> String
     @ObservationIgnored var running: Task<Void, Never>?
     @ObservationIgnored private var queued: Task<Void, Never>?
     @ObservationIgnored private var loadedAt: Date?
-    /// Between a connect and the word that all that was missed has been told.
+    /// Whether the socket is connected but has not finished its replay.
     @ObservationIgnored private var isCatchingUp = false
-    /// Rooms that the server is about to leave, and whether elements were made there meanwhile.
+    /// Rooms that the server is about to leave, and whether elements were created there meanwhile.
     @ObservationIgnored private var leaving: [String: Bool] = [:]
     @ObservationIgnored var groups: [PersonWithRooms]?
 
     /// - Parameters:
-    ///   - userID: whose rooms they are.
-    ///   - cache: has them for the next start; nil: they are not kept.
-    ///   - random: from 0 up to 1; spreads those who ask again.
-    ///   - makeID: names the rooms that one makes: no two alike, ever.
+    ///   - userID: the person whose rooms they are.
+    ///   - cache: stores them for the next start; nil for none.
+    ///   - random: returns a number from 0 up to 1, which spreads retries.
+    ///   - makeID: returns a unique id for each created room.
     public init(
         for userID: String, from server: any RoomServer, order: RoomOrder = .activity, clock: any ClientClock,
         cache: RoomListCache? = nil, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
@@ -96,10 +96,10 @@ public final class RoomList {
         self.random = random
     }
 
-    /// In the ``order``, latest first.
+    /// The rooms in the ``order``, latest first.
     public var rooms: [Room] { shown.all }
 
-    /// The people one shares rooms with, latest activity first, each with these rooms by content.
+    /// The people with shared rooms, latest activity first, each with these rooms by content.
     public var people: [PersonWithRooms] {
         let rooms = rooms
         if let groups { return groups }
@@ -112,7 +112,8 @@ public final class RoomList {
 
     // MARK: Loading
 
-    /// Asks for all rooms, and returns with an answer that was asked for after this call. Calls at the same time share it.
+    /// Loads all rooms, and returns with an answer that was requested after this call. Concurrent
+    /// calls share it.
     public func refresh() async {
         if let queued { return await queued.value }
         guard let current = running else {
@@ -129,7 +130,8 @@ public final class RoomList {
         await next.value
     }
 
-    /// To be called when the app comes to the foreground: what is shown is asked for again if it is older than five minutes.
+    /// Call this when the app comes to the foreground: a list older than five minutes is requested
+    /// again.
     public func becomeActive() async {
         if let running { return await running.value }
         if let loadedAt, clock.now.timeIntervalSince(loadedAt) <= Self.freshness { return }
@@ -164,7 +166,7 @@ public final class RoomList {
         running = nil
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     /// Applies the socket's updates.
     ///
@@ -187,9 +189,9 @@ public final class RoomList {
         }
     }
 
-    /// Takes an event: of the room, of everyone, or of the person.
+    /// Applies an event to the room, to everyone, or to the person.
     public func apply(_ event: RoomEvent) {
-        // What is told again may have been told before, and badges as they were then would undo what came after them.
+        // A replayed event may have been applied before, and old badges would undo later ones.
         let isOld = isCatchingUp && event.isRepeated
         let isIncomplete = !isOld && counts.apply(event)
         guard let roomID = store.apply(event, now: clock.now) else { return }
@@ -205,11 +207,11 @@ public final class RoomList {
 
     private func endCatchingUp() {
         isCatchingUp = false
-        // Everyone's events, which would have followed, are never told again.
+        // The `:global` events that would have followed are never replayed.
         store.namedAt = [:]
     }
 
-    /// The person has the room open from now on.
+    /// Opens the room for the person.
     public func enter(_ roomID: String) {
         leaving[roomID] = nil
         counts.enter(roomID)
@@ -221,21 +223,21 @@ public final class RoomList {
     /// ``leave(_:)``.
     public func beginLeaving(_ roomID: String) { leaving[roomID] = false }
 
-    /// The server has left the room: what others make from now on is unseen.
+    /// Closes the room, once the server has left it: later elements of others are unseen.
     public func leave(_ roomID: String) {
         let mayBeUnseen = counts.leave(roomID)
-        // Whether the server had left when something was made, the server alone knows.
+        // Only the server knows whether it had left when something was created.
         let isNewElement = leaving.removeValue(forKey: roomID) == true
         guard mayBeUnseen || isNewElement, store.sorted.contains(roomID) else { return }
         store.need(.answer, of: roomID)
         fetchNeeded()
     }
 
-    // MARK: What is answered
+    // MARK: Answers
 
-    /// Takes an answer with one room.
+    /// Applies an answer with one room.
     ///
-    /// - Parameter isChange: of a call that has made or changed it.
+    /// - Parameter isChange: whether the call has created or changed it.
     func take(_ answer: RoomAnswer, _ load: RoomStore.Load, isChange: Bool = false) {
         let (room, missingFields) = (answer.room, RoomFieldSource.named(in: answer.degraded))
         let isNew = store.finish(load, with: room, missingFields: missingFields, isChange: isChange, now: clock.now)

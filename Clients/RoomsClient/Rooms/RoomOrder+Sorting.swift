@@ -5,7 +5,7 @@ extension RoomOrder {
     /// server, so any two rooms have one order.
     func sorts(_ room: Room, before other: Room) -> Bool { key(of: room) > key(of: other) }
 
-    /// The greater comes first.
+    /// Returns the room's sort key; greater keys come first.
     func key(of room: Room) -> (date: Date, id: String) { (date(of: room), room.id) }
 
     private func date(of room: Room) -> Date {
@@ -18,12 +18,14 @@ extension RoomOrder {
 }
 
 extension Room {
-    /// When something last happened in it, message or content.
+    /// The time of the last activity, message or content.
     public var lastActivityDate: Date { max(lastActivityAt, updatedAt, messagesUpdatedAt ?? .distantPast) }
 
-    /// As seen by the server: with the time of the last activity in full, which it has only once.
+    /// The room as the server sorts it: with the full time of its last activity, which is the only
+    /// one in full.
     ///
-    /// Its other times are whole seconds. Without this, rooms of the same second would be in another order than the server's.
+    /// Its other times are whole seconds. Without this, rooms of the same second would be in
+    /// another order than the server's.
     var withFullTimes: Room {
         var room = self
         switch lastActivityType {
@@ -45,7 +47,7 @@ extension Room {
         (lastActivityAt, lastActivityType) = (time, .roomUpdate)
     }
 
-    /// The name, or the participants as the server joins them, the creator first.
+    /// Sets the name, or joins the participants as the server does, the creator first.
     mutating func takeName(_ newName: String?) {
         name = newName
         let others = participants.filter { $0.userId != createdBy }
@@ -56,6 +58,6 @@ extension Room {
 }
 
 extension Room.Participant {
-    /// As a ``Person``'s.
+    /// The display name, as that of a ``Person``.
     public var displayName: String { Person.displayName(firstName, username) }
 }

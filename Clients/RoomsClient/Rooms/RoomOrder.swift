@@ -1,8 +1,8 @@
-/// By what rooms are sorted, the latest first.
+/// The sort order of rooms, latest first.
 public enum RoomOrder: String, Codable, CaseIterable, Sendable {
-    /// The later of content and messages.
+    /// By the later of content and messages.
     case activity
-    /// Those that never had a message come last.
+    /// By the last message; rooms without messages come last.
     case messages
     case content
 }

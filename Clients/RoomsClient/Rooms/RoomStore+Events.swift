@@ -1,9 +1,9 @@
 import Foundation
 
 extension RoomStore {
-    /// Takes what the server tells. Counts are not its business.
+    /// Applies an event. Counts are handled elsewhere.
     ///
-    /// - Returns: the room that it is about, if that is on the shelf.
+    /// - Returns: the room that it is about, if the store has it.
     mutating func apply(_ event: RoomEvent, now: Date) -> String? {
         switch event {
         case .messageNew(let message): applyMessage(message, now)
@@ -22,7 +22,7 @@ extension RoomStore {
         case .roomCreated(let room): applyNew(room, now)
         case .badges(let roomID, _, _): touch(roomID, isDoubtful: true, now: now) ? roomID : nil
         case .presence(let roomID, let userID, let isPresent): applyPresence(isPresent, of: userID, in: roomID, now)
-        // A room that everyone is told of is told to its participants as `roomCreated`.
+        // Participants of a created room get `roomCreated` instead of the global event.
         case .roomCreatedGlobal, .typing, .messagesRead, .requestFailed, .unknown: nil
         }
     }
@@ -43,7 +43,8 @@ extension RoomStore {
 
     private mutating func applyMessage(_ id: String, in roomID: String, at time: Date, _ now: Date) -> String? {
         guard touch(roomID, now: now) else { return nil }
-        // Ids sort by creation: one that is not newer than what is shown was told before, or is in an answer.
+        // Ids sort by creation: one that is not newer than the one shown was applied before, or is
+        // in an answer.
         if let last = self[roomID]?.lastMessage, id <= last.id { return roomID }
         guard !deletedMessages.contains(id) else { return roomID }
         let time = fullTime(of: time, in: roomID)
@@ -64,14 +65,14 @@ extension RoomStore {
             need(.deletion(id), of: roomID)
         }
         guard self[roomID]?.lastMessage?.id == id else { return roomID }
-        // What was taken back is not shown any longer; which one is the last now comes with the answer.
+        // A deleted message is no longer shown; the one before comes with the answer.
         change(roomID) { $0.lastMessage = nil }
         need(.answer, of: roomID)
         return roomID
     }
 
-    /// What the room is told of an element says nothing of the count; everyone is told that at the same time, but for what was
-    /// missed.
+    /// Applies an element event to the room, which has no count; the `:global` event at the same
+    /// time has it, except in a replay.
     private mutating func applyElement(_ id: String?, in roomID: String, at time: Date?, _ now: Date) -> String? {
         guard touch(roomID, now: now) else { return nil }
         if let time { change(roomID) { $0.noteContent(at: time) } }
@@ -99,7 +100,8 @@ extension RoomStore {
         return roomID
     }
 
-    /// What changed is not said: but if the room was told just before, that was it.
+    /// Applies an update of a room, which does not say what changed. If the room got its own event
+    /// just before, it was that.
     private mutating func applyUpdate(of roomID: String, at time: Date, _ now: Date) -> String? {
         guard touch(roomID, now: now) else { return nil }
         guard namedAt.removeValue(forKey: roomID) != time else { return roomID }
@@ -128,8 +130,8 @@ extension RoomStore {
         return roomID
     }
 
-    /// The time of an event that has only its second: what is told later happened later, so that it is behind all that is known
-    /// of this second. Whether that holds for other rooms, of which an answer may have said more, an answer has to say.
+    /// Returns a full time for an event with only a second: it is placed after everything known of
+    /// this second. For other rooms, about which an answer may know more, an answer has to decide.
     private mutating func fullTime(of second: Date, in roomID: String) -> Date {
         var newest: Date?
         for index in rooms.indices {
@@ -143,7 +145,7 @@ extension RoomStore {
 }
 
 extension RoomEvent {
-    /// Whether somebody has made an element.
+    /// Whether it is about a newly created element.
     var isOfNewElement: Bool {
         switch self {
         case .elementCreated: true
@@ -152,7 +154,8 @@ extension RoomEvent {
         }
     }
 
-    /// Whether it is among those that a server tells again to who comes back: the room's and the person's, but no signs.
+    /// Whether the server replays it to clients that reconnect: room and person events, but no
+    /// presence and typing.
     var isRepeated: Bool {
         switch self {
         case .messageNew, .messageDeleted, .messagesRead, .elementCreated, .elementUpdated, .elementDeleted,

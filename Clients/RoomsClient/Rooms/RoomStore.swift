@@ -1,45 +1,49 @@
 import Foundation
 
-/// The rooms in their order, what events change about them, and what has to be asked because events don't say it. Pure.
+/// The rooms in order, the changes that events make, and the data to request because events lack
+/// it. Pure.
 struct RoomStore: Sendable {
-    /// What was told without all that is shown of it. A second event may add the rest; an answer always does.
+    /// Data that an event lacked. A second event may bring it; an answer always does.
     enum Need: Hashable, Sendable {
-        /// A message whose text is not known.
+        /// The text of this message.
         case message(String)
-        /// Deleted, at a time that is not known.
+        /// The time of this deletion.
         case deletion(String)
         /// The number of elements, after a change of this one.
         case element(String)
         case clearing
-        /// Nothing but an answer will do.
+        /// Data that only an answer can bring.
         case answer
     }
 
-    /// An answer that is on its way.
+    /// A request that is under way.
     struct Load: Sendable {
         fileprivate let begun: Int
     }
 
-    /// How long an event may be on its way after an answer that has it already: after that it is a new one.
+    /// The time for which an event may trail an answer that already includes it; a later one is
+    /// new.
     static let doubtful: TimeInterval = 2
 
     let userID: String
     private(set) var sorted: SortedRooms
     private(set) var needs: [String: Set<Need>] = [:]
-    /// Rooms that an answer with all did not have. They are not shown, and whether they are gone has to be asked: it may be older
-    /// than they are.
+    /// Rooms missing from an answer with all rooms. They are hidden, and requested one by one: the
+    /// answer may be older than they are.
     private(set) var missing: Set<String> = []
     private var events = 0
-    /// When, counted in events, each room was last told of: while answers are on their way, since any of these may be older.
-    /// Also of rooms that are not on the shelf: whose they are is not known until then.
+    /// The number of the last event of each room, while requests are under way: an answer may be
+    /// older than it. Includes rooms that the store lacks, as their participants are not known
+    /// until then.
     private(set) var touched: [String: Int] = [:]
-    /// Likewise, when each was told its name.
+    /// The number of the last event with a name, by room.
     private var named: [String: Int] = [:]
     private var loadsInFlight = 0
     private var answeredAt: [String: Date] = [:]
-    /// By room, the time of a name that was told to the room, until everyone is told.
+    /// The time of a name that arrived with the room's own event, until the global one arrives, by
+    /// room.
     var namedAt: [String: Date] = [:]
-    /// The last ones, so that none comes back with an event or an answer from before.
+    /// The last deleted messages, so that none returns with an earlier event or answer.
     private(set) var deletedMessages: [String] = []
 
     init(for userID: String, order: RoomOrder) {
@@ -65,11 +69,12 @@ struct RoomStore: Sendable {
 
     mutating func abandon(_ load: Load) { end() }
 
-    /// Takes an answer with all rooms: what is not among them is missing.
+    /// Applies an answer with all rooms; rooms that are not among them become missing.
     ///
-    /// - Parameter missingFields: what the answer has only as far as the server knew it: the later of that and what is known is kept.
-    /// - Returns: those that were told of since it was asked for. Of what was told and what was answered they keep the later, and
-    ///   are asked for again.
+    /// - Parameter missingFields: fields that the answer has only as far as the server knew them:
+    ///   the later of those and the known ones is kept.
+    /// - Returns: rooms with events since the request. They keep the later of event and answer, and
+    ///   are requested again.
     mutating func finish(
         _ load: Load, with answer: [Room], missingFields: Set<RoomFieldSource> = [], now: Date
     ) -> Set<String> {
@@ -91,12 +96,13 @@ struct RoomStore: Sendable {
         return overtaken
     }
 
-    /// Takes an answer with one room.
+    /// Applies an answer with one room.
     ///
     /// - Parameters:
-    ///   - missingFields: as of all rooms.
-    ///   - isChange: it was asked for to make or change the room: other answers that are under way may be from before.
-    /// - Returns: false if the room was told of since it was asked for.
+    ///   - missingFields: as for all rooms.
+    ///   - isChange: whether the request created or changed the room: other answers under way may
+    ///     be older.
+    /// - Returns: false if the room had events since the request.
     mutating func finish(
         _ load: Load, with answer: Room, missingFields: Set<RoomFieldSource> = [], isChange: Bool = false, now: Date
     ) -> Bool {
@@ -112,7 +118,7 @@ struct RoomStore: Sendable {
         return !isOvertaken
     }
 
-    /// It is no longer one of the person's.
+    /// Removes a room that is no longer the person's.
     mutating func forget(_ id: String) {
         sorted.remove(id)
         missing.remove(id)
@@ -121,7 +127,7 @@ struct RoomStore: Sendable {
         namedAt[id] = nil
     }
 
-    /// Gives up asking, for what would never be answered.
+    /// Gives up the needs of a room whose request would never be answered.
     mutating func forgetNeeds(of id: String) {
         needs[id] = nil
         missing.remove(id)
@@ -148,7 +154,8 @@ struct RoomStore: Sendable {
 
     private mutating func end() {
         loadsInFlight -= 1
-        // From here on an id that is not on the shelf is of somebody else's room, and leaves no trace.
+        // From here on, an id that the store lacks belongs to somebody else's room, and leaves no
+        // trace.
         if loadsInFlight == 0 { (touched, named) = ([:], [:]) }
     }
 
@@ -158,10 +165,10 @@ struct RoomStore: Sendable {
 
     mutating func change(_ id: String, _ body: (inout Room) -> Void) { sorted.change(id, body) }
 
-    /// Notes that a room was told of.
+    /// Notes an event of a room.
     ///
-    /// - Parameter isDoubtful: what was told may be in the last answer already, and nothing shows whether it is.
-    /// - Returns: whether it is on the shelf.
+    /// - Parameter isDoubtful: whether the last answer may include it already.
+    /// - Returns: whether the store has the room.
     mutating func touch(_ id: String, isDoubtful: Bool = false, now: Date) -> Bool {
         events += 1
         if loadsInFlight > 0 { touched[id] = events }

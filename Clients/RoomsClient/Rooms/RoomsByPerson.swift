@@ -1,9 +1,11 @@
 /// Rooms grouped by the other participant.
 struct RoomsByPerson {
-    /// Latest activity first, of the same time the later person; rooms by content.
+    /// The people, latest activity first; ties are broken by the later person. Their rooms are
+    /// sorted by content.
     let people: [PersonWithRooms]
 
-    /// A room with several others stands with each of them. Their addresses are not known from rooms.
+    /// Groups rooms. A room with several other people is listed under each. Rooms do not contain
+    /// addresses.
     init(_ rooms: [Room], for userID: String) {
         var people: [String: PersonWithRooms] = [:]
         for room in rooms {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Rooms in an order, each found by its id without looking at the others. Pure.
+/// Rooms in an order, with lookup by id. Pure.
 struct SortedRooms: Sendable {
     var order: RoomOrder {
         didSet { if order != oldValue { replaceAll(with: all) } }
@@ -8,9 +8,9 @@ struct SortedRooms: Sendable {
     private(set) var all: [Room] = []
     /// Rises with each change of `all`.
     private(set) var version = 0
-    /// Rises when a room comes or goes.
+    /// Rises when a room is added or removed.
     private(set) var membership = 0
-    /// By id, what leads to its place.
+    /// The date of each room's sort key, by id.
     private var dates: [String: Date] = [:]
 
     init(order: RoomOrder) { self.order = order }
@@ -64,7 +64,7 @@ struct SortedRooms: Sendable {
 
     private func index(of id: String) -> Int? { dates[id].map { index(for: (date: $0, id: id)) } }
 
-    /// The index at which a room with this key is, or would be inserted.
+    /// Returns the index at which a room with this key is, or would be inserted.
     private func index(for key: (date: Date, id: String)) -> Int {
         var (low, high) = (0, all.count)
         while low < high {

@@ -10,7 +10,10 @@ enum EnginePacket: Equatable, Sendable {
     case message(Substring)
     case noop
 
-    /// - Throws: `ClientFailure.unreadable`; for an upgrade, too, as there is nothing to upgrade from.
+    /// Parses a packet.
+    ///
+    /// - Throws: `ClientFailure.unreadable`; for an upgrade too, as there is nothing to upgrade
+    ///   from.
     init(_ text: String) throws(ClientFailure) {
         let rest = text.dropFirst()
         switch text.first {
@@ -29,16 +32,16 @@ enum EnginePacket: Equatable, Sendable {
 /// The server's first packet.
 struct EngineHandshake: Decodable, Equatable, Sendable {
     let sid: String
-    /// In milliseconds.
+    /// The ping interval in milliseconds.
     let pingInterval: Int
     let pingTimeout: Int
 
-    /// After so long without a word, the connection is dead: the server pings at every interval.
+    /// The silence after which the connection is dead: the server pings at every interval.
     var longestSilence: Duration { timeBetweenPings + Self.duration(pingTimeout) }
 
     var timeBetweenPings: Duration { Self.duration(pingInterval) }
 
-    /// An hour at most: of a connection that is silent for longer nobody is sure.
+    /// Returns the time, an hour at most: a connection that is silent for longer cannot be trusted.
     private static func duration(_ milliseconds: Int) -> Duration {
         .milliseconds(min(max(milliseconds, 0), 3_600_000))
     }

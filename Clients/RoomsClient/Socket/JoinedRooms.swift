@@ -1,8 +1,8 @@
-/// The rooms that a socket has joined, or is to join.
+/// The rooms that a socket has joined, or should join.
 struct JoinedRooms: Equatable {
-    /// In the order they were asked for.
+    /// The requested rooms, in the order of the requests.
     private(set) var wanted: [String] = []
-    /// On this connection.
+    /// The rooms joined on this connection.
     private(set) var joined: Set<String> = []
 
     mutating func want(_ roomID: String, keepingOthers: Bool) {
@@ -10,7 +10,7 @@ struct JoinedRooms: Equatable {
         if !wanted.contains(roomID) { wanted.append(roomID) }
     }
 
-    /// It was left, or the server refuses it.
+    /// Removes a room that was left, or that the server refuses.
     mutating func drop(_ roomID: String) {
         wanted.removeAll { $0 == roomID }
         joined.remove(roomID)
@@ -25,6 +25,6 @@ struct JoinedRooms: Equatable {
 
     func wants(_ roomID: String) -> Bool { wanted.contains(roomID) }
 
-    /// nil if all are joined.
+    /// The next room to join; nil if all are joined.
     var next: String? { wanted.first { !joined.contains($0) } }
 }

@@ -2,7 +2,7 @@ extension RoomsSocket {
     /// A text that the contract never accepts as a cursor.
     private static let noCursor = "none"
 
-    /// Has the server accept the token; one that it refuses is replaced once, on the same connection.
+    /// Joins the namespace with the token; a refused one is replaced once, on the same connection.
     func join(_ link: SocketLink, _ token: String) async throws {
         var token = token
         for isLast in [false, true] {

@@ -6,8 +6,8 @@ extension RoomsSocket {
     /// Sends an event, and waits for its ack.
     ///
     /// - Returns: the ack's object.
-    /// - Throws: `ClientFailure.refused`; `ClientFailure.offline` at once if there is no connection, or if it ends, or no ack comes
-    ///   in time: then what was asked may have been done.
+    /// - Throws: `ClientFailure.refused`; `ClientFailure.offline` at once without a connection, and
+    ///   if it ends or no ack arrives in time: the server may have acted then.
     public func emit(
         _ event: String, _ payload: JSON, timeout: Duration = RoomsSocket.ackTimeout
     ) async throws -> Data {
@@ -15,33 +15,34 @@ extension RoomsSocket {
         return try await link.ask(event, payload, timeout: timeout)
     }
 
-    /// Sends an event that wants no answer; a refusal comes as `RoomEvent.requestFailed`. Without a connection it is dropped.
+    /// Sends an event without an ack; a refusal arrives as `RoomEvent.requestFailed`. Without a
+    /// connection the event is dropped.
     public func send(_ event: String, _ payload: JSON) async {
-        // A connection that is over says so to who reads it.
+        // The reader of an ended connection gets its failure.
         try? await link?.send(event, payload)
     }
 
     // MARK: - Rooms
 
-    /// Opens a room: its events come from now on, at every connection, until it is left.
+    /// Joins a room: its events arrive from now on, on every connection, until it is left.
     ///
-    /// - Parameter keepingOthers: else every other room is left.
-    /// - Throws: `ClientFailure.refused`. If that is retryable, or the failure is `offline`, the room will still be joined, as soon
-    ///   as can be.
+    /// - Parameter keepingOthers: false leaves every other room.
+    /// - Throws: `ClientFailure.refused`. If that is retryable, or the failure is `offline`, the
+    ///   room will still be joined as soon as possible.
     public func join(_ roomID: String, keepingOthers: Bool = false) async throws -> Room {
         rooms.want(roomID, keepingOthers: keepingOthers)
         guard let link else { throw ClientFailure.offline("not connected") }
         return try await join(roomID, keepingOthers: keepingOthers, over: link)
     }
 
-    /// Succeeds without a connection: the room is not joined again.
+    /// Leaves a room. Succeeds without a connection: the room is not joined again.
     public func leave(_ roomID: String) async throws {
         rooms.drop(roomID)
         guard isConnected else { return }
         _ = try await emit("room:leave", ["roomId": .string(roomID)])
     }
 
-    /// Joins what is wanted and not joined yet, one after the other.
+    /// Joins the wanted rooms one after the other.
     func joinRooms(over link: SocketLink) {
         guard joiner == nil, rooms.next != nil else { return }
         joiner = Task { [clock, random] in
@@ -51,10 +52,11 @@ extension RoomsSocket {
                     _ = try await join(roomID, keepingOthers: true, over: link)
                     backoff.reset()
                 } catch let failure as ClientFailure where failure.isRetryable {
-                    // The service behind is away, or there were too many joins; a connection that is over ends this task.
+                    // The service is unavailable, or there were too many joins. The end of the
+                    // connection ends this task.
                     guard (try? await clock.sleep(for: backoff.next(random: random()))) != nil else { return }
                 } catch {
-                    // Refused for good, and not wanted any more.
+                    // The refusal is final, so the room is no longer wanted.
                 }
             }
             if link === self.link { joiner = nil }

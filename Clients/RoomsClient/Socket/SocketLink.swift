@@ -1,22 +1,23 @@
 import Foundation
 
-/// One connection to the server, from its first packet to its end: speaks Engine.IO 4 and Socket.IO 5, answers pings, and matches
-/// acks with what was asked.
+/// One connection to the server, from its first packet to its end: speaks Engine.IO 4 and Socket.IO
+/// 5, answers pings, and matches acks with requests.
 ///
-/// What is sent leaves in order, and nobody waits for it: a connection that takes nothing more for `sendTimeout`, or has more than
-/// `maxWaitingBytes` before it, is ended.
+/// Packets are sent in order without waiting: a connection that accepts nothing more for
+/// `sendTimeout`, or has more than `maxWaitingBytes` queued, is ended.
 actor SocketLink {
-    /// For one packet: a connection without a network behind it takes some, then none, and does not say so. Shorter than the time
-    /// for an ack, so that who asks learns why there was none.
+    /// The time limit of one packet: a connection that has lost its network accepts some data, then
+    /// none, without an error. It is shorter than the limit of an ack, so that the caller learns
+    /// the cause.
     static let sendTimeout: Duration = .seconds(8)
-    /// Some hundred of the longest messages.
+    /// The bound of queued bytes: some hundred of the longest messages.
     private static let maxWaitingBytes = 4 << 20
     private static let deaf = ClientFailure.offline("the server does not read")
 
     /// The result of `next`.
     enum Incoming: Sendable, Equatable {
         case event(name: String, data: Data)
-        /// The server wants this client not to come back.
+        /// The server asks this client not to reconnect.
         case dismissed
     }
 
@@ -66,7 +67,7 @@ actor SocketLink {
         pingInterval = handshake.timeBetweenPings
     }
 
-    /// Joins the namespace. After a refusal it may be tried again, with another token.
+    /// Joins the namespace. After a refusal, another token may be tried.
     func connect(auth: JSON) async throws -> Admission {
         send(try SocketPacket.connect(auth))
         while true {
@@ -87,7 +88,8 @@ actor SocketLink {
 
     // MARK: - Receiving
 
-    /// The next event. One caller at a time; until it is called again nothing is read, acks and pings neither.
+    /// Returns the next event. One caller at a time; nothing is read between calls, including acks
+    /// and pings.
     ///
     /// - Throws: `ClientFailure.offline` when the connection is over; `CancellationError`.
     func next() async throws -> Incoming {
@@ -120,7 +122,7 @@ actor SocketLink {
                 try await connection.receive()
             }
         } catch {
-            // Ended here, it says why.
+            // A link that was ended here has its own reason.
             if let end { throw end }
             throw error
         }
@@ -159,8 +161,9 @@ actor SocketLink {
 
     /// Sends an event, and waits for its ack.
     ///
-    /// - Returns: the ack's object, of a success.
-    /// - Throws: `ClientFailure.refused`; `ClientFailure.offline` if no ack has come in time: what was asked may have been done.
+    /// - Returns: the object of a successful ack.
+    /// - Throws: `ClientFailure.refused`; `ClientFailure.offline` if no ack arrived in time: the
+    ///   server may have acted.
     func ask(_ event: String, _ payload: JSON, timeout: Duration) async throws -> Data {
         if let end { throw end }
         let id = nextAck
@@ -168,7 +171,7 @@ actor SocketLink {
         let packet = try SocketPacket.event(event, payload, ackID: id)
         acks[id] = .awaited
         let timer = Task { [clock] in
-            // A sleep that is cancelled is one that is not needed any more.
+            // A cancelled sleep is no longer needed.
             guard (try? await clock.sleep(for: timeout)) != nil else { return }
             settle(id, .failure(ClientFailure.offline("\(event) was not answered in time")))
         }
@@ -185,7 +188,7 @@ actor SocketLink {
         return try SocketAck.check(data)
     }
 
-    /// Sends an event, and wants no answer.
+    /// Sends an event without an ack.
     func send(_ event: String, _ payload: JSON) throws {
         if let end { throw end }
         send(try SocketPacket.event(event, payload, ackID: nil))
@@ -196,7 +199,8 @@ actor SocketLink {
         acks[id] = .waiting(continuation)
     }
 
-    /// The first outcome counts. An ack that nobody waits for any more came too late.
+    /// Ends a request; only its first outcome counts. An ack without a waiting request came too
+    /// late.
     private func settle(_ id: Int, _ result: Result<Data, any Error>) {
         switch acks[id] {
         case .awaited: acks[id] = .settled(result)
@@ -219,7 +223,7 @@ actor SocketLink {
     }
 }
 
-/// The object that answers an event.
+/// The parsing of an ack's object.
 enum SocketAck {
     private struct Head: Decodable {
         let success: Bool

@@ -2,16 +2,19 @@ import Foundation
 
 /// A packet of Socket.IO 5 in the default namespace, without attachments.
 enum SocketPacket: Equatable, Sendable {
-    /// From the server: the namespace is joined.
+    /// The server has joined the namespace.
     case connected
     case refused(message: String, code: String?)
     case disconnect
-    /// Its first argument, as JSON; null if there is none.
+    /// An event with its first argument as JSON; null if there is none.
     case event(name: String, data: Data)
-    /// The first argument of the answer.
+    /// An ack with its first argument.
     case ack(id: Int, data: Data)
 
-    /// - Throws: `ClientFailure.unreadable`, for another namespace and for attachments too: nobody has asked for them.
+    /// Parses a packet.
+    ///
+    /// - Throws: `ClientFailure.unreadable`, also for another namespace and for attachments, which
+    ///   are never requested.
     init(_ text: Substring) throws(ClientFailure) {
         var rest = text.utf8.dropFirst()
         // The default namespace may be named.
@@ -25,7 +28,7 @@ enum SocketPacket: Equatable, Sendable {
         case UInt8(ascii: "0"): self = .connected
         case UInt8(ascii: "1"): self = .disconnect
         case UInt8(ascii: "2"):
-            // The server asks for no answers; an id would stand here.
+            // The server requests no acks; an id would be here.
             let arguments = try Self.arguments(rest.drop(while: Self.isDigit), of: text)
             guard let (name, end) = try Self.name(arguments) else { throw Self.unreadable(text) }
             let data = arguments[end...].dropFirst()
@@ -41,10 +44,12 @@ enum SocketPacket: Equatable, Sendable {
         }
     }
 
-    /// As it goes out: an Engine.IO message.
+    /// Encodes CONNECT as an Engine.IO message.
     static func connect(_ auth: JSON) throws(ClientFailure) -> String { "40" + (try text(auth)) }
 
-    /// - Parameter ackID: nil if no answer is wanted.
+    /// Encodes an event.
+    ///
+    /// - Parameter ackID: nil for no ack.
     static func event(_ name: String, _ payload: JSON, ackID: Int?) throws(ClientFailure) -> String {
         "42\(ackID.map { String($0) } ?? "")[\(try text(.string(name))),\(try text(payload))]"
     }
@@ -70,7 +75,7 @@ enum SocketPacket: Equatable, Sendable {
         .unreadable("no Socket.IO packet: \(text.prefix(100))")
     }
 
-    /// The text between the brackets.
+    /// Returns the text between the brackets.
     private static func arguments(_ bytes: Bytes, of text: Substring) throws(ClientFailure) -> Bytes {
         guard bytes.first == UInt8(ascii: "["), bytes.last == UInt8(ascii: "]"), bytes.count >= 2 else {
             throw unreadable(text)
@@ -78,7 +83,8 @@ enum SocketPacket: Equatable, Sendable {
         return bytes.dropFirst().dropLast()
     }
 
-    /// The event's name, and where it ends; nil if the first argument is no string, or something else than a comma follows.
+    /// Returns the event's name and its end; nil if the first argument is not a string, or is not
+    /// followed by a comma.
     private static func name(_ arguments: Bytes) throws(ClientFailure) -> (String, Bytes.Index)? {
         guard arguments.first == UInt8(ascii: "\"") else { return nil }
         var index = arguments.index(after: arguments.startIndex)

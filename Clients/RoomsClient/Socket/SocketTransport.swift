@@ -8,17 +8,18 @@ public protocol SocketTransport: Sendable {
 
 /// One WebSocket: text messages, in order.
 public protocol SocketConnection: Sendable {
-    /// One caller at a time. A caller that is cancelled may not end the connection for the others.
+    /// Sends a text. One caller at a time. A cancelled caller may not end the connection for the
+    /// others.
     ///
     /// - Throws: `ClientFailure.offline` once the connection has ended.
     func send(_ text: String) async throws
 
-    /// The next message. One caller at a time.
+    /// Returns the next message. One caller at a time.
     ///
-    /// - Throws: `ClientFailure.offline` once the connection has ended; `CancellationError`, and then the connection is of no
-    ///   more use.
+    /// - Throws: `ClientFailure.offline` once the connection has ended; `CancellationError`, after
+    ///   which the connection cannot be used.
     func receive() async throws -> String
 
-    /// Ends it; a pending `receive` throws.
+    /// Closes the connection; a pending `receive` throws.
     func close()
 }

@@ -1,7 +1,7 @@
 /// An update of a `RoomsSocket`. They come in this order: `connecting`, `connected`, the missed
 /// events, `recovered`, live events, `disconnected`; after a reconnect from `connected` on again.
 public enum SocketUpdate: Sendable, Equatable {
-    /// It was started.
+    /// The socket was started.
     case connecting
     case connected
     /// An event. Missed events are as they were sent at their time; some may have been delivered
@@ -11,7 +11,7 @@ public enum SocketUpdate: Sendable, Equatable {
     /// shown has to be fetched. That is so after the first connect, and may come later, if a joined
     /// room cannot be caught up.
     case recovered(Bool)
-    /// Or an attempt to connect has failed, if it is the first one. It comes back by itself if the failure
-    /// ``ClientFailure/isRetryable``.
+    /// The connection has ended, or the first attempt to connect has failed. The socket reconnects
+    /// by itself if the failure ``ClientFailure/isRetryable``.
     case disconnected(ClientFailure)
 }

@@ -7,7 +7,7 @@
 /// An update gets its position at once, without waiting for a turn: the order is that of the
 /// socket's states.
 final class SocketUpdateQueue: Sendable {
-    /// A replay's page, so that one who catches up is not held up by every event.
+    /// The size of a replay's page, so that a replay does not wait for every event.
     static let capacity = 512
 
     private struct State {
@@ -33,13 +33,13 @@ final class SocketUpdateQueue: Sendable {
     }
 
     private struct Taken {
-        /// nil: there will be no more.
+        /// The update; nil at the end.
         let update: SocketUpdate?
     }
 
     private let state = Guarded(State())
 
-    /// Returns once there is room for more. What comes after `finish` is dropped.
+    /// Adds an update, and returns once there is room for more. Updates after `finish` are dropped.
     func add(_ update: SocketUpdate) async {
         put(update)
         while isFull {
@@ -56,7 +56,7 @@ final class SocketUpdateQueue: Sendable {
 
     private var isFull: Bool { state.withLock { $0.isFull } }
 
-    /// Without waiting: for those few that do not come from the connection.
+    /// Adds an update without waiting: for the few that do not come from the connection.
     func put(_ update: SocketUpdate) {
         let taker = state.withLock { state -> CheckedContinuation<SocketUpdate?, Never>? in
             if state.isFinished { return nil }
@@ -70,7 +70,7 @@ final class SocketUpdateQueue: Sendable {
         taker?.resume(returning: update)
     }
 
-    /// nil when it is finished and empty. One caller at a time.
+    /// Returns the next update; nil when the queue is finished and empty. One caller at a time.
     func next() async -> SocketUpdate? {
         await withCheckedContinuation { taker in
             let (giver, taken) = state.withLock { $0.take(for: taker) }

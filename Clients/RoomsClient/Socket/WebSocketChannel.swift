@@ -3,11 +3,12 @@
     import Security
     import WebSocket
 
-    /// The client's end of one WebSocket. On its loop only.
+    /// The client's end of one WebSocket. It lives on its loop only.
     final class WebSocketChannel: ChannelHandler {
         typealias Completion = (Result<String, ClientFailure>) -> Void
 
-        /// Messages that nobody has received yet. Over it nothing is read, so that TCP holds the server back.
+        /// The limit of messages that are not received yet. Beyond it nothing is read, so that TCP
+        /// slows the server down.
         private static let maxWaiting = 64
         /// The maximum of bytes that wait for a server that does not read.
         private static let maxPendingBytes = 4 << 20
@@ -23,14 +24,14 @@
         private var opened: Completion?
         private var end: ClientFailure?
 
-        /// - Parameter host: with its port.
+        /// - Parameter host: includes the port.
         init(_ channel: Channel, host: String, target: String) {
             self.channel = channel
             handshake = WebSocketClientHandshake(nonce: SystemRandomness().bytes(16))
             channel.write(handshake.request(host: host, target: target))
         }
 
-        /// Calls back when the server has agreed, or never will.
+        /// Calls back when the server has accepted the upgrade, or never will.
         func whenOpened(_ completion: @escaping Completion) {
             if let end { return completion(.failure(end)) }
             if head == nil { completion(.success("")) } else { opened = completion }
@@ -125,7 +126,8 @@
             finish(reason)
         }
 
-        /// The first reason counts. What has arrived before can still be received.
+        /// Closes the channel; only the first reason counts. Messages that arrived before can still
+        /// be received.
         private func finish(_ reason: String) {
             guard end == nil else { return }
             let failure = ClientFailure.offline(reason)

@@ -6,8 +6,8 @@
 
     /// Parlor's own WebSocket, on a thread of its own.
     ///
-    /// `ws://` only: there is no TLS here. A `wss://` address is refused with `ClientFailure.refused` (`unsupported_scheme`); put a
-    /// proxy that speaks TLS in between.
+    /// It supports `ws://` only, without TLS. A `wss://` address is refused with
+    /// `ClientFailure.refused` (`unsupported_scheme`); put a TLS proxy in between.
     public struct WebSocketTransport: SocketTransport {
         private let owner = LoopOwner()
 
@@ -21,12 +21,12 @@
             let port = url.port.flatMap { UInt16(exactly: $0) } ?? 80
             let path = url.path(percentEncoded: true)
             let target = (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?" + $0 } ?? "")
-            // RFC 3986: an IPv6 address stands in brackets.
+            // RFC 3986 puts an IPv6 address in brackets.
             let name = host.contains(":") ? "[\(host)]" : host
             let loop = try await owner.loop()
             let channel: Channel
             do {
-                // Its handshake's bytes are written as soon as there is a connection.
+                // The handshake's bytes are written as soon as there is a connection.
                 channel = try await loop.connect(host: host, port: port) {
                     WebSocketChannel($0, host: port == 80 ? name : "\(name):\(port)", target: target)
                 }
@@ -62,13 +62,14 @@
             }
         }
 
-        // Nothing on the loop holds this, so it is never the loop that ends it.
+        // Nothing on the loop retains this, so the loop never ends itself.
         deinit { group?.shutdown() }
     }
 
     private struct LoopConnection: SocketConnection {
         let channel: Channel
-        /// The channel lets go of it when it closes; what has arrived by then is still received.
+        /// The handler, which the channel releases when it closes; messages that arrived before are
+        /// still received.
         let handler: LoopBound<WebSocketChannel>
         /// Keeps the loop running.
         let owner: LoopOwner
@@ -77,7 +78,7 @@
             _ = try await abortingWhenCancelled { await ask { $0.whenOpened($1) } }
         }
 
-        /// Nothing is waited for, so there is nothing to cancel.
+        /// Sends without waiting, so there is nothing to cancel.
         func send(_ text: String) async throws { _ = try await ask { $0.send(text, $1) }.get() }
 
         func receive() async throws -> String {
@@ -88,7 +89,7 @@
             channel.loop.execute { [channel] in channel.close() }
         }
 
-        /// On the loop.
+        /// Runs a request on the loop.
         private func ask(
             _ work: @escaping @Sendable (WebSocketChannel, @escaping WebSocketChannel.Completion) -> Void
         ) async -> Result<String, ClientFailure> {
@@ -99,7 +100,8 @@
             }
         }
 
-        /// A task that is cancelled ends the connection, and so whatever it waits for.
+        /// Runs a body, and ends the connection if the task is cancelled, and so whatever the body
+        /// waits for.
         private func abortingWhenCancelled(
             _ body: () async -> Result<String, ClientFailure>
         ) async throws -> String {

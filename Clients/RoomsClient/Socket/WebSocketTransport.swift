@@ -5,7 +5,8 @@ import Foundation
     public struct WebSocketTransport: SocketTransport {
         private let session: URLSession
 
-        /// - Parameter session: for `https` and `wss` alike; its delegate may check certificates.
+        /// - Parameter session: used for `https` and `wss` alike; its delegate may check
+        ///   certificates.
         public init(session: URLSession = URLSession(configuration: .ephemeral)) { self.session = session }
 
         /// Returns at once. A failure to connect is reported by the first `receive`.
@@ -30,7 +31,7 @@ import Foundation
 
         func receive() async throws -> String {
             do {
-                // A receive does not look at its task's cancellation.
+                // A receive ignores its task's cancellation.
                 let message = try await withTaskCancellationHandler {
                     try await task.receive()
                 } onCancel: {

@@ -1,16 +1,16 @@
 import Foundation
 
-/// The time, as everything here is given it: so that an app's tests can advance it in place of waiting.
+/// The source of time, passed in so that an app's tests can advance it instead of waiting.
 public protocol ClientClock: Sendable {
     var now: Date { get }
 
-    /// Returns once so much time has passed.
+    /// Sleeps for a duration.
     ///
     /// - Throws: `CancellationError`, at once when the task is cancelled.
     func sleep(for duration: Duration) async throws
 }
 
-/// The machine's.
+/// The machine's clock.
 public struct SystemClock: ClientClock {
     public init() {}
 

@@ -1,12 +1,12 @@
-/// Does something within a time.
+/// Runs work with a time limit.
 ///
-/// When the time is over, or the task is cancelled, it is cancelled too, and not waited for: whatever it waits for itself, nobody
-/// hangs with it.
+/// When the time is over, or the task is cancelled, the work is cancelled too, and not awaited:
+/// whatever it waits for, the caller does not hang.
 ///
 /// - Parameters:
-///   - complaint: the failure's words.
-///   - tooLate: takes what it comes to all the same, a connection that has to be closed for one.
-/// - Throws: `ClientFailure.offline` when the time is over; `CancellationError`; whatever `work` throws.
+///   - complaint: the failure's text.
+///   - tooLate: gets a late result, such as a connection that has to be closed.
+/// - Throws: `ClientFailure.offline` when the time is over; `CancellationError`; errors of `work`.
 func within<Value: Sendable>(
     _ limit: Duration, by clock: any ClientClock, else complaint: String,
     tooLate: @escaping @Sendable (Value) -> Void = { _ in }, _ work: @escaping @Sendable () async throws -> Value
@@ -18,7 +18,7 @@ func within<Value: Sendable>(
         if !first.settle(outcome), case .success(let value) = outcome { tooLate(value) }
     }
     let timing = Task {
-        // A sleep that is cancelled is one that is not needed any more.
+        // A cancelled sleep is no longer needed.
         guard (try? await clock.sleep(for: limit)) != nil else { return }
         _ = first.settle(.failure(ClientFailure.offline(complaint)))
     }
@@ -30,7 +30,8 @@ func within<Value: Sendable>(
 }
 
 extension Task where Failure == any Error {
-    /// Its value; `CancellationError` at once if whoever waits is cancelled. The task itself goes on.
+    /// The task's value; throws `CancellationError` at once if the waiting task is cancelled. The
+    /// task itself continues.
     var valueUnlessCancelled: Success {
         get async throws {
             let first = FirstOutcome<Success>()
@@ -40,7 +41,7 @@ extension Task where Failure == any Error {
     }
 }
 
-/// What the first of several has come to, for one who waits.
+/// The first of several outcomes, for one waiting task.
 private final class FirstOutcome<Value: Sendable>: Sendable {
     private enum State: Sendable {
         case open
@@ -50,7 +51,7 @@ private final class FirstOutcome<Value: Sendable>: Sendable {
 
     private let state = Guarded(State.open)
 
-    /// - Returns: false if there was another one before.
+    /// - Returns: false if there was an earlier outcome.
     func settle(_ outcome: Result<Value, any Error>) -> Bool {
         let before = state.withLock { state in
             let before = state

@@ -1,20 +1,20 @@
-/// How badly a network behaves by itself. Each is the probability that it happens to one packet.
+/// The random faults of a network. Each value is the probability per packet.
 public struct Chaos: Sendable, Equatable {
-    /// An event is kept back, until a few packets later.
+    /// The probability that an event is held until a few packets later.
     public var lateEvents = 0.1
     public var doubledEvents = 0.1
-    /// The server does what is asked, and nobody learns of it.
+    /// The probability that the server acts, but its answer is lost.
     public var lostAnswers = 0.05
-    /// The request does not reach the server.
+    /// The probability that a request does not reach the server.
     public var lostRequests = 0.05
-    /// An ack overtakes what it has brought about.
+    /// The probability that an ack overtakes its own events.
     public var earlyAcks = 0.1
-    /// The socket ends.
+    /// The probability that the socket ends.
     public var drops = 0.02
 
     public init() {}
 
-    /// Nothing happens, but for what is then set.
+    /// Chaos without faults, except those that are then set.
     public static var none: Chaos {
         var chaos = Chaos()
         chaos.lateEvents = 0
@@ -27,7 +27,7 @@ public struct Chaos: Sendable, Equatable {
     }
 }
 
-/// In which order held events arrive in the end.
+/// The order in which held events finally arrive.
 public enum ReleaseOrder: Sendable, Equatable {
     case asSent, reversed
     case shuffled(seed: UInt64)

@@ -1,6 +1,6 @@
 import RoomsClient
 
-/// What is wrong with one device's network, and what passes it. Pure.
+/// The faults of one device's network, and the packets that pass it. Pure.
 struct Faults: Sendable {
     private struct Running: Sendable {
         var chaos: Chaos
@@ -8,7 +8,7 @@ struct Faults: Sendable {
     }
 
     var isOffline = false
-    /// How many requests do not reach the server, and how many answers are lost on their way back.
+    /// The number of requests that will not reach the server.
     var requestsToLose = 0
     var answersToLose = 0
     /// Whether a lost answer takes its socket with it.
@@ -17,7 +17,7 @@ struct Faults: Sendable {
     var eventsToDouble = 0
     var packetsUntilDrop: Int?
     var answerDelay: Duration = .zero
-    /// Of something that stands before the server, for the next requests over HTTP.
+    /// Answers of an intermediary to the next requests over HTTP.
     var foreignAnswers: [HTTPResponse] = []
     var holdsAcks = false
     private(set) var isHeld: (@Sendable (String) -> Bool)?
@@ -31,7 +31,7 @@ struct Faults: Sendable {
 
     mutating func hold(_ isHeld: @escaping @Sendable (String) -> Bool) { self.isHeld = isHeld }
 
-    /// No longer holds anything; what was held arrives.
+    /// Ends the holding; held packets arrive.
     mutating func release(_ order: ReleaseOrder) -> [Parlor.Delivery] {
         isHeld = nil
         holdsAcks = false
@@ -51,7 +51,7 @@ struct Faults: Sendable {
 
     mutating func stopChaos() { running = nil }
 
-    /// What was held for a socket that has ended never arrives.
+    /// Drops packets held for a socket that has ended.
     mutating func forget(_ socketID: Int) { held.removeAll { $0.socketID == socketID } }
 
     mutating func losesRequest() -> Bool { takes(\.requestsToLose) || happens(\.lostRequests) }
@@ -84,7 +84,8 @@ struct Faults: Sendable {
         return passage
     }
 
-    /// The end of a replay comes behind all of it: with its cursor the device has no claim to what came before.
+    /// Takes all late packets before the end of a replay: with its cursor the device cannot claim
+    /// earlier ones.
     private mutating func takeAllLate(on socketID: Int) -> [Parlor.Delivery] {
         guard running != nil, isHeld == nil, !holdsAcks else { return [] }
         let arriving = held.filter { $0.socketID == socketID }
@@ -92,7 +93,7 @@ struct Faults: Sendable {
         return arriving
     }
 
-    /// Each that chaos keeps back may arrive with any later packet.
+    /// Takes late packets; each may arrive with any later packet.
     private mutating func takeLate() -> [Parlor.Delivery] {
         guard running != nil else { return [] }
         var arriving: [Parlor.Delivery] = []

@@ -1,6 +1,6 @@
 import RoomsClient
 
-/// A Parlor, and the wires of the devices to it. Everything happens in one step: nothing waits here but those who receive.
+/// A Parlor and its devices' connections. Everything happens in one step; only receivers wait.
 struct Network: Sendable {
     struct Connection: Sendable {
         let deviceID: Int
@@ -8,7 +8,7 @@ struct Network: Sendable {
         var receiver: CheckedContinuation<String, any Error>?
     }
 
-    /// Someone to be resumed, once the lock is free.
+    /// A waiting receiver to resume once the lock is free.
     struct Wake: Sendable {
         let receiver: CheckedContinuation<String, any Error>
         let result: Result<String, ClientFailure>
@@ -18,7 +18,7 @@ struct Network: Sendable {
 
     var parlor: Parlor
     var faults: [Int: Faults] = [:]
-    /// What each device asked for, as it left the device.
+    /// The requests of each device, in the order of sending.
     var requests: [Int: [String]] = [:]
     private(set) var connections: [Int: Connection] = [:]
     private var lastSocketID = 0
@@ -45,7 +45,7 @@ struct Network: Sendable {
         let request = Parlor.request(in: text)
         if let request {
             requests[deviceID, default: []].append(request.event)
-            // The device learns of it as it does of any lost connection: by its end.
+            // The device notices it as it does any lost connection: by its end.
             if faults[deviceID]?.losesRequest() == true { return drop(socketID) }
         }
         parlor.receive(text, on: socketID)
@@ -65,6 +65,8 @@ struct Network: Sendable {
         connections[socketID] = connection
     }
 
+    /// Answers a request.
+    ///
     /// - Returns: nil if the answer is lost.
     mutating func answer(_ request: HTTPRequest, to deviceID: Int) throws(ClientFailure) -> HTTPResponse {
         requests[deviceID, default: []].append("\(request.method) \(request.path)")
@@ -82,7 +84,7 @@ struct Network: Sendable {
         return response
     }
 
-    /// Ends a connection in the middle: what was on its way is lost.
+    /// Ends a connection abruptly: packets under way are lost.
     mutating func drop(_ socketID: Int) {
         guard let connection = connections.removeValue(forKey: socketID) else { return }
         faults[connection.deviceID]?.forget(socketID)
@@ -97,7 +99,7 @@ struct Network: Sendable {
         for id in connections.filter({ $0.value.deviceID == deviceID }).keys.sorted() { drop(id) }
     }
 
-    /// Brings on its way what the server has said.
+    /// Delivers the server's packets.
     ///
     /// - Parameter ackFirst: a socket whose ack overtakes the events of the same moment.
     mutating func flush(ackFirst socketID: Int? = nil) {

@@ -1,13 +1,13 @@
 import RoomsClient
 
 extension Parlor {
-    /// What a request has led to.
+    /// The answer to a request.
     struct Answer {
         var status: Int
         var data: JSON
-        /// Of a paged list: where the next page begins.
+        /// The cursor of the next page, for a paged list.
         var next: String??
-        /// The `tempId` had been sent before.
+        /// Whether the `tempId` was used before.
         var isDuplicate = false
 
         init(_ status: Int, _ data: JSON = .null, next: String?? = nil, isDuplicate: Bool = false) {
@@ -18,7 +18,7 @@ extension Parlor {
         }
     }
 
-    /// A limit out of range is clamped.
+    /// Returns the limit; one that is out of range is clamped.
     static func limit(_ query: [String: String], standard: Int, max: Int) throws(Refused) -> Int {
         guard let text = query["limit"] else { return standard }
         guard let limit = Int(text) else { throw .malformed("limit is no number.") }
@@ -33,7 +33,7 @@ extension Parlor {
 }
 
 extension JSON {
-    /// A text that has to be there.
+    /// Returns a required text.
     func required(_ name: String) throws(Parlor.Refused) -> String {
         guard let value = member(name) else { throw .invalid(name, "is missing") }
         guard let text = value.string else { throw .malformed("\(name) is no text.") }

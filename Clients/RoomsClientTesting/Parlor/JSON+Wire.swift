@@ -4,18 +4,18 @@ import RoomsClient
 extension JSON {
     static func optional(_ text: String?) -> JSON { text.map(JSON.string) ?? .null }
 
-    /// nil if it is none.
+    /// Parses JSON; nil if it is malformed.
     init?(parsing data: Data) {
-        // What is not JSON is answered as such: why it is not does not matter.
+        // The reason for malformed JSON does not matter.
         guard let value = try? JSONDecoder().decode(JSON.self, from: data) else { return nil }
         self = value
     }
 
-    /// With its members in the order of their names: the same value is always the same text.
+    /// The encoded value, with members sorted by name: equal values have the same text.
     var data: Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Only numbers that are none can't be encoded, and nobody can send one.
+        // Only NaN and infinities can't be encoded, and no client can send one.
         return (try? encoder.encode(self)) ?? Data("null".utf8)
     }
 
@@ -44,7 +44,7 @@ extension JSON {
         }
     }
 
-    /// A member that is there and not null.
+    /// Returns a member that exists and is not null.
     func member(_ name: String) -> JSON? {
         guard let value = self[name], value != .null else { return nil }
         return value

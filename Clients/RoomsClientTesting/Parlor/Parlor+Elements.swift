@@ -118,7 +118,7 @@ extension Parlor {
         return content
     }
 
-    /// null takes it away; nil if it is not given.
+    /// Returns the position: null removes it; nil if it is not given.
     private static func position(_ fields: JSON) throws(Refused) -> JSON? {
         guard let position = fields["position"], position != .null else { return fields["position"] }
         guard case .object = position else { throw .malformed("position is no object.") }

@@ -1,6 +1,6 @@
 import RoomsClient
 
-/// What is told, and to whom.
+/// Emitting events.
 extension Parlor {
     enum Audience: Sendable, Equatable {
         case room
@@ -8,7 +8,7 @@ extension Parlor {
         case everyone
     }
 
-    /// One that a socket that comes back is told again.
+    /// An event that is replayed to sockets that reconnect.
     struct LogEntry: Sendable {
         var audience: Audience
         var roomID: String
@@ -17,7 +17,7 @@ extension Parlor {
         var participants: [String]
     }
 
-    /// Sends an event to the sockets it is for, and remembers it if it is replayed.
+    /// Sends an event to its sockets, and logs it if it is replayed.
     ///
     /// - Parameter namesRoom: adds `roomId` to the data.
     mutating func emit(
@@ -42,7 +42,7 @@ extension Parlor {
         }
     }
 
-    /// Tells the room what is true for now only, and is never replayed: typing and presence.
+    /// Sends the room an event that is never replayed: typing or presence.
     mutating func emitVolatile(
         _ event: String, _ members: [String: JSON], in roomID: String, exceptFor userID: String? = nil
     ) {
@@ -54,12 +54,12 @@ extension Parlor {
 
     mutating func deliver(_ event: String, _ data: JSON, to socketID: Int) {
         let text = "42" + JSON.array([.string(event), data]).text
-        // The end of a replay is no event that could be early or late.
+        // The end of a replay cannot be early or late.
         let kind = event == "sync:done" ? Delivery.Kind.control : .event(event)
         deliveries.append(Delivery(socketID: socketID, kind: kind, text: text))
     }
 
-    /// In the order in which they came.
+    /// The connected sockets in the order of their arrival.
     var liveSockets: [(id: Int, socket: Socket)] {
         sockets.filter { $0.value.userID != nil }.sorted { $0.key < $1.key }.map { (id: $0.key, socket: $0.value) }
     }
@@ -88,7 +88,7 @@ extension Parlor {
         emitTyping(of: userID, in: roomID, was: wasTyping)
     }
 
-    /// Ends what was not renewed for three seconds.
+    /// Ends typing that was not renewed for three seconds.
     mutating func endStaleTyping() {
         for (id, socket) in liveSockets {
             guard let userID = socket.userID else { continue }

@@ -6,7 +6,7 @@ extension Parlor {
         "messages:mark-read", "room:clear", "room:join", "room:leave",
     ]
 
-    /// Does what a socket asks for, and returns what the ack adds.
+    /// Handles a socket's event, and returns the ack's members.
     mutating func perform(_ event: String, _ fields: JSON, by userID: String, on socketID: Int) throws(Refused) -> JSON
     {
         try checkRefusals(for: event)
@@ -31,7 +31,7 @@ extension Parlor {
         }
     }
 
-    /// What sockets and people without one can do alike.
+    /// Handles changes that are available over sockets and HTTP alike.
     mutating func change(_ event: String, _ fields: JSON, in roomID: String?, by userID: String) throws(Refused) -> JSON
     {
         switch event {

@@ -1,19 +1,19 @@
 import RoomsClient
 
-/// What was missed, and from where on.
+/// Recovery of missed events.
 extension Parlor {
     struct Cursor {
         var position: Int
-        /// Of the log that it points into: after `forgetHistory` there is another.
+        /// The generation of the log that it points into: `forgetHistory` begins another.
         var generation: Int
     }
 
-    /// Where a person stands: opaque to clients, and of no use to others.
+    /// Returns a person's cursor: opaque to clients, and useless to others.
     func cursor(for userID: String, at position: Int? = nil) -> String {
         "\(generation)/\(position ?? log.count)/\(userID)"
     }
 
-    /// nil if it is no cursor of this person's.
+    /// Parses a cursor; nil if it is not this person's.
     func cursor(_ text: String?, of userID: String) -> Cursor? {
         let parts = text?.split(separator: "/") ?? []
         guard parts.count == 3, parts[2] == userID, let generation = Int(parts[0]), let position = Int(parts[1]),
@@ -43,7 +43,7 @@ extension Parlor {
             ]))
     }
 
-    /// All that a person was not told since a position: what is for the person, and what their rooms were told.
+    /// Returns all that a person missed since a position: person events and those of their rooms.
     func missed(by userID: String, since position: Int) -> [(position: Int, entry: LogEntry)] {
         entries(since: position).filter { _, entry in
             switch entry.audience {
@@ -54,7 +54,7 @@ extension Parlor {
         }
     }
 
-    /// What a room was told since a position.
+    /// Returns a room's events since a position.
     func missed(in roomID: String, since position: Int) -> [LogEntry] {
         entries(since: position).map(\.entry).filter { $0.audience == .room && $0.roomID == roomID }
     }

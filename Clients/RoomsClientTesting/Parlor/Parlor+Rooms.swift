@@ -2,7 +2,7 @@ import Foundation
 import RoomsClient
 
 extension Parlor {
-    /// A room that exists but is not the person's is answered as one that does not.
+    /// Returns the room. Another person's room is treated as one that does not exist.
     func room(_ id: String?, of userID: String) throws(Refused) -> RoomState {
         guard let id, let room = rooms[id], room.isParticipant(userID) else { throw .notFound("room") }
         return room
@@ -76,7 +76,7 @@ extension Parlor {
                 }))
     }
 
-    /// - Parameter isListed: in my-rooms an unnamed room has an empty name.
+    /// - Parameter isListed: whether it is for my-rooms, where an unnamed room has an empty name.
     func json(_ room: RoomState, for userID: String, isListed: Bool = false) -> JSON {
         let unread = room.unread(by: userID)
         let unseen = room.unseen[userID] ?? 0
@@ -120,7 +120,7 @@ extension Parlor {
         room.name ?? room.participants.compactMap { accounts[$0.userID]?.person.displayName }.joined(separator: " & ")
     }
 
-    /// nil if it is empty: that takes the name away.
+    /// Returns the name; nil if it is empty, which removes it.
     private static func roomName(_ fields: JSON) throws(Refused) -> String? {
         let name = try fields.required("name").trimmingCharacters(in: .whitespacesAndNewlines)
         guard name.unicodeScalars.count <= 100 else { throw .invalid("name", "has at most 100 characters") }

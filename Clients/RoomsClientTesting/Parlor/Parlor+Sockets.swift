@@ -4,13 +4,14 @@ import RoomsClient
 /// Engine.IO 4 and Socket.IO 5 over one WebSocket.
 extension Parlor {
     struct Socket: Sendable {
-        /// nil until it has said who it is.
+        /// The person; nil until CONNECT.
         var userID: String?
         var token: String?
         var joined: Set<String> = []
-        /// By room, until when.
+        /// The time at which typing ends, by room.
         var typing: [String: Int] = [:]
-        /// Where it became live, if it came with a cursor, and where it left rooms since.
+        /// The positions at which it became live, if it came with a cursor, and at which it left
+        /// rooms since.
         var continuesFrom: Int?
         var continuedRooms: [String: Int] = [:]
     }
@@ -24,7 +25,7 @@ extension Parlor {
         control("0" + JSON.object(handshake).text, to: socketID)
     }
 
-    /// Others see it go.
+    /// Closes a socket, and notifies others of its leaving.
     mutating func close(_ socketID: Int) {
         guard let socket = sockets[socketID] else { return }
         if let userID = socket.userID {
@@ -64,7 +65,7 @@ extension Parlor {
         var ackID: Int?
     }
 
-    /// What a packet asks for; nil if it is no event.
+    /// Parses an event packet; nil if it is not an event.
     static func request(in text: String) -> Request? {
         guard text.hasPrefix("42") else { return nil }
         let packet = payload(of: text.dropFirst(2))
@@ -130,7 +131,7 @@ extension Parlor {
         deliveries.append(Delivery(socketID: socketID, kind: .control, text: text))
     }
 
-    /// Without the default namespace, which may be named.
+    /// Returns the payload without the default namespace, which may be named.
     private static func payload(of packet: Substring) -> Substring {
         packet.hasPrefix("/,") ? packet.dropFirst(2) : packet
     }

@@ -1,6 +1,6 @@
 import RoomsClient
 
-/// A room and all that is in it. Times are milliseconds since 1970.
+/// A room with its contents. Times are milliseconds since 1970.
 struct RoomState: Sendable {
     struct Participant: Sendable {
         var userID: String
@@ -35,7 +35,7 @@ struct RoomState: Sendable {
         var tempID: String?
     }
 
-    /// Whose `tempId` it was.
+    /// A `tempId` with its sender.
     struct TempID: Hashable, Sendable {
         var userID: String
         var text: String
@@ -47,14 +47,14 @@ struct RoomState: Sendable {
     let createdAt: Int
     var updatedAt: Int
     var messagesUpdatedAt: Int?
-    /// The creator first.
+    /// The participants, the creator first.
     var participants: [Participant]
     var messages: [StoredMessage] = []
     var lastSeq = 0
     var elements: [StoredElement] = []
     var rev = 0
     var unseen: [String: Int] = [:]
-    /// The ids of what was made under them, also of what was deleted since.
+    /// The ids of messages by their `tempId`, including deleted ones.
     var messagesByTempID: [TempID: String] = [:]
     var elementsByTempID: [TempID: String] = [:]
 

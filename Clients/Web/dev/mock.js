@@ -1,4 +1,4 @@
-// The page on made-up data, without a server: dev/mock.html?messages=10000&state=loading|empty|failed|offline|signedOut
+// Shows the page with made-up data, without a server: dev/mock.html?messages=10000&state=loading|empty|failed|offline|signedOut
 import { begin } from "../page/app.js";
 import { Value } from "../parlor/observable.js";
 

@@ -10,7 +10,7 @@ import { showUnread } from "./unread.js";
 import { followDemoLink } from "./demo.js";
 import { toast } from "./dialog.js";
 
-/** Shows `parlor` in the page: signing in, or the house with the list of rooms and one room. */
+/** Shows `parlor` in the page: signing in, or the list of rooms with one room. */
 export function begin(parlor) {
   const app = document.getElementById("app");
   const banner = h("div", { class: "banner", role: "status", hidden: true });

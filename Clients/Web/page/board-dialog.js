@@ -12,7 +12,7 @@ export function swatches(kind, chosen, choose) {
   return radios("swatches", t("colour"), buttons, chosen, choose);
 }
 
-/** Asks for an element's content. Resolves with the changed fields, or undefined if it was left. */
+/** Asks for an element's content. Resolves with the changed fields, or undefined if it was cancelled. */
 export function itemDialog(type, content, isNew) {
   const action = isNew ? t("add") : t("save");
   return openDialog(t(type), (close) => {
@@ -31,7 +31,7 @@ export function itemDialog(type, content, isNew) {
       },
       keydown: (event) => {
         if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-        // Else the key would press the button that has the focus again.
+        // Otherwise the key would press the button that gets the focus again.
         event.preventDefault();
         form.requestSubmit();
       },

@@ -15,7 +15,7 @@ const number = (value, low, high, otherwise) => (typeof value === "number" && Nu
 const words = (value) => (typeof value === "string" ? value : "");
 const choice = (value) => (Number.isInteger(value) && value >= 0 && value < 5 ? value : 0);
 
-/** Where an element is, how large, and how high it lies. */
+/** Returns an element's position, size and layer. */
 export function boxOf({ type, content, position }) {
   const [width, height] = type === "stroke" ? strokeBox(content) : SIZES[type] ?? SIZES.note;
   return {
@@ -35,7 +35,7 @@ export function labelOf({ type, content }) {
   return said ? `${kind}: ${said.slice(0, 200)}` : kind;
 }
 
-/** The inside of an element. */
+/** Returns an element's inner nodes. */
 export function cardOf({ type, content }) {
   switch (type) {
     case "note": return h("div", { class: "card note", dir: "auto", "data-tint": choice(content.tint) }, words(content.text));
@@ -86,7 +86,7 @@ export function curve(points) {
 
 const TOLERANCE = 0.8;
 
-/** Fewer points for the same line, without those closer to it than `TOLERANCE` (Ramer, Douglas, Peucker). */
+/** Returns fewer points for the same line, without those closer to it than `TOLERANCE` (Ramer, Douglas, Peucker). */
 export function simplified(points) {
   if (points.length < 3) return points;
   const kept = new Uint8Array(points.length);

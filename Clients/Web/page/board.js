@@ -9,12 +9,12 @@ import { trackPointer } from "./pointer.js";
 
 const STEP = 8, MARGIN = 240;
 
-/** A room's board: elements that are added, dragged, resized, edited, ordered and removed, by both at once. */
+/** A room's board: elements that can be added, dragged, resized, edited, ordered and removed, by several people at once. */
 export function boardView(board) {
   let chosen = null;
   let pen = 0;
   let isDrawing = false;
-  // The element under the pointer, and its box there: it stays with the hand whatever the server says meanwhile.
+  // The element under the pointer, and its box: it follows the pointer whatever the server sends meanwhile.
   let held = null;
   let origin = { x: 0, y: 0 };
 
@@ -38,7 +38,7 @@ export function boardView(board) {
 
   const find = (id) => board.snapshot.elements.find((item) => item.id === id);
 
-  // ---- Drawing what there is ----
+  // ---- Drawing elements ----
 
   let isPlaced = false;
   function draw() {
@@ -58,7 +58,7 @@ export function boardView(board) {
     }
   }
 
-  /** Where most of it lies: one element that somebody threw far away is not what one wants to see first. */
+  /** Returns the area with most elements: a single distant one is not what a person wants to see first. */
   function goToMost(boxes) {
     const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
     const x = middle(boxes.map((box) => box.x)), y = middle(boxes.map((box) => box.y));
@@ -105,7 +105,7 @@ export function boardView(board) {
     node.style.height = `${box.h}px`;
   }
 
-  /** The plane is as large as what lies on it, and reaches to the left and up as far as elements do. */
+  /** Sizes the plane to its elements, also to the left and upwards. */
   function measure(elements) {
     let left = 0, top = 0, right = 0, bottom = 0;
     for (const item of elements) {
@@ -140,7 +140,7 @@ export function boardView(board) {
     fill(notice, conflict && h("div", { class: "notice" }, t("conflict"), h("button", { class: "text-button", type: "button", on: { click: () => board.dismissConflict() } }, t("ok"))));
   }
 
-  // ---- Choosing and changing ----
+  // ---- Selecting and changing ----
 
   function choose(id) {
     if (chosen === id) return;
@@ -204,7 +204,7 @@ export function boardView(board) {
     later();
   }
 
-  /** Somebody else wrote, while the dialog was open, what would be replaced now. */
+  /** Whether somebody else has changed, while the dialog was open, what would be replaced now. */
   function isChangedSince(before, now, changes) {
     return Object.keys(changes).some((key) => now[key] !== before[key] && now[key] !== changes[key]);
   }
@@ -248,7 +248,7 @@ export function boardView(board) {
     return board.snapshot.elements.reduce((most, item) => Math.max(most, boxOf(item).z), -1) + 1;
   }
 
-  /** A spot in view where nothing lies, else near the middle. */
+  /** Returns a free spot in view, else one near the middle. */
   function freeSpot(type) {
     const { w, h: height } = boxOf({ type, content: {}, position: null });
     const left = plane.scrollLeft + origin.x, top = plane.scrollTop + origin.y;

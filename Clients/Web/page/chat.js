@@ -11,7 +11,7 @@ import { failed } from "./failed.js";
 /** How many older pages are fetched to open a room at its first unread message. */
 const SEARCHED_PAGES = 12;
 
-/** A room's conversation: messages in a windowed list, who types, and the composer. */
+/** A room's conversation: messages in a windowed list, typists, and the composer. */
 export function chatView(parlor, conversation, { me, nameOf }) {
   const start = h("div", { class: "start" });
   const lines = h("div", { class: "lines" });
@@ -34,7 +34,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
   const element = h("section", { class: "chat", "aria-label": t("chat") }, scroller, empty, typing, h("div", { class: "composer" }, jump, composer.element));
 
   let isSettled = false;
-  /** The newest message's seq; null until the server has said what there is. */
+  /** The newest message's seq; null until it is known from the server. */
   let lastAnnounced = null;
   let seenTo = 0;
   let lastOwn = -1, lastRead = -1;
@@ -139,7 +139,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     fill(typing, line && [h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")), h("span", { dir: "auto" }, line)]);
   }
 
-  /** Reads what can be seen, loads older messages before they are needed, and offers the way down. */
+  /** Marks visible messages as read, loads older ones before they are needed, and shows the button to the end. */
   function viewed() {
     const { hasOlder, isLoadingOlder, failure } = conversation.snapshot;
     if (isSettled && hasOlder && !isLoadingOlder && !failure && scroller.scrollTop < 1200 && scroller.clientHeight > 0) void conversation.loadOlder();

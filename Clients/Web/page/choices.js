@@ -1,4 +1,4 @@
-// What a person has chosen for this browser: the theme, the language, how rooms are listed.
+// A person's choices for this browser: the theme, the language, and how rooms are listed.
 
 export function chosen(key, otherwise) {
   try {

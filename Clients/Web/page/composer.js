@@ -5,7 +5,7 @@ import { t } from "./texts.js";
 const LONGEST = 4000;
 const drafts = new Map();
 
-/** Where a message is written. Enter sends, Shift+Enter breaks the line, Esc leaves; what was not sent waits for the room's return. */
+/** The input of a message. Enter sends, Shift+Enter breaks the line, Esc leaves; unsent text is kept for the next visit to the room. */
 export function composerView(roomId, { send, typed, stopped, goUp }) {
   const left = h("span", { class: "left", "aria-live": "polite" });
   const button = h("button", { class: "icon-button primary", type: "submit", "aria-label": t("send"), title: t("send") }, icon("send"));
@@ -65,7 +65,7 @@ export function composerView(roomId, { send, typed, stopped, goUp }) {
   return { element: form, begin: resize, focus: () => area.focus({ preventScroll: true }) };
 }
 
-/** Leaves nothing of a person who signed out. */
+/** Removes all drafts of a person who signed out. */
 export function forgetDrafts() {
   drafts.clear();
 }

@@ -10,7 +10,7 @@ export async function followDemoLink(session) {
   if (!match) return;
   history.replaceState(null, "", location.pathname);
   await session.open();
-  // Also somebody of the same name, from an earlier demo: nothing of that is left.
+  // Also signs out a person of the same name from an earlier demo, and removes their data.
   await session.logout();
   await session.login(match[1], match[2]);
 }

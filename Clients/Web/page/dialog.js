@@ -5,7 +5,7 @@ import { t } from "./texts.js";
 let count = 0;
 
 /**
- * Opens a modal dialog; the browser keeps the focus in it, and Esc closes it. `body(close)` makes what it holds.
+ * Opens a modal dialog; the browser keeps the focus in it, and Esc closes it. `body(close)` makes its content.
  * @returns resolves with what was given to `close`, or undefined.
  */
 export function openDialog(title, body) {
@@ -37,7 +37,7 @@ export function openDialog(title, body) {
   });
 }
 
-/** Asks before something is done. Resolves with true only for yes. */
+/** Asks for confirmation. Resolves with true only for yes. */
 export function ask(title, lead, action) {
   return openDialog(title, (close) => [
     h("p", {}, lead),
@@ -49,7 +49,7 @@ export function ask(title, lead, action) {
 
 let toastTimer = null;
 
-/** Says something in passing. */
+/** Shows a brief notice. */
 export function toast(message) {
   document.querySelector(".toast")?.remove();
   clearTimeout(toastTimer);
@@ -60,7 +60,7 @@ export function toast(message) {
   toastTimer = setTimeout(() => element.remove(), 5000);
 }
 
-/** Says something to screen readers once. */
+/** Announces a text once to screen readers. */
 export function announce(message) {
   const live = document.getElementById("live");
   live.textContent = "";

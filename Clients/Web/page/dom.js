@@ -35,7 +35,7 @@ function add(parent, children) {
   }
 }
 
-/** Replaces what `parent` holds. */
+/** Replaces the children of `parent`. */
 export function fill(parent, ...children) {
   parent.replaceChildren();
   add(parent, children);
@@ -48,7 +48,7 @@ export function text(element, value) {
 }
 
 /**
- * Brings `parent`'s children in line with `items`: an element a key, made once, updated in place, moved only if out of order.
+ * Updates `parent`'s children to match `items`: one element per key, made once, updated in place, moved only if out of order.
  * `make(item)` makes an element, `update(element, item)` runs on each.
  */
 export function reconcile(parent, items, key, make, update) {
@@ -106,7 +106,7 @@ export function outsideLink(href, ...children) {
 
 const ADDRESS = /https?:\/\/[^\s<>"'`]+[^\s<>"'`.,;:!?)\]}]/g;
 
-/** `value` as text nodes, with links made of the addresses in it. */
+/** Returns `value` as text nodes, with links for the addresses in it. */
 export function linked(value) {
   const parts = [];
   let end = 0;

@@ -1,7 +1,7 @@
 import { svg, h } from "./dom.js";
 import { initials } from "./format.js";
 
-// A room's window and a person's circle: drawn from the id, so that rooms without a name look different at a glance.
+// A room's window and a person's circle, drawn from the id, so that rooms without a name look different at a glance.
 
 function hash(id) {
   let value = 2166136261;
@@ -28,7 +28,7 @@ export function personMark(person, size = "") {
   return h("span", { class: `avatar ${size}`, "data-hue": hash(person.userId ?? person.id) % HUES, "aria-hidden": "true" }, initials(person));
 }
 
-/** The house's own sign: a lit window. */
+/** The app's own sign: a lit window. */
 export function wordmark() {
   const sign = svg("svg", { viewBox: "0 0 32 32", class: "sign", "aria-hidden": "true" });
   sign.append(

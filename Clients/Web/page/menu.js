@@ -6,7 +6,7 @@ import { personName } from "../parlor/display.js";
 import { personMark } from "./marks.js";
 import { ask } from "./dialog.js";
 
-/** A group of `buttons` of which one is chosen; `choose` gets its index. */
+/** A group of `buttons`, one of which is selected; `choose` gets its index. */
 export function radios(className, label, buttons, chosen, choose) {
   const check = (index) => buttons.forEach((button, other) => {
     button.setAttribute("aria-checked", String(other === index));
@@ -23,7 +23,7 @@ export function radios(className, label, buttons, chosen, choose) {
   return h("div", { class: className, role: "radiogroup", "aria-label": label, on: { keydown: (event) => rove(event, buttons) } }, buttons);
 }
 
-/** One of several, as a row of buttons: each with its sign if it has one, else its name. */
+/** A row of buttons for one of several choices, each with its icon if it has one, else its name. */
 export function segments(label, options, chosen, choose) {
   const buttons = options.map(({ name, sign }) => h("button", { type: "button", title: name, "aria-label": name }, sign ? icon(sign, 18) : name));
   return radios("segments", label, buttons, options.findIndex(({ id }) => id === chosen), (index) => choose(options[index].id));
@@ -55,7 +55,7 @@ export function languageSegments(redraw) {
   });
 }
 
-/** The button with one's own initials, and the menu that it opens. */
+/** The button with the person's initials, and the menu that it opens. */
 export function accountMenu(parlor, redraw) {
   const user = parlor.session.snapshot.user;
   const button = h("button", { class: "icon-button", type: "button", "aria-label": t("menu"), title: t("menu"), "aria-haspopup": "dialog", "aria-expanded": "false", on: { click: toggle } }, personMark(user));

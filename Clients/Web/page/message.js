@@ -13,7 +13,7 @@ export function makeMessage(item, actions) {
   return row;
 }
 
-/** Draws a row anew only if something in it changed. */
+/** Redraws a row only if something in it changed. */
 export function updateMessage(row, item, previous, { isFresh, showsState, isOnline, position, count, nameOf }) {
   const isNewDay = !previous || dayKey(previous.createdAt) !== dayKey(item.createdAt);
   const isFirst = isNewDay || isFresh || previous.senderId !== item.senderId || Date.parse(item.createdAt) - Date.parse(previous.createdAt) > GROUP;

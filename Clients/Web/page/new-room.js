@@ -7,7 +7,7 @@ import { openDialog } from "./dialog.js";
 import { field } from "./sign-in.js";
 import { goTo } from "./route.js";
 
-/** Chooses a person, then a name, and makes a room. `person` skips the choice. */
+/** Asks for a person, then a name, and creates a room. `person` skips the first question. */
 export async function newRoom(parlor, person = null) {
   const someone = person ?? (await choosePerson(parlor));
   if (!someone) return;

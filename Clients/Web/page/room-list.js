@@ -10,9 +10,9 @@ import { accountMenu, segments } from "./menu.js";
 import { newRoom } from "./new-room.js";
 import { roomAddress } from "./route.js";
 
-/** A row is no lower. */
+/** The minimum height of a row. */
 const LOWEST_ROW = 64;
-/** So many rows are made in one frame, once those in view are there. */
+/** The number of rows made in one frame, once those in view are there. */
 const ROWS_A_FRAME = 30;
 
 /** The list of rooms, by activity or by person. */

@@ -148,7 +148,7 @@ export function roomView(parlor, roomId) {
   };
 }
 
-/** What stands in place of a room while none is open. */
+/** Returns the placeholder shown while no room is open. */
 export function noRoomView() {
   return { element: h("div", { class: "empty" }, roomMark("welcome"), h("h1", {}, t("chooseRoom")), h("p", {}, t("chooseRoomLead"))), end() {} };
 }

@@ -17,7 +17,7 @@ export function field(label, props, { hint, isOptional } = {}) {
   return { element, input };
 }
 
-/** Signing in, and making an account. */
+/** The forms for signing in, and for creating an account. */
 export function signInView(session, redraw) {
   const view = h("main", { class: "porch" });
   const form = h("div", { class: "porch-form" });

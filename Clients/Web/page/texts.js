@@ -16,7 +16,7 @@ function use(code) {
   document.documentElement.lang = code;
 }
 
-/** The language in use: chosen, else the browser's first that there is, else English. */
+/** The language in use: the chosen one, else the browser's first available, else English. */
 export function language() {
   return current;
 }
@@ -43,7 +43,7 @@ export function t(key, values = {}) {
   });
 }
 
-/** What a person reads about a failure: the table's text if there is one, else the server's own. */
+/** Returns the text for a failure: the table's if there is one, else the server's own. */
 export function failureText(failure) {
   const known = TABLES[current][`error.${failure?.code}`];
   return known ?? (failure?.kind === "refused" || !failure?.kind ? failure?.message : null) ?? t("error.unknown");

@@ -19,7 +19,7 @@ export function showUnread(count, roomName) {
   }
 }
 
-/** The icon with a lamp in its corner. */
+/** Returns the icon with a lamp in its corner. */
 function drawn() {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = 64;

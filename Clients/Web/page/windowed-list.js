@@ -91,7 +91,7 @@ export class WindowedList {
     return this.#indexes.has(key);
   }
 
-  /** Items that are in view now. */
+  /** Returns the items that are in view. */
   visible() {
     if (this.#scroller.clientHeight === 0) return [];
     const top = this.#scroller.scrollTop - this.#offset();
@@ -104,7 +104,7 @@ export class WindowedList {
     return this.#before.offsetTop;
   }
 
-  /** Heights by index anew. The average is taken only here, so that rows that were never seen do not shift while one scrolls. */
+  /** Recomputes heights by index. The average changes only here, so that unseen rows do not shift during scrolling. */
   #lookUp() {
     if (this.#heights.size > 0) this.#average = [...this.#heights.values()].reduce((sum, height) => sum + height, 0) / this.#heights.size;
     this.#known = Float64Array.from(this.#items, (item) => this.#heights.get(this.#key(item)) ?? this.#average);
@@ -135,7 +135,7 @@ export class WindowedList {
     return { keys, offset: top - this.#tops[index], index };
   }
 
-  /** The anchor among the present items: its row, or the next that is still there. */
+  /** Returns the anchor among the present items: its row, or the next that still exists. */
   #resolve(anchor) {
     if (anchor.isEnd) return anchor;
     for (const [step, key] of anchor.keys.entries()) {
@@ -147,7 +147,7 @@ export class WindowedList {
 
   #render(anchor, isChanged = false) {
     if (this.#scroller.clientHeight === 0 && this.#rows.size === 0 && this.#items.length > 60) return;
-    // Again if rows turned out so much smaller than guessed that the view is not filled.
+    // Repeated if rows turned out so much smaller than estimated that the view is not filled.
     for (let pass = 0; pass < 3; pass += 1) {
       const height = this.#scroller.clientHeight;
       const total = this.#tops[this.#items.length];
@@ -228,7 +228,7 @@ export class WindowedList {
   }
 
   #scrolled() {
-    // After a change of size the observer draws: "at the end" was true for the old size.
+    // After a resize the observer draws: "at the end" was true for the old size.
     if (this.#scroller.clientHeight === 0 || this.#scroller.clientHeight !== this.#height) return;
     this.#noteEnd();
     const top = this.#scroller.scrollTop - this.#offset();
@@ -244,7 +244,7 @@ export class WindowedList {
     const anchor = this.#resolve(this.#anchor());
     this.#height = this.#scroller.clientHeight;
     if (width !== this.#width) {
-      // Lines break elsewhere: what was measured is a guess now.
+      // Lines break differently: measured heights are now estimates.
       this.#width = width;
       this.#heights.clear();
     }

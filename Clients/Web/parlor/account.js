@@ -10,10 +10,10 @@ import { Server } from "./server.js";
 import { RoomsSocket } from "./socket.js";
 import { within } from "./timing.js";
 
-/** What is to be written and sent before stopping gets so long. */
+/** The time limit for final writes and sends before stopping. */
 const FLUSH_TIME = 3_000;
 
-/** All of it for one signed-in person, put together; everything that happens comes in through one door, in order. */
+/** Everything of one signed-in person; all events and changes come through this object, in order. */
 export class Account {
   #socket;
   #server;
@@ -23,11 +23,11 @@ export class Account {
   #isAway = true;
   #isEnded = false;
   #backing;
-  /** By id, rooms with their conversation, board, and how many screens show them. */
+  /** Open rooms by id, with their conversation, board, and number of screens. */
   #open = new Map();
   #session;
 
-  /** @param connection a Value, shown by the app. */
+  /** @param connection a Value that the app shows. */
   constructor({ platform, address, session, storage, channel, mode, user, connection }) {
     this.user = user;
     this.#connection = connection;
@@ -77,8 +77,8 @@ export class Account {
   }
 
   /**
-   * Nobody, or somebody else, is signed in. It is final.
-   * @param erases one has signed out: nothing of this person stays on the device. Else what is unsent waits for the next sign-in.
+   * Stops for good, as nobody or somebody else is signed in.
+   * @param erases whether the person signed out: nothing stays on the device. Otherwise unsent changes wait for the next sign-in.
    */
   async end({ erases }) {
     this.#isEnded = true;
@@ -127,7 +127,7 @@ export class Account {
     });
   }
 
-  /** A room that is opened by its address is open before the rooms have come, and learns with them who is in it. */
+  /** A room opened by its address is open before the rooms are loaded, and then learns its participants. */
   #nameParticipants(roomId, conversation) {
     const isNamed = () => {
       const known = this.rooms.get(roomId);
@@ -148,13 +148,13 @@ export class Account {
     room.conversation.leave();
     room.board.leave();
     this.#server.leave(roomId).then(() => {
-      // Somebody may have come back meanwhile.
+      // A screen may have returned meanwhile.
       if (!this.#open.has(roomId)) this.rooms.leave(roomId);
       this.#receipts.flush();
     });
   }
 
-  /** A room that one is no longer part of leaves no trace. */
+  /** Removes all traces of a room that one is no longer part of. */
   #forget(roomId) {
     const room = this.#open.get(roomId);
     if (room && !room.isGone) {
@@ -178,7 +178,7 @@ export class Account {
     if (type === "disconnected") {
       this.#isAway = true;
       const isOver = failure.kind === "signed_out" || failure.code === "disconnected";
-      // A session that was ended elsewhere is found to be so by asking.
+      // A request reveals a session that was ended elsewhere.
       if (failure.code === "disconnected") this.#session.call("GET", "/users/me").catch(() => {});
       const state = isOver ? "ended" : retryAt === null ? "idle" : "offline";
       this.#connection.set({ state, transport: null, failure: state === "idle" ? null : failure, retryAt });
@@ -200,7 +200,7 @@ export class Account {
     }
   }
 
-  /** An event that is not what the contract says is passed over: it must not end the others. */
+  /** Skips an event that violates the contract: it must not end the others. */
   #apply(name, data) {
     try {
       this.rooms.apply(name, data);
@@ -220,12 +220,12 @@ export class Account {
       return { type: "done", value: await this.#server.send(roomId, text, entry.id) };
     } catch (error) {
       const failure = ClientFailure.of(error);
-      // An earlier try has arrived, and the message was deleted since.
+      // An earlier attempt has arrived, and the message was deleted since.
       return failure.is("message_not_found") ? { type: "gone" } : commonOutcome(failure);
     }
   }
 
-  /** What waits behind a change is made on what this one has made. */
+  /** Rebases the changes that wait behind this one on its result. */
   async #sendBoardChange(entry) {
     const outcome = await sendBoardChange(this.#server, entry);
     const element = outcome.value?.element;

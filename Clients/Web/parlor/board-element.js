@@ -1,7 +1,7 @@
 import { isSame } from "./board-sending.js";
 
 /**
- * The elements as they are shown: the server's in the order made, then new ones, each with the changes of the outbox on top.
+ * The elements as shown: the server's in the order of creation, then new ones, each with the outbox's changes applied.
  * An element that looks as before is the same object as in `previous`.
  */
 export function boardElements({ store, entries, ownId, previous }) {
@@ -34,7 +34,7 @@ function created(id, { change, createdAt }, ownId) {
   };
 }
 
-/** @returns null if it is to be deleted. */
+/** @returns null if it will be deleted. */
 function overlay(base, entries, ownId) {
   const element = { ...base, state: "saved", failure: null };
   for (const { change, state, failure, createdAt } of entries) {
@@ -52,7 +52,7 @@ function overlay(base, entries, ownId) {
 
 function keepIfSame(known, element) {
   if (known && Object.keys(element).every((key) => isUnchanged(known[key], element[key]))) return known;
-  // The outbox goes on changing what it has.
+  // The outbox continues to modify its own objects.
   if (element.state !== "saved") {
     for (const key of ["content", "position"]) {
       element[key] = known && isSame(known[key], element[key]) ? known[key] : structuredClone(element[key]);

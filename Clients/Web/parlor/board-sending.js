@@ -27,9 +27,9 @@ export async function sendBoardChange(server, entry) {
   }
 }
 
-/** What a refusal means for a change of one's own, for messages and elements alike. */
+/** Returns the outcome of a refused own change, for messages and elements alike. */
 export function commonOutcome(failure) {
-  // A token that is refused, or nobody who is signed in, says nothing of the change: signing in again goes on.
+  // A refused token, or a missing sign-in, says nothing about the change: it is sent after the next sign-in.
   if (failure.isRetryable || failure.kind !== "refused" || failure.code === "unauthenticated") {
     return { type: "later", retryAfter: failure.retryAfter };
   }
@@ -51,7 +51,7 @@ function update(server, { roomId, content, position, version }, elementId) {
   return server.updateElement(roomId, elementId, fields);
 }
 
-/** Of a change behind a create whose answer was lost with the page: the list has its `tempId`. */
+/** For a change behind a create whose answer was lost with the page: the list has its `tempId`. */
 async function findElement(server, { id, change }) {
   const element = (await server.elements(change.roomId)).find(({ tempId, createdBy }) => tempId === id && createdBy === change.userId);
   if (!element) return null;
@@ -81,7 +81,7 @@ async function outcomeOf(failure, server, entry) {
   return done({ conflict: current });
 }
 
-/** The same JSON, whatever the order of its members. */
+/** Whether two values are the same JSON, whatever the order of members. */
 export function isSame(a, b) {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null || Array.isArray(a) !== Array.isArray(b)) return false;

@@ -6,10 +6,10 @@ import { Loading } from "./loading.js";
 import { Observable, keepFields, keepList } from "./observable.js";
 import { Pause } from "./timing.js";
 
-/** A list asked for again because of a clearing waits for what follows it. */
+/** The delay of a list requested because of a clearing, in which further events arrive. */
 const DOUBT_PAUSE = 300;
 
-/** A lane of the outbox. */
+/** The name of a board's lane in the outbox. */
 export function boardLane(roomId) {
   return `${roomId}/board`;
 }
@@ -26,7 +26,7 @@ export class Board extends Observable {
   #visit = 0;
   #cacheWriter;
   #doubt = null;
-  /** While a clearing is on its way, what it takes away is not shown. */
+  /** Elements hidden while a clearing is under way. */
   #clearing = null;
 
   constructor(roomId, backing, { isAway }) {
@@ -54,7 +54,7 @@ export class Board extends Observable {
     });
   }
 
-  // What a screen does
+  // Called by screens
 
   create({ type, content = {}, position = null }) {
     const id = this.#backing.platform.makeId();
@@ -74,7 +74,7 @@ export class Board extends Observable {
     const entries = this.#entriesOf(id);
     const waiting = entries.filter((entry) => entry.state !== "sending");
     const isNew = entries[0]?.change.type === "create";
-    // What was never sent is nowhere. What may have arrived has to be made, to be taken away under its name.
+    // A change that was never sent is dropped. One that may have arrived has to be created, so that it can be deleted by its id.
     const isUnsent = isNew && !entries[0].isAttempted;
     for (const entry of waiting) {
       if (isUnsent || entry.change.type !== "create" || entry.state === "failed") this.#backing.outbox.remove(entry);
@@ -93,7 +93,7 @@ export class Board extends Observable {
       await this.#backing.server.clearRoom(this.roomId);
       this.#store.clear();
     } finally {
-      // Also after a failure: whether it was done is not known.
+      // Also after a failure: whether the server has acted is unknown.
       await this.#loading.refresh();
       this.#clearing = null;
       this.invalidate();
@@ -118,7 +118,7 @@ export class Board extends Observable {
     return this.#loading.refresh();
   }
 
-  // What the account says; not for a screen
+  // Called by the account, not by screens
 
   enter() {
     const visit = ++this.#visit;
@@ -155,7 +155,7 @@ export class Board extends Observable {
     if (type === "disconnected") this.#loading.disconnected();
   }
 
-  /** An event of this room. */
+  /** Applies an event of this room. */
   apply(name, data) {
     switch (name) {
       case "element:created": case "element:updated": this.#store.put(data.element); break;
@@ -186,7 +186,7 @@ export class Board extends Observable {
     return { elementId: this.#store.get(id)?.id };
   }
 
-  /** Changes of one element that wait become one. */
+  /** Merges waiting changes of one element. */
   #update(id, fields) {
     const entries = this.#entriesOf(id);
     const last = entries.at(-1);
@@ -203,7 +203,7 @@ export class Board extends Observable {
     this.#append(id, change);
   }
 
-  /** An edit is made on what was seen: the server's version, or what one's own change before it will make of it. */
+  /** Returns the version on which an edit is based: the server's, or the result of one's own earlier change. */
   #base(change, stored, isBehindOwn) {
     if (isBehindOwn || !stored) return;
     change.version = stored.version;
@@ -229,7 +229,7 @@ export class Board extends Observable {
     return {};
   }
 
-  /** After every change of the store. */
+  /** Runs after every change of the store. */
   #changed() {
     if (this.#store.isDoubtful && !this.#doubt) {
       this.#doubt = new Pause(this.#backing.platform, DOUBT_PAUSE);
@@ -244,7 +244,7 @@ export class Board extends Observable {
   }
 }
 
-/** What is waiting to be sent must not change with the caller's object. */
+/** Copies a change, which must not change with the caller's object. */
 function copy(value) {
   return value === null ? null : structuredClone(value);
 }

@@ -1,10 +1,10 @@
 import { removeAll } from "./storage.js";
 import { Pause } from "./timing.js";
 
-/** A change waits so long for others, which are then one write with it. Milliseconds. */
+/** The delay, in milliseconds, in which further changes join a write. */
 const PAUSE = 500;
 
-/** One person's rooms, messages and elements as they were last, for the next start. What it cannot read or write is not there. */
+/** One person's last known rooms, messages and elements, for the next start. Unreadable entries count as missing. */
 export class Cache {
   #storage;
   #prefix;
@@ -39,12 +39,12 @@ export class Cache {
     return this.#write([[`${roomId}/elements`, elements]]);
   }
 
-  /** The room is no longer one's own. */
+  /** Removes a room that is no longer one's own. */
   remove(roomId) {
     return this.#write([[`${roomId}/messages`, undefined], [`${roomId}/elements`, undefined]]);
   }
 
-  /** Signed out: nothing is kept any more. */
+  /** Removes everything after signing out; nothing is cached any more. */
   async removeAll() {
     this.#isEnded = true;
     await removeAll(this.#storage, this.#prefix);
@@ -81,13 +81,13 @@ export class CacheWriter {
     this.#keep = keep;
   }
 
-  /** The cache has been read. @param version of the store that the cache has already. */
+  /** Called when the cache has been read. @param version of the store that the cache has already. */
   begin(version = this.#writtenVersion) {
     this.#isBegun = true;
     this.#writtenVersion = version;
   }
 
-  /** The room is no longer one's own: nothing of it is written any more. */
+  /** Stops writing, as the room is no longer one's own. */
   end() {
     this.#isEnded = true;
     this.#pause?.cancel();
@@ -99,7 +99,7 @@ export class CacheWriter {
     this.#pause.done.then((isOver) => isOver && this.write());
   }
 
-  /** @returns when what the store has now is in the cache. */
+  /** @returns a promise that resolves when the store's current content is cached. */
   async write() {
     this.#pause?.cancel();
     this.#pause = null;

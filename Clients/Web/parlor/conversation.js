@@ -7,10 +7,10 @@ import { MessageStore } from "./message-store.js";
 import { Observable, keepFields, keepList } from "./observable.js";
 import { Typists, TypingSignal } from "./typing.js";
 
-/** So many messages of a room are kept for the next start. */
+/** The number of a room's messages that are cached for the next start. */
 const CACHED = 200;
 
-/** A lane of the outbox. */
+/** The name of a room's lane in the outbox. */
 export function messagesLane(roomId) {
   return `${roomId}/messages`;
 }
@@ -31,11 +31,11 @@ export class Conversation extends Observable {
   #cacheWriter;
   /** Rises with every entering and leaving. */
   #visit = 0;
-  /** Rises when something may have been missed that nobody will send again. */
+  /** Rises when missed events will not be replayed. */
   #losses = 0;
   #sentAfter = new Map();
 
-  /** @param backing what all of one person's conversations share: `{ platform, server, outbox, receipts, cache, ownId, onTyping }`. */
+  /** @param backing shared by all of one person's conversations: `{ platform, server, outbox, receipts, cache, ownId, onTyping }`. */
   constructor(roomId, backing, { isAway }) {
     super();
     this.roomId = roomId;
@@ -73,7 +73,7 @@ export class Conversation extends Observable {
     });
   }
 
-  // What a screen does
+  // Called by screens
 
   send(text) {
     const trimmed = text.trim();
@@ -100,7 +100,7 @@ export class Conversation extends Observable {
     try {
       await this.#backing.server.deleteMessage(this.roomId, messageId);
     } catch (error) {
-      // Someone was faster, or an earlier answer was lost.
+      // Another device was faster, or an earlier answer was lost.
       if (!ClientFailure.of(error).is("message_not_found")) throw error;
     }
     this.#store.delete(messageId);
@@ -131,7 +131,7 @@ export class Conversation extends Observable {
     this.#signal.stopped();
   }
 
-  // What the account says; not for a screen
+  // Called by the account, not by screens
 
   setParticipants(ids) {
     this.#store.setParticipants(ids);
@@ -151,7 +151,7 @@ export class Conversation extends Observable {
     this.#loading.enter();
   }
 
-  /** @returns when what is shown is in the cache. */
+  /** @returns a promise that resolves when the shown messages are cached. */
   leave() {
     this.#visit += 1;
     this.#losses += 1;
@@ -164,7 +164,7 @@ export class Conversation extends Observable {
     return this.#cacheWriter.write();
   }
 
-  /** The room is no longer one's own: nothing of it is shown any more. */
+  /** Removes everything shown, as the room is no longer one's own. */
   end() {
     this.#isGone = true;
     this.#loading.leave();
@@ -193,7 +193,7 @@ export class Conversation extends Observable {
     }
   }
 
-  /** An event of this room. */
+  /** Applies an event of this room. */
   apply(name, data) {
     switch (name) {
       case "message:new":
@@ -228,14 +228,14 @@ export class Conversation extends Observable {
     this.#sentAfter.delete(entry.id);
     this.#store.insert({ ...message, tempId: message.tempId ?? entry.id });
     this.#changed();
-    // What was fetched meanwhile may be newer than this answer, and without the message, for it is deleted again.
+    // A later fetch may lack the message, because it was deleted since this answer.
     if (!isOfNow) this.#loading.begin();
   }
 
-  /** After every change of the store. */
+  /** Runs after every change of the store. */
   #changed() {
     const { outbox } = this.#backing;
-    // What an echo or a page has shown to be stored need not be sent again.
+    // Messages that an echo or a page has shown to be stored need not be sent again.
     for (const entry of [...outbox.entries(this.#lane)]) if (this.#store.has(entry.id)) outbox.remove(entry);
     this.#loader.fillGapSoon();
     if (this.#loading.failure?.is("room_not_found") && !this.#isGone) this.#backing.onGone(this.roomId);

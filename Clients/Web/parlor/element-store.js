@@ -3,11 +3,11 @@ import { RecentValues } from "./recent.js";
 const REMEMBERED = 2_000;
 
 /**
- * One room's elements as the server has them: of each the newest `version`, whatever arrives late, doubled or out of turn, and what
- * was deleted stays so.
+ * One room's elements as the server has them: the newest `version` of each, whatever arrives late, doubled or out of order;
+ * deleted ones stay deleted.
  *
- * A clearing names no elements, and may come again with a replay after newer ones: what it takes away may come back with its own
- * event, and then `isDoubtful` asks for the list.
+ * A clearing names no elements, and a replay may repeat it after newer ones: an element that it removes may return with its own
+ * event, and then `isDoubtful` causes a request for the list.
  */
 export class ElementStore {
   #ownId;
@@ -15,7 +15,7 @@ export class ElementStore {
   #byTempId = new Map();
   #gone = new RecentValues(REMEMBERED);
   #cleared = new RecentValues(REMEMBERED);
-  /** While a list is on its way: what events have said since it was asked for. */
+  /** Events since the request, while a list is under way. */
   #touched = null;
   version = 0;
   isDoubtful = false;
@@ -34,12 +34,12 @@ export class ElementStore {
     return this.#elements.get(this.#byTempId.get(shownId) ?? shownId);
   }
 
-  /** Stays the same when one's own new element becomes a stored one. */
+  /** Returns the id on the screen, which stays the same when one's own new element becomes a stored one. */
   shownId(element) {
     return element.createdBy === this.#ownId ? element.tempId ?? element.id : element.id;
   }
 
-  /** An element of an event or an answer. @param isNew false: one that is not here has been cleared meanwhile. */
+  /** Inserts an element from an event or an answer. @param isNew false: a missing one has been cleared meanwhile. */
   put(element, isNew = true) {
     this.#touched?.add(element.id);
     if (this.#gone.has(element.id)) return;
@@ -54,28 +54,28 @@ export class ElementStore {
     this.#remove(elementId);
   }
 
-  /** The server has cleared the room. */
+  /** Applies a clearing by the server. */
   clear() {
     for (const id of [...this.#elements.keys()]) {
       this.#cleared.set(id);
       this.#remove(id);
     }
-    // Which ones it meant, a list that is asked for from now on says.
+    // A list requested from now on shows which ones it meant.
     this.isDoubtful = true;
   }
 
-  /** What was kept from another time. */
+  /** Shows cached elements. */
   showCached(elements) {
     for (const element of elements) if (!this.#gone.has(element.id) && !this.#elements.has(element.id)) this.#set(element);
   }
 
-  /** A list is asked for from now on. */
+  /** Notes that a list is requested from now on. */
   beginList() {
     this.#touched = new Set();
     this.isDoubtful = false;
   }
 
-  /** All that the server had: what it does not have is gone, unless an event has said otherwise since it was asked for. */
+  /** Applies the full list: missing elements are removed, unless an event since the request has them. */
   takeList(elements) {
     const listed = new Set(elements.map((element) => element.id));
     for (const id of [...this.#elements.keys()]) {
@@ -101,7 +101,7 @@ export class ElementStore {
   #remove(id) {
     const element = this.#elements.get(id);
     if (!this.#elements.delete(id)) return;
-    // An update that still waits finds that there is nothing under its name.
+    // A waiting update finds nothing under its name.
     this.#byTempId.delete(element.tempId);
     this.version += 1;
   }

@@ -1,4 +1,4 @@
-/** Why something did not succeed. See parlor.d.ts. */
+/** The reason for a failed operation. See parlor.d.ts. */
 export class ClientFailure extends Error {
   constructor(kind, message, { code = kind, isRetryable = kind === "offline", status = null, requestId = null, retryAfter = null } = {}) {
     super(message);
@@ -10,7 +10,7 @@ export class ClientFailure extends Error {
     return new ClientFailure("offline", message);
   }
 
-  /** Nothing is asked after `stop()`: it is not tried again, the next `start()` catches up. */
+  /** The failure after `stop()`: requests are not retried, and the next `start()` catches up. */
   static stopped() {
     return new ClientFailure("offline", "stopped", { isRetryable: false });
   }
@@ -23,12 +23,12 @@ export class ClientFailure extends Error {
     return new ClientFailure("refused", message || code, { isRetryable: false, ...details, code });
   }
 
-  /** Any error as one: what is no failure of the server's is one of reaching it. */
+  /** Converts any error: one that is not the server's is one of reaching it. */
   static of(error) {
     return error instanceof ClientFailure ? error : ClientFailure.offline(String(error?.message ?? error));
   }
 
-  /** The server has refused with this code. */
+  /** Returns the failure for a code with which the server has refused. */
   is(code) {
     return this.kind === "refused" && this.code === code;
   }

@@ -2,7 +2,7 @@ import { ClientFailure } from "./failure.js";
 import { Pause } from "./timing.js";
 
 const TIMEOUT = 20_000;
-/** What a server may ask to wait at most. */
+/** The longest pause that a server may ask for. */
 const LONGEST_WAIT = 3_600;
 
 /** Sends requests to one server, and reads its answers. */
@@ -18,8 +18,8 @@ export class Caller {
   /**
    * @param path below `/api`, encoded by `path`.
    * @returns `{ data, page, degraded }`; data is null for 204.
-   * @throws ClientFailure. What has answered in other words than the contract's is not the server, but a proxy or a hotel's login
-   * page: then it is `offline`, for that passes.
+   * @throws ClientFailure. An answer that violates the contract comes not from the server, but from a proxy or a hotel's login
+   * page: it counts as `offline`, which is temporary.
    */
   async call(method, path, { query = {}, body, token, signal } = {}) {
     const parameters = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== undefined && value !== null));
@@ -51,7 +51,7 @@ export class Caller {
   }
 }
 
-/** A path's segments, each encoded. */
+/** Encodes a path's segments. */
 export function path(...segments) {
   return segments.map((segment) => `/${encodeURIComponent(segment)}`).join("");
 }

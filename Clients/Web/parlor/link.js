@@ -2,13 +2,13 @@ import { ClientFailure } from "./failure.js";
 import { packets, parsePacket } from "./packets.js";
 import { Pause } from "./timing.js";
 
-/** For the server's first word. */
+/** The time limit of the server's handshake. */
 const HANDSHAKE_TIMEOUT = 12_000;
 const ACK_TIMEOUT = 10_000;
 
 /**
- * One connection: Socket.IO over a transport. It is ended when the server falls silent for longer than its handshake allows, and
- * whoever waits for an ack then gets the reason.
+ * One connection: Socket.IO over a transport. It ends when the server is silent for longer than its handshake allows; pending
+ * acks then fail with the reason.
  */
 export class SocketLink {
   #platform;
@@ -22,7 +22,7 @@ export class SocketLink {
   #longestSilence = HANDSHAKE_TIMEOUT;
   #pingInterval = 25_000;
   #heardAt;
-  /** Why it is over. */
+  /** The reason of its end. */
   failure = null;
 
   /**
@@ -48,7 +48,7 @@ export class SocketLink {
   }
 
   /**
-   * Joins the namespace; after a refusal it may be tried again, with another token.
+   * Joins the namespace; after a refusal, another token may be tried.
    * @returns null, or `{ message, code }` of a refusal. @throws ClientFailure
    */
   connect(auth) {
@@ -59,14 +59,14 @@ export class SocketLink {
     });
   }
 
-  /** Nothing was received for longer than pings are apart: it is dead, though nobody has said so yet. */
+  /** Whether nothing was received for longer than pings are apart: the connection is dead, even if nobody has reported it. */
   get isStale() {
     return this.#platform.now() - this.#heardAt > this.#pingInterval + 5_000;
   }
 
   /**
-   * @returns the ack's object, of a success.
-   * @throws ClientFailure `refused`; `offline` if no ack has come in time: then it may have been done.
+   * @returns the object of a successful ack.
+   * @throws ClientFailure `refused`; `offline` if no ack arrived in time: the server may have acted.
    */
   ask(event, payload) {
     if (this.failure) return Promise.reject(this.failure);
@@ -86,7 +86,7 @@ export class SocketLink {
     if (!this.failure) this.#transport.send(packets.event(event, payload));
   }
 
-  /** Only the first call counts. */
+  /** Ends the connection; only the first call counts. */
   close(failure) {
     if (this.failure) return;
     this.failure = failure;
@@ -142,7 +142,7 @@ export class SocketLink {
 
   #settle(id, data) {
     const ack = this.#acks.get(id);
-    // One that nobody waits for any more came too late.
+    // An ack without a waiting request came too late.
     if (!ack) return;
     this.#acks.delete(id);
     ack.pause.cancel();
@@ -152,7 +152,7 @@ export class SocketLink {
     ack.reject(ClientFailure.refused(error.code, error.message, { isRetryable: error.retryable === true }));
   }
 
-  /** One timer for many packets: at its end it looks when the last one came. */
+  /** One timer for many packets: when it fires, it checks the time of the last one. */
   #watch() {
     const wait = this.#heardAt + this.#longestSilence - this.#platform.now();
     this.#silence = new Pause(this.#platform, Math.max(wait, 0));

@@ -2,8 +2,8 @@ import { ClientFailure } from "./failure.js";
 import { Backoff, Pause } from "./timing.js";
 
 /**
- * Keeps something fetched that events then keep current: it is fetched on entering and whenever events may have been missed, one
- * fetch at a time, and tried again after a failure that may pass.
+ * Keeps fetched data current: it is fetched on entering and whenever events may have been missed, one
+ * fetch at a time, and retried after a temporary failure.
  *
  * `isVerified`: all that is shown has been fetched, the server sends every change, and there is a connection.
  */
@@ -20,7 +20,7 @@ export class Loading {
   isAway;
   isLoading = false;
   failure = null;
-  /** Rises when what was asked before is no longer of use. */
+  /** Rises when earlier requests become obsolete. */
   epoch = 0;
 
   /** @param fetch `(isCurrent) → { refusal }`: why it is not joined for now, if so; checks `isCurrent()` after each wait. */
@@ -44,14 +44,14 @@ export class Loading {
     this.begin();
   }
 
-  /** What is under way is of no use any more. */
+  /** Cancels what is under way. */
   leave() {
     this.#isEntered = false;
     this.#end();
   }
 
   connected() {
-    // Also when it is being fetched: that began without a connection.
+    // Even during a fetch, which began without a connection.
     if (!this.#isFetched) this.begin();
   }
 
@@ -72,7 +72,7 @@ export class Loading {
     while (this.#running) await this.#running;
   }
 
-  /** What is shown is known to be out of date from now on. */
+  /** Marks the shown data as outdated. */
   begin() {
     if (!this.#isEntered) return;
     this.#end();
@@ -101,7 +101,7 @@ export class Loading {
   async #run(epoch) {
     const isCurrent = () => epoch === this.epoch;
     try {
-      // A turn later: whoever has begun it goes on first.
+      // A turn later, so that the caller continues first.
       await null;
       if (!isCurrent()) return;
       const { refusal = null } = await this.#fetch(isCurrent);

@@ -2,14 +2,14 @@ import { ClientFailure } from "./failure.js";
 import { Backoff, Pause } from "./timing.js";
 
 const PAGE = 50;
-/** After an absence that the server cannot make up for, so many messages of those shown are fetched again. */
+/** The number of shown messages to fetch again after an absence that the server cannot replay. */
 const REFETCH_LIMIT = 1_000;
-/** The largest page that the server gives. */
+/** The server's largest page. */
 const LARGE_PAGE = 200;
-/** How long a missing message may be merely late. */
+/** The time for which a missing message may be merely late. */
 const GAP_PAUSE = 500;
 
-/** Fetches a conversation's pages: the newest on entering, older ones on request, and what is missing between two. */
+/** Fetches a conversation's pages: the newest on entering, older ones on request, and missing messages between two. */
 export class MessageLoader {
   #platform;
   #server;
@@ -20,9 +20,9 @@ export class MessageLoader {
   #onChange;
   #gap = null;
   #gapBackoff = new Backoff(500, 30_000);
-  /** The room has been shown verified since it was entered: what is shown then is worth fetching again. */
+  /** Whether the room was shown verified since it was entered: its messages are then worth fetching again. */
   #wasVerified = false;
-  /** Of others' messages that were unread when they were first fetched, the lowest. */
+  /** The lowest of others' messages that were unread when first fetched. */
   #firstUnreadSeq = null;
   #newestAtEntering = null;
   isLoadingOlder = false;
@@ -54,9 +54,9 @@ export class MessageLoader {
   }
 
   async fetchShown(isCurrent) {
-    // Only on coming back: on entering, what is kept below the newest page may be far from it.
+    // Only after an absence: on entering, cached messages below the newest page may be far from it.
     const oldest = this.#wasVerified ? this.#store.items[0]?.message.seq : undefined;
-    // Before the page: what is sent while it is fetched comes as an event.
+    // Before the page: messages sent during the fetch arrive as events.
     const refusal = await this.#join();
     if (!isCurrent()) return {};
     let page = await this.#server.messages(this.#roomId, { limit: PAGE });
@@ -72,7 +72,7 @@ export class MessageLoader {
       count += page.items.length;
     }
     this.#store.dropUnverified();
-    // Events that came before the page have some of them, too.
+    // Events that arrived before the page have some of them, too.
     if (!this.#wasVerified) this.#noteUnread(this.#store.items.map((item) => item.message));
     this.#wasVerified = true;
     return { refusal };
@@ -97,7 +97,7 @@ export class MessageLoader {
     this.#onChange();
   }
 
-  /** A message is missing between two: it is late, or was lost, and then it is fetched. */
+  /** Handles a gap between two messages: the missing one is late, or was lost, and then it is fetched. */
   fillGapSoon() {
     if (this.#gap || !this.#loading.isFetched || !this.#store.firstGap) return;
     this.#waitForGap(GAP_PAUSE);
@@ -117,7 +117,7 @@ export class MessageLoader {
     });
   }
 
-  /** @returns why it has to be tried again, or null. */
+  /** @returns the failure to retry after, or null. */
   async #fillGaps() {
     const { epoch } = this.#loading;
     const isCurrent = () => epoch === this.#loading.epoch && this.#loading.isFetched;
@@ -156,7 +156,7 @@ export class MessageLoader {
     }
   }
 
-  /** @returns why it is not joined for now, where the server has said so. */
+  /** @returns the server's reason why the room is not joined for now, if any. */
   async #join() {
     try {
       await this.#server.join(this.#roomId);

@@ -2,27 +2,27 @@ import { messageItem } from "./message-item.js";
 import { RecentValues } from "./recent.js";
 import { SeqRanges } from "./seq-ranges.js";
 
-/** Enough for what is still under way when a message is deleted. */
+/** The number of remembered ids: enough for requests under way when a message is deleted. */
 const REMEMBERED = 1_000;
 
 /**
- * One room's messages: every rule about their order, and none about where they come from.
+ * One room's messages: every rule about their order, and none about their source.
  *
- * Whatever arrives, late, doubled or out of turn, `items` comes out the same: by `seq`, each once, what was deleted gone. It knows
- * which stretches of the room's counter it has: in those, what is not there has been deleted. `version` rises with each change.
+ * `items` is the same whatever arrives late, doubled or out of order: by `seq`, each once, without deleted ones. The store knows
+ * which ranges of the room's counter it has: a number missing within them was deleted. `version` rises with each change.
  */
 export class MessageStore {
   #ownId;
   #participantIds;
-  /** By `seq`, ascending. */
+  /** The messages by `seq`, ascending. */
   #items = [];
   #seqs = new Map();
   #tempIds = new Set();
   #verified = new SeqRanges();
-  /** Down to which pages have been loaded: an event about an older message is history, and comes with its page. */
+  /** The lowest number loaded by pages: an event about an older message is ignored, as its page will have it. */
   #floor = null;
   #gone = new RecentValues(REMEMBERED);
-  /** Receipts that came before their message. */
+  /** Receipts that arrived before their message. */
   #earlyReceipts = new RecentValues(REMEMBERED);
   version = 0;
 
@@ -44,17 +44,17 @@ export class MessageStore {
     return this.#floor;
   }
 
-  /** The lowest stretch that is missing between what the server has sent. */
+  /** The lowest gap between verified ranges. */
   get firstGap() {
     return this.#verified.firstGap;
   }
 
-  /** Whether one's own message of this `tempId` is among the stored. */
+  /** Whether one's own message of this `tempId` is stored. */
   has(tempId) {
     return this.#tempIds.has(tempId);
   }
 
-  /** Who has to have read a message for it to be read by all. Until they are known, only the server says that it is. */
+  /** The people who have to read a message for it to be read by all. Until they are known, only the server says that it is. */
   setParticipants(ids) {
     this.#participantIds = ids;
     for (const { message } of [...this.#items]) this.#put(message);
@@ -64,7 +64,7 @@ export class MessageStore {
     return this.#items.slice(-count).map((item) => item.message);
   }
 
-  /** A message of an event, or of the answer to sending it. */
+  /** Inserts a message from an event, or from the answer to sending it. */
   insert(message) {
     if (this.#gone.has(message.id)) return;
     if (!this.#at(message.seq)) {
@@ -74,7 +74,7 @@ export class MessageStore {
     this.#put(message);
   }
 
-  /** A message of the server's is gone, for ever. */
+  /** Removes a message of the server's for good. */
   delete(messageId) {
     this.#gone.set(messageId);
     const seq = this.#seqs.get(messageId);
@@ -93,7 +93,7 @@ export class MessageStore {
     }
   }
 
-  /** What was kept from another time: shown, but the server may say otherwise. Never over what it has sent meanwhile. */
+  /** Shows cached messages, which the server may correct. They never replace what it has sent meanwhile. */
   showCached(messages) {
     for (const message of messages) {
       if (this.#gone.has(message.id) || this.#at(message.seq) || this.#verified.contains(message.seq)) continue;
@@ -101,13 +101,13 @@ export class MessageStore {
     }
   }
 
-  /** Something may have been missed: all that is shown stays, and has to be fetched again. */
+  /** Marks all messages as unverified, because events may have been missed: they stay visible, and have to be fetched again. */
   markUnverified() {
     this.#verified.clear();
   }
 
   /**
-   * A page as the server answered: what it does not have within its bounds is deleted. It is older than the events that arrive while
+   * Merges a page from the server: a message missing within its bounds is deleted. A page is older than the events that arrive while
    * it is fetched; those win.
    *
    * @param asked `{ newest: true }`, `{ before: seq }`, or `{ gap: [low, high] }` (from its first on).
@@ -134,7 +134,7 @@ export class MessageStore {
     if (lowest !== undefined) this.#setFloor(Math.min(this.#floor ?? lowest, lowest));
   }
 
-  /** Takes away what has not been fetched since `markUnverified()`; it comes back as older pages. */
+  /** Removes messages not fetched since `markUnverified()`; they come back as older pages. */
   dropUnverified() {
     for (let index = this.#items.length - 1; index >= 0; index -= 1) {
       if (!this.#verified.contains(this.#items[index].message.seq)) this.#removeAt(index);
@@ -142,7 +142,7 @@ export class MessageStore {
     if (this.#verified.lowest !== undefined) this.#setFloor(this.#verified.lowest);
   }
 
-  /** The room is no longer one's own. */
+  /** Removes all messages, as the room is no longer one's own. */
   removeAll() {
     if (this.#items.length > 0) this.version += 1;
     this.#items = [];
@@ -157,18 +157,18 @@ export class MessageStore {
     this.#floor = floor;
   }
 
-  /** The stretch of the counter about which a page says everything. */
+  /** Returns the range of the counter that a page covers completely. */
   #bounds(messages, hasMore, { before, gap }) {
     const [first, last] = [messages[0]?.seq, messages.at(-1)?.seq];
     if (gap) return [gap[0], hasMore ? last ?? 0 : Math.max(last ?? 0, gap[1])];
     const low = hasMore ? first ?? Infinity : 1;
     if (before !== undefined) return [low, before - 1];
-    // What stands here unverified was on the server before the page was asked for.
+    // A message here that was unverified was on the server before the page was requested.
     const unverified = this.#items.findLast((item) => !this.#verified.contains(item.message.seq))?.message.seq;
     return [low, Math.max(last ?? 0, unverified ?? 0)];
   }
 
-  /** Sets a message at its seq, over what is known of it: receipts are only ever added. */
+  /** Stores a message at its seq, over what is known of it: receipts are only ever added. */
   #put(message) {
     const index = this.#indexAtOrAfter(message.seq);
     const known = this.#items[index]?.message.seq === message.seq ? this.#items[index] : undefined;

@@ -1,5 +1,5 @@
 /**
- * A value that changes. The snapshot is made when somebody asks for it, and stays the same object until `invalidate`.
+ * A value that changes. The snapshot is made on demand, and stays the same object until `invalidate`.
  * Subclasses implement `makeSnapshot(previous)`, and return `previous` if nothing that it shows has changed.
  */
 export class Observable {
@@ -25,7 +25,7 @@ export class Observable {
     return () => this.#listeners.delete(entry);
   }
 
-  /** Something that the snapshot shows may have changed. */
+  /** Marks the snapshot as outdated. */
   invalidate() {
     this.#isStale = true;
     if (this.#isScheduled || this.#listeners.size === 0) return;
@@ -49,13 +49,13 @@ export class Observable {
   }
 }
 
-/** For a snapshot: `previous` if it has the same items in the same order, else `list`, frozen. */
+/** Returns `previous` if it has the same items in the same order, else `list`, frozen. For snapshots. */
 export function keepList(previous, list) {
   const isSame = previous?.length === list.length && list.every((item, index) => item === previous[index]);
   return isSame ? previous : Object.freeze(list);
 }
 
-/** For a snapshot: `previous` if no field differs, else `fields`, frozen. */
+/** Returns `previous` if no field differs, else `fields`, frozen. For snapshots. */
 export function keepFields(previous, fields) {
   return previous && Object.keys(fields).every((key) => fields[key] === previous[key]) ? previous : Object.freeze(fields);
 }
@@ -81,7 +81,7 @@ export class Value extends Observable {
   }
 }
 
-/** A listener's error must not end what has called it, and must not be lost. */
+/** Reports a listener's error without letting it end the caller. */
 function report(error) {
   if (typeof globalThis.reportError === "function") globalThis.reportError(error);
   else console.error(error);

@@ -1,15 +1,15 @@
 import { removeAll } from "./storage.js";
 
-/** A change of one's own that the server does not have yet. */
+/** An own change that the server does not have yet. */
 export class OutboxEntry {
-  /** Where it is kept; keys sort in the order made. */
+  /** The storage key; keys sort in the order made. */
   key = null;
   /** `queued`, `sending` or `failed`. */
   state = "queued";
   failure = null;
   isKept = false;
   isRemoved = false;
-  /** It may have reached the server. */
+  /** Whether it may have reached the server. */
   isAttempted = false;
 
   /** @param id of the message or element that it is about; a new one's `tempId`. @param change what to send, JSON. */
@@ -45,7 +45,7 @@ export class OutboxKeeper {
       const entry = new OutboxEntry(record);
       this.#lastTime = Math.max(this.#lastTime, timeOf(key, this.#prefix));
       const state = record.failure ? "failed" : "queued";
-      // Whether it arrived when it was on its way is not known.
+      // Whether an entry under way has arrived is unknown.
       return Object.assign(entry, { key, state, failure: record.failure, isKept: true, isAttempted: true });
     });
   }

@@ -7,10 +7,10 @@ import { Backoff, Pause } from "./timing.js";
  *
  * Each lane (a room's messages, a room's board) has one change under way, in the order made; lanes don't wait for one another. A
  * change is in the storage before it is sent; one that the storage refuses has failed with `not_kept`. One that may have arrived,
- * but was not answered, is sent again under the same id. It leaves the outbox when the server has it, when it is discarded, or when
- * its room is no longer one's own, and in no other way.
+ * but was not answered, is sent again under the same id. It leaves the outbox only when the server has it, when it is discarded, or
+ * when its room is no longer one's own.
  *
- * While the server is not reached or asks to wait, a lane waits: for the connection, or for a pause that doubles. A change that the
+ * While the server is unreachable or asks to wait, a lane waits: for the connection, or for a pause that doubles. A change that the
  * server refuses for good has failed, and those after it go on.
  */
 export class Outbox {
@@ -31,13 +31,13 @@ export class Outbox {
     this.#platform = platform;
     this.#send = send;
     this.#keeper = new OutboxKeeper({ platform, storage, prefix, channel, onKept: (entries) => this.#noteKept(entries) });
-    // Another tab's: the server has it, or it was discarded there.
+    // Another tab's entry: the server has it, or it was discarded there.
     channel.listen("outbox", (keys) => {
       for (const lane of this.#lanes.values()) for (const entry of [...lane.entries]) if (keys.includes(entry.key)) this.#drop(entry);
     });
   }
 
-  /** Takes over what is kept, and sends. */
+  /** Reads the stored entries, and sends them. */
   async start() {
     this.#isStopped = false;
     this.#isTakenOver ??= this.#takeOver().catch(() => { this.#isTakenOver = null; });
@@ -45,7 +45,7 @@ export class Outbox {
     for (const lane of this.#lanes.keys()) this.#wake(lane);
   }
 
-  /** Sends nothing any more, and leaves the storage as it is. */
+  /** Stops sending, and leaves the storage as it is. */
   stop() {
     this.#isStopped = true;
     for (const lane of this.#lanes.values()) lane.pause?.pause.cancel();
@@ -56,7 +56,7 @@ export class Outbox {
     return this.#keeper.flush();
   }
 
-  /** Signed out: nothing is kept, and nothing unsent stays on this device. */
+  /** Removes everything unsent from this device after signing out; nothing is stored any more. */
   async removeAll() {
     this.stop();
     for (const lane of this.#lanes.values()) lane.entries = [];
@@ -64,12 +64,12 @@ export class Outbox {
     await this.#keeper.removeAll();
   }
 
-  /** In the order made. Not to be modified. */
+  /** The entries of a lane in the order made. Not to be modified. */
   entries(lane) {
     return this.#lanes.get(lane)?.entries ?? [];
   }
 
-  /** @param listener runs after each change of the lane, and with `(entry, value)` just before what the server has leaves it. */
+  /** @param listener runs after each change of the lane, and with `(entry, value)` just before an entry that the server has leaves it. */
   follow(lane, listener) {
     const { followers } = this.#lane(lane);
     followers.add(listener);
@@ -84,7 +84,7 @@ export class Outbox {
     return entry;
   }
 
-  /** Its change was modified by whoever made it; only while it is not on its way. */
+  /** Stores an entry whose change was modified; only while it is not under way. */
   update(entry) {
     if (entry.state === "failed") Object.assign(entry, { state: "queued", failure: null });
     this.#keeper.keep(entry);
@@ -92,38 +92,38 @@ export class Outbox {
     this.#wake(entry.lane);
   }
 
-  /** What an answer says of a change that waits is kept with it. */
+  /** Stores a waiting entry with information from an answer. */
   keep(entry) {
     this.#keeper.keep(entry);
   }
 
-  /** Sends a failed change again, and those that wait at once. */
+  /** Sends a failed change again; waiting ones are sent at once. */
   retry(entry) {
     this.update(entry);
     this.#lanes.get(entry.lane).pause?.pause.cancel();
   }
 
-  /** @returns false for one that is on its way: it cannot be called back. */
+  /** @returns false for one that is under way: it cannot be cancelled. */
   discard(entry) {
     if (entry.state === "sending") return false;
     this.remove(entry);
     return true;
   }
 
-  /** The server is known to have it, or it is of no use: an answer that is still to come changes nothing. */
+  /** Removes an entry that the server has, or that is obsolete: a late answer changes nothing. */
   remove(entry) {
     if (entry.isRemoved) return;
     this.#drop(entry);
     this.#keeper.remove(entry);
   }
 
-  /** The room is no longer one's own: nothing of it will ever be sent. */
+  /** Removes the entries of a room that is no longer one's own; none is sent. */
   removeLane(lane) {
     for (const entry of [...this.entries(lane)]) this.remove(entry);
     this.#lanes.get(lane)?.pause?.pause.cancel();
   }
 
-  /** The server can be reached again: who waits for that waits no longer. */
+  /** Ends the waits for a connection, as the server can be reached again. */
   noteConnection() {
     this.#connections += 1;
     for (const { pause } of this.#lanes.values()) if (pause?.endsOnConnection) pause.pause.cancel();
@@ -142,7 +142,7 @@ export class Outbox {
     const kept = await this.#keeper.readAll();
     const known = new Set([...this.#lanes.values()].flatMap(({ entries }) => entries.map((entry) => entry.key)));
     for (const lane of new Set(kept.map((entry) => entry.lane))) {
-      // Made while the storage was read: behind all that it had.
+      // Made while the storage was read: behind all stored ones.
       this.#lane(lane).entries.unshift(...kept.filter((entry) => entry.lane === lane && !known.has(entry.key)));
       this.#notify(lane);
     }
@@ -168,7 +168,7 @@ export class Outbox {
     if (lane.isSending) return;
     lane.isSending = true;
     let entry;
-    // One that is not kept yet holds up those after it: the keeper wakes the lane.
+    // An entry that is not stored yet holds up those after it: the keeper wakes the lane.
     while (!this.#isStopped && (entry = lane.entries.find(({ state }) => state === "queued"))?.isKept) {
       entry.state = "sending";
       entry.isAttempted = true;
@@ -186,7 +186,7 @@ export class Outbox {
     if (outcome.type === "later") {
       this.#notify(entry.lane);
       const asked = outcome.retryAfter ?? null;
-      // The connection came while this was under way: then it is not what was lost.
+      // The connection came during the attempt, so its lack was not the cause.
       if (this.#isStopped || (asked === null && connection !== this.#connections)) return;
       const pause = new Pause(this.#platform, lane.backoff.next(this.#platform.random(), asked));
       lane.pause = { pause, endsOnConnection: asked === null };

@@ -15,7 +15,7 @@ export const packets = {
 /**
  * @returns `{ type, … }`: `open` with `handshake`; `ping` with `payload`; `close`; `connected`; `refused` with `message` and `code`;
  * `disconnect`; `event` with `name` and `data`; `ack` with `id` and `data`; `other`.
- * @throws SyntaxError for what is no packet.
+ * @throws SyntaxError for a malformed packet.
  */
 export function parsePacket(text) {
   const rest = text.slice(1);

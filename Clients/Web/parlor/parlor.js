@@ -12,7 +12,7 @@ export { browserPlatform, ClientFailure, indexedDBStorage, memoryStorage };
 
 const IDLE = { state: "idle", isCaughtUp: false, transport: null, failure: null, retryAt: null };
 
-/** One server and whoever is signed in to it. See parlor.d.ts. */
+/** One server and the person signed in to it. See parlor.d.ts. */
 export class Parlor {
   #platform;
   #address;
@@ -84,7 +84,7 @@ export class Parlor {
   }
 }
 
-/** The counts of whoever is signed in. */
+/** The counts of the person signed in. */
 class Unsent extends Observable {
   #counts = null;
   #end = () => {};

@@ -1,4 +1,4 @@
-/** What a browser, a worker or node offers. Everything is bound to its owner: browsers refuse a loose `fetch`. */
+/** The environment's functions in a browser, a worker or node. All are bound to their owner: browsers refuse a loose `fetch`. */
 export function browserPlatform(overrides = {}) {
   const scope = globalThis;
   const locks = scope.navigator?.locks;
@@ -17,7 +17,7 @@ export function browserPlatform(overrides = {}) {
   };
 }
 
-/** `randomUUID` is for secure contexts only, and a server on one's own network has no TLS. */
+/** Makes a UUID by hand: `randomUUID` needs a secure context, and a server on a local network has no TLS. */
 function makeId(crypto) {
   if (crypto.randomUUID) return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));

@@ -1,7 +1,7 @@
 import { ClientFailure } from "./failure.js";
 import { packets, SEPARATOR } from "./packets.js";
 
-/** Until the handshake says otherwise. */
+/** The value until the handshake sets it. */
 const MAX_PAYLOAD = 100_000;
 
 /**
@@ -25,7 +25,7 @@ export function connectPolling(platform, address, { onText, onEnd }) {
   }
 
   async function request(method, body) {
-    // A cache's copy of an earlier answer must not be taken for a new one: no two requests have the same URL.
+    // A cached earlier answer must not be taken for a new one: no two requests have the same URL.
     const unique = `${url ?? base}&t=${platform.now().toString(36)}${Math.floor(platform.random() * 1e6).toString(36)}`;
     const headers = body === undefined ? {} : { "Content-Type": "text/plain;charset=UTF-8" };
     const response = await platform.fetch(unique, { method, body, headers, signal: stop.signal, cache: "no-store" });
@@ -61,7 +61,7 @@ export function connectPolling(platform, address, { onText, onEnd }) {
     isPosting = false;
   }
 
-  /** As many packets as one body may hold; at least one. A character is at most three bytes for each of its UTF-16 units. */
+  /** Returns as many packets as one body may hold; at least one. A character is at most three bytes for each UTF-16 unit. */
   function takePayload() {
     let count = 1;
     let size = outgoing[0].length * 3;
@@ -86,7 +86,7 @@ export function connectPolling(platform, address, { onText, onEnd }) {
       isOver = true;
       stop.abort();
       outgoing = [];
-      // So that the server does not wait for a silence: of one that does not hear of it, it ends by itself.
+      // Spares the server the wait for a silence; if this does not reach it, it ends the session by itself.
       if (url) platform.fetch(url, { method: "POST", body: packets.close, keepalive: true }).catch(() => {});
     },
   };

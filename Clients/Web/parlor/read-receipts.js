@@ -4,13 +4,13 @@ import { Backoff, Pause } from "./timing.js";
 
 const PAUSE = 500;
 const LONGEST_WAIT = 2_000;
-/** What the server takes at once. */
+/** The server's limit of ids in one call. */
 const CALL_LIMIT = 500;
 const REMEMBERED = 2_000;
 
 /**
- * Sends the server what was read, in few calls: ids are gathered until none has come for a moment. Those that could not be sent wait
- * for the next connection, the next message read, or a pause. They are not kept: who opens the room again reads again.
+ * Sends read receipts in few calls: ids are gathered until none has come for a moment. Receipts that could not be sent wait
+ * for the next connection, the next message read, or a pause. They are not stored: a person who opens the room again reads again.
  */
 export class ReadReceipts {
   #platform;
@@ -24,7 +24,7 @@ export class ReadReceipts {
     this.#server = server;
   }
 
-  /** Others' messages that were read. What was gathered before is not sent again. */
+  /** Adds others' messages that were read. Ids gathered before are not sent again. */
   add(roomId, messageIds) {
     const fresh = messageIds.filter((id) => !this.#seen.has(id));
     if (fresh.length === 0 || this.#isEnded) return;
@@ -44,7 +44,7 @@ export class ReadReceipts {
     await Promise.all([...this.#rooms].map(([roomId, room]) => this.#send(roomId, room)));
   }
 
-  /** Signed out: nothing is sent any more. */
+  /** Discards all receipts after signing out. */
   end() {
     this.#isEnded = true;
     for (const { wait } of this.#rooms.values()) wait?.cancel();
@@ -58,7 +58,7 @@ export class ReadReceipts {
     wait.done.then((isOver) => isOver && this.#send(roomId, room));
   }
 
-  /** One call at a time: what is read meanwhile is gathered for the next. */
+  /** Sends one call at a time: messages read meanwhile are gathered for the next. */
   async #send(roomId, room) {
     while (room.sending) await room.sending;
     if (room.ids.size === 0 || this.#isEnded) return;
@@ -77,7 +77,7 @@ export class ReadReceipts {
         room.backoff.reset();
       } catch (error) {
         const failure = ClientFailure.of(error);
-        // The room is no longer one's own, or the server will never take these: they are of no more use. Else they wait.
+        // The room is no longer one's own, or the server will never accept these: they are dropped. Others wait.
         if (failure.kind !== "refused" || failure.isRetryable || failure.code === "unauthenticated") {
           if (!room.wait && (failure.isRetryable || failure.kind === "refused")) this.#wait(roomId, room, room.backoff.next(this.#platform.random(), failure.retryAfter));
           break;

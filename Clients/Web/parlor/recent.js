@@ -1,4 +1,4 @@
-/** The values last set, by id: beyond `limit` the oldest is forgotten. An id that is set again counts once, as the newest. */
+/** The most recently set values by id: beyond `limit` the oldest is dropped. An id that is set again counts once, as the newest. */
 export class RecentValues {
   #limit;
   #values = new Map();
@@ -15,7 +15,7 @@ export class RecentValues {
     return this.#values.get(id);
   }
 
-  /** @returns the id that is forgotten for it. */
+  /** @returns the id that is dropped for it. */
   set(id, value = true) {
     this.#values.delete(id);
     this.#values.set(id, value);
@@ -27,14 +27,14 @@ export class RecentValues {
 }
 
 /**
- * Which ids were seen, as far as that matters: the last ones each, and that none is newer than the newest forgotten one.
+ * A bounded record of seen ids: the last ones, and that none is newer than the newest dropped one.
  * Ids sort by creation.
  */
 export class RecentIds {
   #ids = new RecentValues(64);
   #newestForgotten = "";
 
-  /** Takes all up to this one for seen. */
+  /** Marks all ids up to this one as seen. */
   skipThrough(id) {
     if (id > this.#newestForgotten) this.#newestForgotten = id;
   }

@@ -5,8 +5,8 @@ const NOTHING = Object.freeze({ elements: 0, unreadMessages: 0, unseenElements: 
 /**
  * The rules by which counts follow what the server sends. Pure.
  *
- * - A room's elements are what an event says that they are after it, if its `rev` is newer than the last one seen: an event that is
- *   lost, late or doubled makes nothing drift. A `rev` that skips shows what was lost: then the room has to be asked for.
+ * - A room's element count is the one in the event, if its `rev` is newer than the last one seen: lost, late and doubled events
+ *   cause no drift. A skipped `rev` reveals a lost event: then the room has to be requested.
  * - Others' elements are unseen while the room is not open; one's own never are. Deleting and clearing lower nothing; opening zeroes.
  * - Others' messages are unread until the server says otherwise, each counted once, whether the event comes to the room, to everyone, or both.
  * - Rooms that were not loaded are not one's own, and leave no trace.
@@ -16,7 +16,7 @@ export class RoomCounts {
   #counts = new Map();
   #notes = new Map();
   #open = new Set();
-  /** Of the open ones, those where something unseen was taken for seen. */
+  /** Open rooms in which something unseen was marked as seen. */
   #zeroed = new Set();
 
   constructor(userId) {
@@ -31,14 +31,14 @@ export class RoomCounts {
     return this.#counts.has(roomId);
   }
 
-  /** An answer with all rooms. @param overtaken those that events have changed since; they stay as they are. */
+  /** Applies an answer with all rooms. @param overtaken rooms that events have changed since; they stay as they are. */
   loadAll(answer, overtaken = new Set(), lacking = new Set()) {
     const ids = new Set(answer.map((room) => room.id));
     for (const id of [...this.#counts.keys()]) if (!ids.has(id) && !overtaken.has(id)) this.#drop(id);
     for (const room of answer) if (!this.has(room.id) || !overtaken.has(room.id)) this.load(room, lacking);
   }
 
-  /** @param lacking what the answer has only as far as the server knew it: it stays as it is known. */
+  /** @param lacking fields that the answer has only as far as the server knew them: they stay as they are. */
   load(room, lacking = new Set()) {
     const known = this.#counts.get(room.id);
     const count = { elements: room.elementCount, unreadMessages: room.badges.messages, unseenElements: room.badges.elements };
@@ -46,7 +46,7 @@ export class RoomCounts {
     if (known && lacking.has("messages")) count.unreadMessages = known.unreadMessages;
     count.unseenElements = this.#unseen(count.unseenElements, room.id);
     const note = this.#note(room.id);
-    // An answer has counted all up to its last one, but for one that lacks these counts.
+    // An answer counts everything up to its last message, unless it lacks these counts.
     if (!lacking.has("messages")) note.messages.skipThrough(room.lastMessage?.id ?? "");
     this.#counts.set(room.id, count);
   }
@@ -56,29 +56,29 @@ export class RoomCounts {
     this.#drop(roomId);
   }
 
-  /** The room is open from now on: all in it is seen. */
+  /** Opens the room: all in it is seen. */
   enter(roomId) {
     this.#open.add(roomId);
     this.#change(roomId, (count) => { count.unseenElements = this.#unseen(count.unseenElements, roomId); });
   }
 
-  /** @returns whether its room has to be asked for: something unseen was taken for seen, and the server may not have heard of it. */
+  /** @returns whether its room has to be requested: something unseen was marked as seen, and the server may not know. */
   leave(roomId) {
     this.#open.delete(roomId);
     return this.#zeroed.delete(roomId);
   }
 
-  /** Events may have been missed: a `rev` that skips is no news until the next one. */
+  /** Notes that events may have been missed: a skipped `rev` says nothing until the next event. */
   noteAbsence() {
     for (const note of this.#notes.values()) note.isFollowing = false;
   }
 
-  /** @returns whether its room has to be asked for, as events before it were missed or are late. */
+  /** @returns whether its room has to be requested, as earlier events were missed or are late. */
   apply(name, data) {
     switch (name) {
       case "message:new": this.#countMessage(data.message.id, data.message.senderId, data.message.roomId); break;
       case "message:new:global": this.#countMessage(data.messageId, data.senderId, data.roomId); break;
-      // Without its `:global` event if it was missed. Its number comes with an answer.
+      // A replayed event lacks its `:global` event. The count comes with an answer.
       case "element:created": this.#countUnseen(data.element.id, data.element.createdBy, data.element.roomId); break;
       case "element:created:global": case "element:updated:global": case "element:deleted:global": case "room:cleared:global":
         return this.#applyElements(name, data);
@@ -88,7 +88,7 @@ export class RoomCounts {
           count.unseenElements = this.#unseen(data.badges.elements, data.roomId);
         });
         break;
-      // As it was when it was made: one that is known already has moved on.
+      // The event has the element as it was created: a known one may have changed since.
       case "room:created": if (!this.has(data.room.id)) this.load(data.room); break;
     }
     return false;
@@ -98,7 +98,7 @@ export class RoomCounts {
     if (!this.has(roomId)) return false;
     const note = this.#note(roomId);
     const isNew = name === "element:created:global" && this.#countUnseen(elementId, createdBy, roomId);
-    // Late: its count is old, and badges that came since may have counted it.
+    // A late event: its count is old, and later badges may include it.
     if (note.rev !== null && rev <= note.rev) return isNew;
     const hasSkipped = note.isFollowing && rev !== note.rev + 1;
     Object.assign(note, { rev, isFollowing: true });
@@ -111,16 +111,16 @@ export class RoomCounts {
     this.#change(roomId, (count) => { count.unreadMessages += 1; });
   }
 
-  /** @returns whether it is another's, and was not sent before. */
+  /** @returns whether it is another person's, and new. */
   #countUnseen(id, creatorId, roomId) {
     if (creatorId === this.#userId || !this.has(roomId) || !this.#note(roomId).created.insert(id)) return false;
-    // Seen if the server knows that the room is open, and of that it may not have heard yet.
+    // Seen if the server knows that the room is open, which it may not know yet.
     if (this.#open.has(roomId)) this.#zeroed.add(roomId);
     else this.#change(roomId, (count) => { count.unseenElements += 1; });
     return true;
   }
 
-  /** In an open room nothing is unseen. */
+  /** Returns the unseen count, which is zero in an open room. */
   #unseen(count, roomId) {
     if (!this.#open.has(roomId)) return count;
     if (count > 0) this.#zeroed.add(roomId);

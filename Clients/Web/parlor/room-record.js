@@ -1,6 +1,6 @@
 /**
  * A room with its times in full, in milliseconds. The server writes `updatedAt` and `messagesUpdatedAt` in whole seconds, and
- * `lastActivityAt` in full: without it, rooms of one second would stand in another order than the server's.
+ * `lastActivityAt` in full: without it, rooms of one second would be in another order than the server's.
  */
 export function roomRecord(answer) {
   const room = { ...answer, name: answer.name || null };
@@ -24,7 +24,7 @@ export function noteContent(record, at) {
   record.contentAt = Math.max(record.contentAt, at);
 }
 
-/** The name, or the participants as the server joins them, the creator first. */
+/** Sets the name, or joins the participants as the server does, the creator first. */
 export function takeName(record, name) {
   const { participants, createdBy } = record.room;
   const people = [...participants.filter(({ userId }) => userId === createdBy), ...participants.filter(({ userId }) => userId !== createdBy)];
@@ -38,17 +38,17 @@ const KEYS = {
   content: ({ contentAt }) => contentAt,
 };
 
-/** Latest first; of the same time the later made, as with the server. */
+/** Compares rooms: latest first; ties are in the order of creation, newest first, as on the server. */
 export function byOrder(order) {
   const key = KEYS[order];
   return (a, b) => {
     const difference = key(b) - key(a);
-    // Two that were never messaged: -Infinity less itself is not a number.
+    // Two rooms without messages: -Infinity minus itself is not a number.
     return difference && !Number.isNaN(difference) ? difference : a.id < b.id ? 1 : -1;
   };
 }
 
-/** The room as it is shown. */
+/** Returns the room as it is shown. */
 export function shownRoom(record, count, typing) {
   const { contentAt, messagesAt, room } = record;
   const isMessage = messagesAt !== null && messagesAt > contentAt;

@@ -1,20 +1,20 @@
 import { RecentValues } from "./recent.js";
 import { activityAt, noteContent, noteMessages, roomRecord, takeName } from "./room-record.js";
 
-/** How long an event may be on its way after an answer that has it already: after that it is a new one. Milliseconds. */
+/** The time, in milliseconds, for which an event may trail an answer that already includes it; a later one is new. */
 const DOUBTFUL = 2_000;
 const REMEMBERED_DELETIONS = 64;
 
 /**
- * The rooms, what events change about them, and what has to be asked because events don't say it. Pure.
+ * The rooms, the changes that events make, and the data to request because events lack it. Pure.
  *
- * `needs` has, by room, what was sent without all that is shown of it: a second event may add the rest, an answer always does.
- * An event about a room of somebody else's leaves no trace.
+ * `needs` has, by room, the data that an event lacked: a second event may bring it, an answer always does.
+ * An event about other people's rooms leaves no trace.
  */
 export class RoomShelf {
   records = new Map();
   needs = new Map();
-  /** Rooms that an answer with all did not have: whether they are gone has to be asked, it may be older than they are. */
+  /** Rooms missing from an answer with all rooms, which have to be requested: the answer may be older than they are. */
   missing = new Set();
   deletedMessages = new RecentValues(REMEMBERED_DELETIONS);
   /** By room, the time of a name that came with an event to the room, until the `:global` event. */
@@ -45,7 +45,7 @@ export class RoomShelf {
     this.#named.clear();
   }
 
-  /** Takes an answer with all rooms. @returns the ids of those that events have changed since it was asked for. */
+  /** Applies an answer with all rooms. @returns the ids of those that events have changed since the request. */
   finishAll(load, answer, lacking = new Set()) {
     const overtaken = new Set([...this.#touched].filter(([, at]) => at > load).map(([id]) => id));
     const ids = new Set(answer.map((room) => room.id));
@@ -63,7 +63,7 @@ export class RoomShelf {
     return overtaken;
   }
 
-  /** Takes an answer with one room. @param isChange it was asked for to make or change the room. @returns false if it was overtaken. */
+  /** Applies an answer with one room. @param isChange whether the request created or changed it. @returns false if it was overtaken. */
   finishOne(load, answer, { lacking = new Set(), isChange = false } = {}) {
     const isOvertaken = (this.#touched.get(answer.id) ?? -1) > load;
     this.records.set(answer.id, this.#take(answer, load, isOvertaken, lacking));
@@ -71,7 +71,7 @@ export class RoomShelf {
     if (isOvertaken) this.need(answer.id, "answer");
     this.abandon();
     if (isChange && this.#loads > 0) {
-      // Other answers that are under way may be from before.
+      // Other answers under way may be older.
       this.#events += 1;
       this.#touched.set(answer.id, this.#events);
       this.#named.set(answer.id, this.#events);
@@ -109,7 +109,7 @@ export class RoomShelf {
 
   // Events
 
-  /** Counts are not its business. @returns the id of the room that it is about, if that is on the shelf. */
+  /** Applies an event; counts are handled elsewhere. @returns the id of its room, if that is on the shelf. */
   apply(name, data) {
     const roomId = data.roomId ?? data.message?.roomId ?? data.element?.roomId ?? data.room?.id;
     if (name === "room:created") return this.#applyNew(data.room);
@@ -140,7 +140,7 @@ export class RoomShelf {
     return room.id;
   }
 
-  /** @param isDoubtful what was sent may be in the last answer already, and nothing shows whether it is. */
+  /** @param isDoubtful whether the last answer may include it already. */
   #touch(id, isDoubtful = false) {
     this.#events += 1;
     if (this.#loads > 0) this.#touched.set(id, this.#events);
@@ -151,8 +151,8 @@ export class RoomShelf {
   }
 
   /**
-   * The time of an event that has only its second: what is sent later happened later, so that it is behind all that is known of this
-   * second. Whether that holds for other rooms, an answer has to say.
+   * Returns a full time for an event with only a second: it is placed after everything known of this second. For other
+   * rooms an answer has to decide.
    */
   fullTime(time, roomId) {
     const second = Date.parse(time);
@@ -167,7 +167,7 @@ export class RoomShelf {
   }
 }
 
-/** What each event changes; `this` is the shelf. */
+/** The change that each event makes; `this` is the shelf. */
 const APPLY = {
   "message:new"(record, { message }) {
     this.meet(record.id, `message ${message.id}`);
@@ -177,7 +177,7 @@ const APPLY = {
     record.room = { ...record.room, lastMessage: { id, senderId, text, createdAt } };
   },
   "message:new:global"(record, { messageId, messagesUpdatedAt }) {
-    // Ids sort by creation: one that is not newer than what is shown was sent before, or is in an answer.
+    // Ids sort by creation: one that is not newer than the one shown was applied before, or is in an answer.
     if (messageId <= record.room.lastMessage?.id || this.deletedMessages.has(messageId)) return;
     noteMessages(record, this.fullTime(messagesUpdatedAt, record.id));
     this.need(record.id, `message ${messageId}`);
@@ -224,7 +224,7 @@ function applyDeletion(shelf, record, messageId) {
   shelf.deletedMessages.set(messageId);
   shelf.meet(record.id, `message ${messageId}`);
   if (record.room.lastMessage?.id !== messageId) return;
-  // What was taken back is not shown any longer; which one is the last now comes with the answer.
+  // A deleted message is no longer shown; the one before comes with the answer.
   record.room = { ...record.room, lastMessage: null };
   shelf.need(record.id, "answer");
 }

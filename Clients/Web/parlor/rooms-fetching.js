@@ -1,14 +1,14 @@
 import { ClientFailure } from "./failure.js";
 import { Backoff, Pause } from "./timing.js";
 
-/** So long a room's events are gathered: the second event of a pair, which may say the rest, comes within. */
+/** The time for which a room's events are gathered: the second event of a pair, which may have the rest, arrives within it. */
 const GATHERING = 100;
-/** Between two answers for a room that never rests. */
+/** The pause between two requests for a room that changes all the time. */
 const PAUSE = 1_000;
-/** More than this many rooms are asked for with one request for all. */
+/** The highest number of rooms that are requested one by one; for more, one request brings all rooms. */
 const MAX_SINGLE = 8;
 
-/** When rooms are asked for: all of them, and those of which events did not say enough, a moment later and together. */
+/** Schedules requests: for all rooms, and a moment later and together for rooms whose events lacked data. */
 export class RoomsFetching {
   #platform;
   #shelf;
@@ -19,7 +19,7 @@ export class RoomsFetching {
   #isLacking = false;
   #isFetchingLacking = false;
   #isEnded = false;
-  /** Rises with each reason for an answer with all rooms. */
+  /** Rises with each reason to request all rooms. */
   #owed = 1;
   #settled = 0;
   isLoading = false;
@@ -36,13 +36,13 @@ export class RoomsFetching {
     this.#isEnded = true;
   }
 
-  /** What is shown lacks something that only an answer with all rooms brings: it is tried until there is one. */
+  /** Whether the list lacks data that only an answer with all rooms has: the request is repeated until there is one. */
   owe() {
     this.#owed += 1;
     this.refresh();
   }
 
-  /** Resolves with an answer that was asked for after this call. Calls at the same time share it. */
+  /** Resolves with an answer that was requested after this call. Concurrent calls share it. */
   refresh() {
     if (this.#queued) return this.#queued;
     if (!this.#running) return this.#begin();
@@ -69,7 +69,7 @@ export class RoomsFetching {
     this.#isFetching = false;
   }
 
-  /** An answer lacks what a part of the server counts: all are asked for, later and later, until it is whole. */
+  /** Handles an answer without some counts: all rooms are requested, later and later, until an answer is complete. */
   async noteLacking() {
     this.#isLacking = true;
     if (this.#isFetchingLacking) return;
@@ -114,14 +114,14 @@ export class RoomsFetching {
     this.fetchNeeded();
   }
 
-  /** @returns the failures that may pass. */
+  /** @returns the temporary failures. */
   async #fetchRound() {
     const needed = new Set(this.#shelf.needs.keys());
     if (this.#owed > this.#settled || needed.size > MAX_SINGLE) {
       await (this.#running ?? this.refresh());
       return this.failure ? [this.failure] : [];
     }
-    // An answer with all says nothing of those that it lacks.
+    // An answer with all rooms says nothing about missing ones.
     for (const id of [...this.#shelf.missing].sort().slice(0, MAX_SINGLE)) needed.add(id);
     const failures = await Promise.all([...needed].map((id) => this.#fetchOne(id)));
     return failures.filter(Boolean);
@@ -134,7 +134,7 @@ export class RoomsFetching {
     } catch (error) {
       const failure = ClientFailure.of(error);
       if (failure.isRetryable) return failure;
-      // What would never be answered is not asked for any more.
+      // Needs that would never be answered are dropped.
       this.#shelf.needs.delete(id);
       this.#shelf.missing.delete(id);
       return null;

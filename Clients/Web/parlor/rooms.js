@@ -6,18 +6,18 @@ import { RoomShelf } from "./room-shelf.js";
 import { RoomsFetching } from "./rooms-fetching.js";
 import { Pause } from "./timing.js";
 
-/** What a person can follow. More often is work without anyone to see it. */
+/** The shortest interval that a person can follow. */
 const SHOW_INTERVAL = 100;
-/** On coming to the foreground, what is older is asked for again. */
+/** The age beyond which the list is requested again when the app comes to the foreground. */
 const FRESHNESS = 5 * 60_000;
-/** So long a room that was asked for without an answer is the same, and later another. */
+/** The time in which a repeated creation without an answer means the same room. */
 const WISH_LIFE = 5 * 60_000;
-/** Events that a server repeats to who comes back. */
+/** Events that a server replays to clients that reconnect. */
 const REPEATED = new Set([
   "message:new", "message:deleted", "messages:read", "element:created", "element:updated", "element:deleted", "room:cleared",
   "room:updated", "room:created", "room:badges",
 ]);
-/** What a service that is down would have added, by its name in `degraded`. */
+/** The fields of each service, which are missing while it is in `degraded`. */
 const SHARES = { messaging: "messages", elements: "elements" };
 
 /** The rooms of one person, live. See parlor.d.ts. */
@@ -33,7 +33,7 @@ export class Rooms extends Observable {
   #isDirty = false;
   #loadedAt = null;
   #wishes = new Map();
-  /** Rooms that the server is about to leave, and whether elements were made there meanwhile. */
+  /** Rooms that the server is about to leave, and whether elements were created there meanwhile. */
   #leaving = new Map();
   /** Own names that the server has not confirmed yet. */
   #renaming = new Map();
@@ -92,13 +92,13 @@ export class Rooms extends Observable {
     try {
       const answer = await server.makeRoom(userId, name, requestId);
       this.#wishes.delete(wish);
-      // Its event may have come first, and others after it.
+      // Its event may have arrived first, and later ones after it.
       if (this.#shelf.records.has(answer.room.id)) this.#shelf.abandon();
       else this.#take(answer, load, true);
       return this.get(answer.room.id);
     } catch (error) {
       this.#shelf.abandon();
-      // What was refused for good was not made.
+      // A final refusal means that no room was created.
       if (!ClientFailure.of(error).isRetryable) this.#wishes.delete(wish);
       throw error;
     }
@@ -125,9 +125,9 @@ export class Rooms extends Observable {
     return this.#backing.server.peopleWithoutRooms(q, options);
   }
 
-  // What the account says; not for a screen
+  // Called by the account, not by screens
 
-  /** Shows what was kept, and asks for all rooms: not waiting for a socket, which may never come. */
+  /** Shows the cached rooms, and requests all rooms, without waiting for a socket, which may never connect. */
   async loadFirst() {
     const kept = await this.#backing.cache.rooms();
     if (!this.isLoaded && this.#shelf.records.size === 0) {
@@ -146,7 +146,7 @@ export class Rooms extends Observable {
     this.#fetching.end();
   }
 
-  /** The person has the room open from now on. */
+  /** Opens the room for the person. */
   enter(roomId) {
     this.#leaving.delete(roomId);
     this.#counts.enter(roomId);
@@ -159,10 +159,10 @@ export class Rooms extends Observable {
     this.setTyping(roomId, []);
   }
 
-  /** The server has left the room: what others make from now on is unseen. */
+  /** Closes the room, once the server has left it: later elements of others are unseen. */
   leave(roomId) {
     const mayBeUnseen = this.#counts.leave(roomId);
-    // Whether the server had left when something was made, the server alone knows.
+    // Only the server knows whether it had left when something was created.
     const isNewElement = this.#leaving.get(roomId) === true;
     this.#leaving.delete(roomId);
     if (!(mayBeUnseen || isNewElement) || !this.#shelf.records.has(roomId)) return;
@@ -183,18 +183,18 @@ export class Rooms extends Observable {
     }
     if (type === "recovered" || type === "disconnected") {
       this.#isCatchingUp = false;
-      // Everyone's events, which would have followed, are never sent again.
+      // The `:global` events that would have followed are never replayed.
       this.#shelf.namedAt.clear();
     }
-    // Presence is never sent again, and badges that are may be old.
+    // Presence is never replayed, and replayed badges may be old.
     if (type === "recovered") this.#fetching.owe();
     if (type === "disconnected") this.#counts.noteAbsence();
   }
 
-  /** An event of the room, of everyone, or of the person. */
+  /** Applies an event to the room, to everyone, or to the person. */
   apply(name, data) {
     if (name === "room:removed") return this.forget(data.roomId);
-    // What is repeated may have been sent before, and badges as they were then would undo what came after them.
+    // A replayed event may have been applied before, and old badges would undo later ones.
     const isOld = this.#isCatchingUp && REPEATED.has(name);
     const lacksSome = !isOld && this.#counts.apply(name, data);
     const roomId = this.#shelf.apply(name, data);
@@ -209,7 +209,7 @@ export class Rooms extends Observable {
     if (!isOld) this.#fetching.fetchNeeded();
   }
 
-  /** The server has said that the room is none of one's own. */
+  /** Removes a room that the server reports as not one's own. */
   forget(roomId) {
     this.#shelf.forget(roomId);
     this.#counts.forget(roomId);
@@ -303,7 +303,7 @@ function keepIfSame(known, room) {
   return known && JSON.stringify(known) === JSON.stringify(room) ? known : Object.freeze(room);
 }
 
-/** The people one shares a room of two with, latest activity first, each with these rooms by content. */
+/** The people with whom one shares a room of two, latest activity first, each with these rooms by content. */
 function byPerson(rooms, userId) {
   const people = new Map();
   for (const room of [...rooms].sort(byTime("lastActivityAt"))) {

@@ -1,4 +1,4 @@
-/** Stretches of a room's counter, ascending, `[low, high]` both included; neighbours are joined. */
+/** Ranges of a room's counter, ascending, `[low, high]` both included; adjacent ones are merged. */
 export class SeqRanges {
   #ranges = [];
 
@@ -6,7 +6,7 @@ export class SeqRanges {
     return this.#ranges[0]?.[0];
   }
 
-  /** The lowest stretch missing between two, or undefined. */
+  /** The lowest missing range between two, or undefined. */
   get firstGap() {
     const [first, second] = this.#ranges;
     return second && [first[1] + 1, second[0] - 1];
@@ -32,7 +32,7 @@ export class SeqRanges {
     this.#ranges = [];
   }
 
-  /** From the end: what is new comes last. */
+  /** Searched from the end, as new numbers come last. */
   #indexEndingAtOrAfter(seq) {
     let index = this.#ranges.length;
     while (index > 0 && this.#ranges[index - 1][1] >= seq) index -= 1;

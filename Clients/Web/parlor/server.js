@@ -2,9 +2,9 @@ import { ClientFailure } from "./failure.js";
 import { path } from "./http.js";
 
 /**
- * What conversations, boards and lists ask of the server: over the socket while it is connected, and over HTTP otherwise.
+ * The requests of conversations, boards and lists: over the socket while it is connected, and over HTTP otherwise.
  *
- * What was asked over the socket and got no answer is asked again over HTTP where that does no harm: what has a `tempId`, a deletion,
+ * A request without an answer on the socket is repeated over HTTP if that is harmless: with a `tempId`, a deletion,
  * receipts, an element's update.
  */
 export class Server {
@@ -17,7 +17,7 @@ export class Server {
     this.#socket = socket;
   }
 
-  /** Nothing is asked any more: everything fails as without a network. */
+  /** Stops all requests: they fail as without a network. */
   close() {
     this.#isOpen = false;
   }
@@ -71,7 +71,7 @@ export class Server {
     return { people: data, next: page?.next ?? null };
   }
 
-  /** Joined as soon as can be. @throws ClientFailure where the server has refused. */
+  /** Joins a room as soon as possible. @throws ClientFailure if the server has refused. */
   async join(roomId) {
     try {
       await this.#socket.rooms.join(roomId);
@@ -81,7 +81,7 @@ export class Server {
     }
   }
 
-  /** Whatever becomes of it: the room is not joined again. */
+  /** Leaves a room; it is not joined again, whatever the result. */
   async leave(roomId) {
     await this.#socket.rooms.leave(roomId).catch(() => {});
   }
@@ -108,14 +108,14 @@ export class Server {
     await this.#call("POST", path("rooms", roomId, "messages", "read"), { body: { messageIds } });
   }
 
-  /** Sends nothing without a connection: there is no such call over HTTP. */
+  /** Sends typing; without a connection nothing, as HTTP has no such call. */
   setTyping(roomId, isTyping) {
     this.#socket.send("message:typing", { roomId, isTyping });
   }
 
   // Elements
 
-  /** All of the room's. */
+  /** Returns all elements of a room. */
   async elements(roomId) {
     const all = [];
     let cursor;
@@ -142,7 +142,7 @@ export class Server {
     if (!ack) await this.#call("DELETE", path("rooms", roomId, "elements", elementId));
   }
 
-  /** Asked once: a second time it would clear what was made since. */
+  /** Sent once: a repeated clearing would remove what was created since. */
   async clearRoom(roomId) {
     if (this.#socket.isConnected) await this.#socket.emit("room:clear", { roomId });
     else await this.#call("DELETE", path("rooms", roomId, "elements"));

@@ -3,16 +3,16 @@ import { Observable } from "./observable.js";
 
 const KEY = "session";
 const LOCK = "parlor-session";
-/** Room for clocks that differ, and for the request's own way. Of a token that lives for less than two minutes, half its life. */
+/** The margin for clocks that differ, and for the request itself. For a token that lives for less than two minutes, half its life. */
 const LONGEST_LEEWAY = 60_000;
-/** The server will not take this refresh token, whenever it is asked. Any other refusal may pass. */
+/** The refusals after which a refresh token is useless. Any other refusal is temporary. */
 const FINAL_CODES = new Set(["invalid_token", "unauthenticated", "invalid_field", "malformed_request", "forbidden"]);
 
 /**
  * Keeps one session for all tabs of an origin, and renews it. See parlor.d.ts.
  *
- * The storage has the session that counts. Under the lock a tab reads it again before it asks: if another tab has renewed it
- * meanwhile, there is nothing to ask. The `attemptId` is kept before the request, so that a lost answer can be asked for again,
+ * The storage has the valid session. Under the lock a tab reads it again before a request: if another tab has renewed it
+ * meanwhile, no request is needed. The `attemptId` is stored before the request, so that a lost answer can be requested again,
  * also after a reload; servers that don't know it ignore it.
  */
 export class Session extends Observable {
@@ -23,10 +23,10 @@ export class Session extends Observable {
   #current = null;
   #leeway = LONGEST_LEEWAY;
   #status = "unknown";
-  /** What is shown: `#current` counts as soon as it is kept, but is shown when everything for that person is there. */
+  /** The visible session: `#current` counts as soon as it is stored, but is shown when everything for that person is loaded. */
   #shown = Object.freeze({ status: "unknown", user: null, failure: null });
   #refreshing = null;
-  /** Rises when somebody signs in or out: what was asked before is nobody's. */
+  /** Rises when somebody signs in or out: earlier requests are then ignored. */
   #epoch = 0;
 
   /** @param channel notifies other tabs; `onChange(person, isLogout)` runs before the snapshot says so. */
@@ -69,11 +69,11 @@ export class Session extends Observable {
     const session = this.#current;
     if (!session) return;
     await this.#end(null, true);
-    // Whatever becomes of it: here it is over.
+    // The session is over here, whatever the request's result.
     this.#caller.call("POST", "/auth/logout", { token: session.token, body: { refreshToken: session.refreshToken } }).catch(() => {});
   }
 
-  /** @returns an access token that is good for a while. @throws ClientFailure */
+  /** @returns an access token that is valid for a while. @throws ClientFailure */
   async token() {
     const session = this.#current;
     if (!session) throw ClientFailure.signedOut();
@@ -82,7 +82,7 @@ export class Session extends Observable {
     try {
       return await this.#refresh(session);
     } catch (error) {
-      // It is good for some seconds yet.
+      // It is valid for some more seconds.
       if (ClientFailure.of(error).isRetryable && left > 0) return session.token;
       throw error;
     }
@@ -95,7 +95,7 @@ export class Session extends Observable {
     return session.token === refused ? this.#refresh(session) : session.token;
   }
 
-  /** A call with a token, which is replaced once if the server refuses it. */
+  /** Makes a call with a token, which is replaced once if the server refuses it. */
   async call(method, path, options = {}) {
     const token = await this.token();
     try {
@@ -117,7 +117,7 @@ export class Session extends Observable {
   }
 
   async #renewLocked(session, epoch) {
-    // A storage that cannot be read leaves what is known here.
+    // If the storage cannot be read, the state known here stays.
     let kept = await this.#storage.read(KEY).catch(() => session);
     if (epoch !== this.#epoch) throw ClientFailure.signedOut();
     if (kept === undefined) {
@@ -158,7 +158,7 @@ export class Session extends Observable {
     this.#channel.post("session");
   }
 
-  /** Kept before its token is given out: the one before works no more. */
+  /** Stores a session before its token is used: the previous one no longer works. */
   async #keep(session) {
     await this.#write(session);
     await this.#take(session, null);
@@ -183,10 +183,10 @@ export class Session extends Observable {
     this.#current = session;
     this.#status = session ? "signedIn" : "signedOut";
     const life = session ? Date.parse(session.expiresAt) - this.#platform.now() : 0;
-    // A new token that seems to be over shows that this clock is ahead: it says nothing of when the token ends.
+    // A new token that seems expired shows that this clock is ahead, so its expiry is unknown.
     this.#leeway = life > 0 ? Math.min(LONGEST_LEEWAY, life / 2) : null;
     if (session?.user.id !== before) await this.onChange(session?.user ?? null, isLogout);
-    // Somebody else meanwhile.
+    // Somebody else has signed in meanwhile.
     if (this.#current !== session) return;
     const next = { status: this.#status, user: session?.user ?? null, failure };
     // A renewed session of the same person is no change.

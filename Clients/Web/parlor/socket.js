@@ -6,25 +6,25 @@ import { Backoff, Pause, within } from "./timing.js";
 import { connectWebSocket } from "./websocket-transport.js";
 
 const CONNECT_TIMEOUT = 15_000;
-/** A WebSocket that has not opened by then is taken for one that something on the way swallows. */
+/** The time after which a WebSocket that has not opened counts as blocked on the way. */
 const WEBSOCKET_TIMEOUT = 6_000;
-/** So long nothing but polling is tried after a WebSocket failed where polling succeeded. */
+/** The time for which only polling is tried after a WebSocket failed where polling succeeded. */
 const POLLING_TIME = 300_000;
-/** A server that says no `sync:done`, and sends nothing else, in this time is taken for one that knows no recovery. */
+/** The silence after which a server without `sync:done` counts as one without recovery. */
 const SYNC_TIMEOUT = 20_000;
 const LONGEST_SYNC = 120_000;
-/** A connection that held for so long was a good one, and the next attempts begin with short pauses. */
+/** The time after which a connection counts as good: the next attempts begin with short pauses. */
 const GOOD_CONNECTION = 2_000;
-/** What the contract takes for no cursor of anyone's, and answers with a fresh one. */
+/** A cursor that the contract treats as invalid and answers with a new one. */
 const NO_CURSOR = "none";
 
 /**
  * The socket: connected while it is started, and catching up whenever it comes back.
  *
  * Every `sync:done` brings a cursor. Live events carry none, so it moves at each connect only, and the next connect has the server
- * repeat all since then, in order, the live events of the last connection included: an event may come twice.
+ * replay everything since then, in order, including the last connection's live events: an event may come twice.
  *
- * `onHappening` gets `{ type }` in this order: `connecting`, `connected`, `event` (with `name`, `data`) for what was missed,
+ * `onHappening` gets `{ type }` in this order: `connecting`, `connected`, `event` (with `name`, `data`) for missed events,
  * `recovered` (with `isWhole`), live events, `disconnected` (with `failure`, `retryAt`), and from `connected` on again.
  */
 export class RoomsSocket {
@@ -41,7 +41,7 @@ export class RoomsSocket {
   #syncPause = null;
   #backoff = new Backoff();
   #pollingUntil = 0;
-  /** Rises with each start and stop: what belongs to an earlier one has no say any more. */
+  /** Rises with each start and stop: results of an earlier one are ignored. */
   #run = 0;
   #isRunning = false;
   #skipsPause = false;
@@ -89,7 +89,7 @@ export class RoomsSocket {
     this.#backoff.reset();
     this.#skipsPause = this.#isRunning && this.#link === null;
     this.#pause?.cancel();
-    // A browser that has lost its network tells no socket: it would seem to be open until the server's ping is overdue.
+    // A browser that loses its network does not tell sockets: they would seem open until the server's ping is overdue.
     if (this.#link?.isStale || (this.#link && this.#platform.isOffline())) {
       this.#skipsPause = true;
       this.#link.close(ClientFailure.offline("The server has fallen silent."));
@@ -150,7 +150,7 @@ export class RoomsSocket {
       return await this.#connectBy(connectWebSocket, WEBSOCKET_TIMEOUT, token, run);
     } catch (error) {
       const failure = ClientFailure.of(error);
-      // A server that has answered is there: it is not the transport.
+      // A server that has answered is reachable: the transport is not at fault.
       if (run !== this.#run || !failure.isBeforeHandshake) throw failure;
     }
     const connected = await this.#connectBy(connectPolling, CONNECT_TIMEOUT, token, run);
@@ -181,10 +181,10 @@ export class RoomsSocket {
     return { link, ended };
   }
 
-  /** A token that is refused is replaced once, on the same connection. */
+  /** Joins with a token; a refused one is replaced once, on the same connection. */
   async #admit(link, token) {
     for (const isLast of [false, true]) {
-      // Before the answer: what it replays follows at once.
+      // Before the answer: the replay follows at once.
       this.#awaitsSync = true;
       const refusal = await link.connect({ token, since: this.#cursor ?? NO_CURSOR });
       if (refusal === null) return;
@@ -199,7 +199,7 @@ export class RoomsSocket {
   #serve(link) {
     if (this.#link === link || link.failure) return;
     this.#setLink(link);
-    // Whoever was in a hurry has what they wanted: the next loss is another one.
+    // The wish to reconnect at once is fulfilled: the next loss is another one.
     this.#skipsPause = false;
     this.#lastEventAt = this.#platform.now();
     this.#handle({ type: "connected" });
@@ -207,7 +207,7 @@ export class RoomsSocket {
   }
 
   #take(link, name, data) {
-    // Events may come in the turn in which the server has accepted the token, before whoever waits for that runs.
+    // Events may arrive in the turn in which the server accepts the token, before the waiting code runs.
     this.#serve(link);
     if (this.#link !== link) return;
     if (name === "sync:done") {

@@ -1,4 +1,4 @@
-/** In memory: nothing survives. Values are copied, as IndexedDB does it. */
+/** Storage in memory: nothing survives. Values are copied, as IndexedDB does it. */
 export function memoryStorage() {
   const entries = new Map();
   return {
@@ -12,7 +12,7 @@ export function memoryStorage() {
         .map(([key, value]) => [key, structuredClone(value)]);
     },
     async write(changes) {
-      // First all that may throw.
+      // Everything that may throw comes first.
       for (const [key, value] of structuredClone(changes)) {
         if (value === undefined) entries.delete(key);
         else entries.set(key, value);
@@ -23,7 +23,7 @@ export function memoryStorage() {
 
 const STORE = "entries";
 
-/** In IndexedDB, all in one object store: a write is one transaction. */
+/** Storage in IndexedDB, all in one object store: a write is one transaction. */
 export function indexedDBStorage(name = "parlor", factory = globalThis.indexedDB) {
   let opening = null;
 
@@ -34,13 +34,13 @@ export function indexedDBStorage(name = "parlor", factory = globalThis.indexedDB
       request.onerror = () => reject(request.error);
       request.onsuccess = () => {
         const database = request.result;
-        // Another tab deletes or upgrades it: without this it waits for this tab to end.
+        // Another tab deletes or upgrades the database: without this it waits for this tab to end.
         database.onversionchange = () => database.close();
         database.onclose = () => { opening = null; };
         resolve(database);
       };
     }).catch((error) => {
-      // Asked again, it may be there: a private window that was full, for one.
+      // A later attempt may succeed, such as in a private window that was full.
       opening = null;
       throw error;
     });
@@ -63,7 +63,7 @@ export function indexedDBStorage(name = "parlor", factory = globalThis.indexedDB
       try {
         body(transaction.objectStore(STORE), (value) => { result = value; });
       } catch (error) {
-        // A value that cannot be kept: what was put before it must not stay.
+        // A value that cannot be stored: those put before it must not stay.
         transaction.abort();
         reject(error);
       }
@@ -77,7 +77,7 @@ export function indexedDBStorage(name = "parlor", factory = globalThis.indexedDB
     }),
     readAll: (prefix) => transact("readonly", (store, finish) => {
       const found = [];
-      // U+FFFF is in no key: all that begins with the prefix stands before it.
+      // No key contains U+FFFF: all keys with the prefix sort before it.
       const request = store.openCursor(globalThis.IDBKeyRange.bound(prefix, prefix + "\uffff"));
       request.onsuccess = () => {
         const cursor = request.result;

@@ -1,8 +1,8 @@
 import { ClientFailure } from "./failure.js";
 
 /**
- * How long to wait before the next try: any time up to a bound that doubles (full jitter), so that many clients that lose a server
- * at once do not come back at once. Milliseconds.
+ * The pauses before retries: random up to a bound that doubles (full jitter), so that many clients that lose a server
+ * at once do not return at once. Milliseconds.
  */
 export class Backoff {
   #shortest;
@@ -15,7 +15,7 @@ export class Backoff {
     this.#bound = shortest;
   }
 
-  /** @param random from 0 up to 1. @param least what the server has asked to wait. */
+  /** @param random from 0 up to 1. @param least the pause that the server asked for. */
   next(random, least = 0) {
     const delay = this.#bound * random;
     this.#bound = Math.min(this.#bound * 2, this.#longest);

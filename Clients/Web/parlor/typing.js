@@ -3,10 +3,10 @@ import { Pause } from "./timing.js";
 /** The server ends a typist after three seconds without a renewal. */
 const RENEWAL = 1_000;
 const IDLE = 2_000;
-/** Longer than the server waits: this is for an end that was lost. */
+/** Longer than the server's limit: for an end that was lost. */
 const LIFETIME = 3_500;
 
-/** Sends that one types: at once, then at most once a second; and that one has stopped, after two idle seconds. */
+/** Sends that the person types: at once, then at most once a second; and the stop, after two idle seconds. */
 export class TypingSignal {
   #platform;
   #send;
@@ -21,11 +21,11 @@ export class TypingSignal {
     this.#send = send;
   }
 
-  /** The text has changed by the person's hand. */
+  /** Called when the person has changed the text. */
   typed() {
     const now = this.#platform.now();
     this.#typedAt = now;
-    // Also within a second after a stop. Before it or after: a clock may be set back.
+    // Also within a second after a stop. Earlier or later, as a clock may be set back.
     if (Math.abs(now - this.#sentAt) < RENEWAL) return;
     this.#sentAt = now;
     this.#isTyping = true;
@@ -33,7 +33,7 @@ export class TypingSignal {
     this.#waitForIdle(IDLE);
   }
 
-  /** Sent, cleared, left, or in the background. */
+  /** Ends the typing: the message was sent, cleared or left, or the page is in the background. */
   stopped() {
     this.#idle?.cancel();
     this.#idle = null;
@@ -55,7 +55,7 @@ export class TypingSignal {
   }
 }
 
-/** Who else types in a room: until they stop, their message comes, or nothing was received of them for a while. */
+/** The others who type in a room: until they stop, their message arrives, or nothing was received of them for a while. */
 export class Typists {
   #platform;
   #ownId;
@@ -69,7 +69,7 @@ export class Typists {
     this.#onChange = onChange;
   }
 
-  /** In the order they began. */
+  /** The typists in the order in which they began. */
   get ids() {
     return [...this.#heardAt.keys()];
   }
@@ -87,7 +87,7 @@ export class Typists {
     if (this.#heardAt.delete(userId)) this.#onChange();
   }
 
-  /** The connection is lost, and with it any word of an end. */
+  /** Ends all typing, as a lost connection brings no stops. */
   clear() {
     this.#pause?.cancel();
     this.#pause = null;
@@ -104,7 +104,7 @@ export class Typists {
       if (!isOver) return;
       this.#pause = null;
       const now = this.#platform.now();
-      // One that was received long after now was so before the clock was set back.
+      // A time far in the future means that the clock was set back.
       for (const [id, at] of [...this.#heardAt]) if (Math.abs(now - at) >= LIFETIME) this.end(id);
       this.#prune();
     });

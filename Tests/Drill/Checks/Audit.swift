@@ -1,4 +1,5 @@
-/// Holds what clients were acknowledged and heard against what the databases have, and counters against the rows.
+/// Compares what clients had acknowledged and received with the databases, and counters with the
+/// rows.
 struct Audit {
     private(set) var report = Report()
 
@@ -8,8 +9,8 @@ struct Audit {
     private let shown: [String: [String: ShownRoom]]
 
     /// - Parameters:
-    ///   - logs: by person.
-    ///   - shown: by person and room.
+    ///   - logs: the clients' records, by person.
+    ///   - shown: the rooms as shown, by person and room.
     init(
         books: StoredState, logs: [String: ClientLog], participants: Participants.Roles,
         shown: [String: [String: ShownRoom]]
@@ -37,7 +38,7 @@ struct Audit {
         for fault in log.faults { report.fault(fault) }
     }
 
-    // MARK: What was acknowledged
+    // MARK: Acknowledgements
 
     private mutating func checkMessages() {
         let byID = Dictionary(books.messages.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
@@ -120,7 +121,7 @@ struct Audit {
         }
     }
 
-    // MARK: What was heard
+    // MARK: Received events
 
     private mutating func checkDeliveries() {
         for (roomID, people) in participants.rooms {
@@ -138,7 +139,7 @@ struct Audit {
                 }
             }
         }
-        // The first rooms were made before anyone was connected.
+        // The first rooms were created before anyone was connected.
         let first = Set(participants.rooms.keys)
         for (person, log) in logs {
             let reported = (books.newRooms[person] ?? []).filter { !first.contains($0) }
@@ -186,7 +187,8 @@ struct Audit {
             for person in people {
                 let key = StoredState.Pair(a: roomID, b: person)
                 report.compare("shown elements", of: key, shown[person]?[roomID]?.elementCount, recount: count)
-                // Who has the room open has seen all; who never had it has seen nothing.
+                // A person with the room open has seen all; one who never opened it has seen
+                // nothing.
                 let unseen =
                     participants.absentees.contains(person)
                     ? (books.creators[roomID] ?? []).count { $0 != person } : 0

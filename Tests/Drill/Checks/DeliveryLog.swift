@@ -1,8 +1,8 @@
-/// What one client heard of one stream of a room, in its order.
+/// The events of one stream of a room that one client received, in order.
 struct DeliveryLog: Sendable {
     enum Item: Sendable, Equatable {
         case event(EventKey)
-        /// The server said that what came here cannot be told any more: the client loaded the room anew.
+        /// The server reported that events here cannot be replayed: the client reloaded the room.
         case gap
     }
 
@@ -13,15 +13,15 @@ struct DeliveryLog: Sendable {
     mutating func noteGap() { if items.last != .gap { items.append(.gap) } }
 }
 
-/// What stands against a hearing.
+/// The faults of a delivery log.
 struct DeliveryVerdict: Sendable, Equatable {
     var delivered = 0
     var lost = 0
     var doubled = 0
     var outOfOrder = 0
-    /// Events that no log has.
+    /// The number of events that no log has.
     var unknown = 0
-    /// Places in the log of the first that were lost.
+    /// The positions in the log of the first lost events.
     var firstLost: [Int] = []
 
     static func += (a: inout DeliveryVerdict, b: DeliveryVerdict) {
@@ -34,10 +34,10 @@ struct DeliveryVerdict: Sendable, Equatable {
 
     var isClean: Bool { lost + doubled + outOfOrder + unknown == 0 }
 
-    /// - Parameter log: what the room was told, in order, from the first that the client was to hear on.
+    /// - Parameter log: the room's events in order, from the first that the client should receive.
     init(_ deliveryLog: DeliveryLog = DeliveryLog(), of log: [EventKey] = []) {
         enum EntryState { case missing, received, excused }
-        // Clearing a room twice is told in the same words: the places of each.
+        // Clearing a room twice emits equal events: the positions of each.
         var indices: [EventKey: [Int]] = [:]
         for (index, key) in log.enumerated() { indices[key, default: []].append(index) }
         var states = [EntryState](repeating: .missing, count: log.count)
@@ -77,7 +77,8 @@ struct DeliveryVerdict: Sendable, Equatable {
         }
     }
 
-    /// Behind a gap, words that were told more than once may be those of any time: what follows them tells which.
+    /// After a gap, an event that was emitted more than once may be from any time: the events that
+    /// follow decide.
     private static func index(
         of candidates: [Int], before following: DeliveryLog.Item?, _ isAfterGap: Bool, _ log: [EventKey]
     ) -> Int? {

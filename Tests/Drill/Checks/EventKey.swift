@@ -1,6 +1,6 @@
 import JSON
 
-/// Stands for an event as it is told, its name and its data: 64 bits of FNV-1a over their bytes.
+/// The identity of an emitted event: 64 bits of FNV-1a over its name and data.
 struct EventKey: Hashable, Sendable {
     let hash: UInt64
 
@@ -13,6 +13,6 @@ struct EventKey: Hashable, Sendable {
         self.hash = hash
     }
 
-    /// For tests.
+    /// Creates a key for tests.
     init(hash: UInt64) { self.hash = hash }
 }

@@ -1,4 +1,4 @@
-/// What came of it.
+/// The drill's results.
 struct Report: Sendable {
     var acknowledged = 0
     var stored = 0
@@ -10,14 +10,14 @@ struct Report: Sendable {
     var connects = 0
     var reloads = 0
     var longestWait: Duration = .zero
-    /// With any, the drill has failed.
+    /// The faults. If there are any, the drill has failed.
     var faults: [String] = []
 
     private var lostWrites = 0
     private var doubledWrites = 0
     private var compared = 0
     private var wrong = 0
-    /// Beyond these it is only counted: the first tell what is wrong.
+    /// The number of faults listed; further ones are only counted, as the first show the problem.
     private static let maxFaults = 60
 
     mutating func fault(_ text: String) { if faults.count < Self.maxFaults { faults.append(text) } }
@@ -59,7 +59,7 @@ struct Report: Sendable {
             .joined(separator: "\n")
     }
 
-    /// Minutes, seconds and tenths.
+    /// Formats minutes, seconds and tenths.
     static func time(_ time: Duration) -> String {
         let tenths = Int(time / .milliseconds(100))
         let seconds = tenths / 10 % 60

@@ -8,7 +8,7 @@ import ServiceKit
 import Storage
 import TestClients
 
-/// What the databases hold, when nobody writes any more.
+/// The contents of the databases after all writing has ended.
 struct StoredState: Sendable {
     struct Message: Sendable {
         let id: String
@@ -25,35 +25,35 @@ struct StoredState: Sendable {
         let version: Int
     }
 
-    /// What two words stand for, as a key.
+    /// A pair of texts as a key.
     struct Pair: Hashable, Sendable {
         let a: String
         let b: String
     }
 
     var messages: [Message] = []
-    /// By message, who has read it.
+    /// The readers of each message.
     var receipts: [String: Set<String>] = [:]
     var elements: [String: Element] = [:]
-    /// By room, person and key: the element that was made under it.
+    /// The element created with each key, by room, person and key.
     var elementKeys: [[String]: String] = [:]
     var createdRooms: [Pair: String] = [:]
-    /// By room: what it was told.
+    /// The room's events, by room.
     var chats: [String: [EventKey]] = [:]
     var boards: [String: [EventKey]] = [:]
-    /// By room: who made elements, once for each.
+    /// The creator of each element, by room.
     var creators: [String: [String]] = [:]
-    /// By person: the rooms that they were told of as new.
+    /// The rooms that each person was notified of as new.
     var newRooms: [String: [String]] = [:]
 
-    // The counters that are kept.
+    // Stored counters.
     var elementCounts: [String: Int] = [:]
     var revisions: [String: Int] = [:]
-    /// By room and person.
+    /// Unread messages, by room and person.
     var unread: [Pair: Int] = [:]
     var unseen: [Pair: Int] = [:]
 
-    /// - Parameter url: of a PostgreSQL server; nil for the files in the folder.
+    /// - Parameter url: a PostgreSQL server; nil for the files in the folder.
     static func read(from folder: String, or url: String?) async throws -> StoredState {
         func open<S: Service>(_ service: S.Type) throws -> any Database {
             guard let url else { return try SQLiteDatabase(.file("\(folder)/\(S.name).db"), migrations: S.migrations) }

@@ -1,4 +1,4 @@
-/// What a client was acknowledged, and what it heard.
+/// The acknowledgements and events that a client received.
 struct ClientLog: Sendable {
     struct Message: Sendable {
         let roomID: String
@@ -10,7 +10,7 @@ struct ClientLog: Sendable {
     struct Element: Sendable {
         let roomID: String
         let tempID: String
-        /// nil: a retry was told that it had been made, and was deleted since.
+        /// The id; nil if a retry was answered that the item had been created, and deleted since.
         let id: String?
     }
 
@@ -36,14 +36,14 @@ struct ClientLog: Sendable {
 
     var received = ReceivedEvent()
 
-    /// Errors that may be retried; an ack that never came.
+    /// The number of retryable errors and missing acks.
     var refusals = 0
     var lostAcks = 0
     var connects = 0
-    /// How often the server said that it could not be caught up.
+    /// The number of times that the server could not replay.
     var reloads = 0
     var longestWait: Duration = .zero
-    /// What should not have been answered.
+    /// Answers that should not have been given.
     var faults: [String] = []
 
     var acknowledged: Int {
@@ -53,12 +53,12 @@ struct ClientLog: Sendable {
 
     mutating func fault(_ text: String) { if faults.count < 20 { faults.append(text) } }
 
-    /// What was heard.
+    /// The events received.
     struct ReceivedEvent: Sendable {
-        /// By room.
+        /// Received events, by room.
         var chats: [String: DeliveryLog] = [:]
         var boards: [String: DeliveryLog] = [:]
-        /// Ids of the rooms that it was told of as new, in order.
+        /// Ids of the rooms that the person was notified of as new, in order.
         var newRooms: [String] = []
     }
 

@@ -2,11 +2,12 @@ import JSON
 import Reactor
 import TestClients
 
-/// The people of the drill and their rooms, all of them made before anything goes wrong.
+/// The people of the drill and their rooms, all created before the first fault.
 ///
-/// The clients sit in a ring: each shares a room with the next. Every fourth also has one with somebody who never opens it.
+/// The clients form a ring: each shares a room with the next. Every fourth also shares one with
+/// somebody who never opens it.
 struct Participants {
-    /// Who is in which room, as it is before clients make more.
+    /// The participants of each room, before clients create more.
     struct Roles: Sendable {
         var rooms: [String: [String]] = [:]
         /// People who never connect.
@@ -41,11 +42,12 @@ struct Participants {
         return Participants(clients: simulated, roles: roles, people: people)
     }
 
-    /// What each person is shown of their rooms, by person and room; people who cannot be asked are left out.
+    /// Returns the rooms as each person is shown them, by person and room; people who cannot be
+    /// asked are left out.
     func shownRooms(of cluster: Cluster, on loop: EventLoop) async -> [String: [String: ShownRoom]] {
         var shown: [String: [String: ShownRoom]] = [:]
         for person in people {
-            // Whoever is missing in it fails the audit.
+            // The audit reports a missing person as a fault.
             guard let address = await cluster.gatewayAddress,
                 let client = try? await HTTPClient.connect(to: address, on: loop)
             else { continue }
@@ -60,7 +62,7 @@ struct Participants {
     }
 }
 
-/// The counters of a room, as one person is shown them.
+/// The counters of a room, as shown to one person.
 struct ShownRoom: Sendable {
     let id: String
     let elementCount: Int

@@ -4,7 +4,7 @@ import TestClients
 
 extension SimulatedClient {
     private static let connectTimeout: Duration = .seconds(4)
-    /// An answer that is not there by then never comes: the client tries anew with another socket.
+    /// The longest wait for an answer; after it the client tries again with another socket.
     static let maxWait: Duration = .seconds(6)
 
     /// Connects again whenever the socket has ended.
@@ -23,7 +23,7 @@ extension SimulatedClient {
         }
     }
 
-    /// The first cursor comes with the list of rooms.
+    /// Loads the first cursor, which comes with the list of rooms.
     private func loadCursor(from address: ServerAddress) async throws(ClientError) {
         let answer = try await ask(HTTPCall("GET", "/api/sync", token: person.token), of: address)
         cursor = try answer.data()["cursor"]?.string
@@ -31,7 +31,7 @@ extension SimulatedClient {
     }
 
     private func connect(to address: ServerAddress) async throws(ClientError) {
-        // What came after the cursor is told again.
+        // Events after the cursor are replayed.
         if receivedBefore == nil { receivedBefore = log.received }
         log.received = receivedAtCursor
         let client = try await SocketIOClient.connect(
@@ -75,7 +75,7 @@ extension SimulatedClient {
         }
     }
 
-    /// An answer, or a failure when the socket has ended or there is none in time.
+    /// Waits for an answer; fails when the socket has ended, or in time.
     func answer(
         to event: String, _ payload: JSONValue, on client: SocketIOClient
     ) async -> Result<JSONValue, ClientError> {
@@ -95,7 +95,7 @@ extension SimulatedClient {
         }
     }
 
-    /// One call over a connection of its own.
+    /// Makes one call over a connection of its own.
     func ask(_ call: HTTPCall, of address: ServerAddress) async throws(ClientError) -> HTTPAnswer {
         let client = try await HTTPClient.connect(to: address, on: loop)
         defer { client.close() }

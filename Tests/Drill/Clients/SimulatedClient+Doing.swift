@@ -7,7 +7,7 @@ extension SimulatedClient {
     private enum Doing: CaseIterable {
         case send, read, deleteMessage, create, update, deleteElement, clear, makeRoom
 
-        /// How often each is done, in a thousand.
+        /// The frequency of each action, in a thousand.
         var weight: Int {
             switch self {
             case .send: 450
@@ -70,7 +70,7 @@ extension SimulatedClient {
     private func deleteMessage(in roomID: String) async {
         guard let id = ownMessages[roomID]?.popLast() else { return }
         let ack = await insist("message:delete", in: roomID) { $0.member("messageId", id) }
-        // A retry of what has been done finds nothing.
+        // A retry of a completed deletion finds nothing.
         guard ack["success"]?.bool == true || ack["error"]?["code"]?.string == "message_not_found" else {
             return log.fault("message:delete was answered with \(ack)")
         }
@@ -140,7 +140,8 @@ extension SimulatedClient {
                     }
                     log.refusals += 1
                 } catch {
-                    // Not answered, or wrongly: a wrong answer comes again, and the room is then missing at the end.
+                    // Unanswered, or wrongly answered: a wrong answer is repeated, and the room is
+                    // then missing at the end.
                     log.lostAcks += 1
                 }
             }
@@ -150,7 +151,7 @@ extension SimulatedClient {
 
     // MARK: Retrying
 
-    /// Sends until there is an answer that is not worth a retry: as clients do, in the same words.
+    /// Sends an event until its answer needs no retry: with the same data, as clients do.
     private func insist(
         _ event: String, in roomID: String, _ write: (inout JSONWriter) -> Void
     ) async -> JSONValue {
@@ -174,10 +175,10 @@ extension SimulatedClient {
                 await loop.pause(.milliseconds(.random(in: 100...400)))
             case .failure:
                 log.lostAcks += 1
-                // As good as dead, if it is not.
+                // The socket counts as dead, even if it is not.
                 client.drop()
-                // While the gateway is away nobody can answer, nor can anybody on a socket that was hung up: the wait counts from the
-                // reconnect then.
+                // While the gateway is down nobody can answer, and neither can a socket that was
+                // closed: the wait counts from the reconnect then.
                 let hasHungUp = hungUpAt >= asked
                 let hasLiveGateway = await cluster.hasLived(since: asked)
                 since = hasLiveGateway && !hasHungUp ? asked : nil
@@ -186,7 +187,7 @@ extension SimulatedClient {
         }
     }
 
-    /// It counts from when the gateway went on, if it stood still.
+    /// Records a wait. It counts from the time the gateway was back, if it was down.
     private func noteWait(since asked: LoopInstant, _ event: String) async {
         let wait = LoopInstant.now() - max(asked, await cluster.gatewayUpSince)
         log.longestWait = max(log.longestWait, wait)

@@ -3,40 +3,40 @@ import Reactor
 import TestClients
 import TestSupport
 
-/// A person's client: it keeps a socket, has its rooms open, and writes down what it is acknowledged and what it hears.
+/// A person's client: keeps a socket, has its rooms open, and records acknowledgements and events.
 ///
-/// It is connected in `SimulatedClient+Connecting`, and does things in `SimulatedClient+Doing`.
+/// `SimulatedClient+Connecting` connects it, and `SimulatedClient+Doing` has its actions.
 actor SimulatedClient {
     nonisolated let person: Person
     nonisolated let loop: EventLoop
     let cluster: Cluster
     /// The rooms that it has open, all of them new.
     let rooms: [String]
-    /// Whom it makes rooms with.
+    /// The person with whom it creates rooms.
     let friend: Person
     var log = ClientLog()
 
     var client: SocketIOClient?
-    /// When it last ended its socket by itself, with requests under way.
+    /// The last time at which it closed its socket by itself, with requests under way.
     private(set) var hungUpAt = LoopInstant(nanoseconds: 0)
-    /// It has all its rooms open.
+    /// Whether all its rooms are joined.
     var isSettled = false
     var cursor: String?
-    /// What was heard when the cursor was given.
+    /// The events received when the cursor was issued.
     var receivedAtCursor = ClientLog.ReceivedEvent()
-    /// What was heard before it is told again from the cursor on, until that is done.
+    /// The events received before the replay from the cursor, until the replay is done.
     var receivedBefore: ClientLog.ReceivedEvent?
     var isClosing = false
-    /// Told when the socket has ended.
+    /// Resumed when the socket has ended.
     var ended: CheckedContinuation<Void, Never>?
 
-    /// What there is to read, to change and to delete.
+    /// The messages to read and the items to change and delete.
     var unread: [String: [String]] = [:]
     var ownMessages: [String: [String]] = [:]
     var board: [String: [String]] = [:]
     private var lanes: [Task<Void, Never>] = []
     private var connecting: Task<Void, Never>?
-    /// No new work is begun.
+    /// Whether no new work is begun.
     private(set) var isOver = false
     private var busyLanes = 0
 
@@ -52,7 +52,7 @@ actor SimulatedClient {
 
     func connect() { connecting = Task { await stayConnected() } }
 
-    /// - Parameter pause: at most between two things that a lane does.
+    /// - Parameter pause: the longest pause between two actions of a lane.
     func work(lanes count: Int, pause: Duration, seed: UInt64) {
         busyLanes = count
         for lane in 0..<count {
@@ -72,7 +72,7 @@ actor SimulatedClient {
 
     var isBusy: Bool { !isSettled || busyLanes > 0 }
 
-    /// What is under way is finished, and nothing new begun.
+    /// Finishes the work under way, and begins nothing new.
     func finish() { isOver = true }
 
     func close() {
@@ -89,7 +89,7 @@ actor SimulatedClient {
         client.drop()
     }
 
-    // MARK: Hearing
+    // MARK: Receiving
 
     func receive(_ name: ArraySlice<UInt8>, _ data: JSONValue) {
         switch String(decoding: name, as: UTF8.self) {
@@ -126,7 +126,7 @@ actor SimulatedClient {
 
     private func synchronised(_ data: JSONValue) {
         if data["recovered"]?.bool != true {
-            // It keeps what it has heard, and loads the rest anew.
+            // Keeps the received events, and reloads the rest.
             if let receivedBefore { log.received = receivedBefore }
             log.noteGaps(in: rooms)
         }

@@ -1,14 +1,14 @@
 import Reactor
 
-/// The way from one program to the bus, where there is weather.
+/// A proxy between one program and the bus, with injected faults.
 actor BusProxy {
     enum NetworkCondition: Sendable, Equatable, CustomStringConvertible {
         case clear
-        /// All is this late.
+        /// Delays all data by this time.
         case slow(Duration)
-        /// Nothing gets through, and nobody is told; what was sent meanwhile comes when it clears, as TCP has it.
+        /// Holds all data without closing; it arrives when the fault ends, as with TCP.
         case silent
-        /// One byte at a time.
+        /// Forwards one byte at a time.
         case torn
 
         var description: String {
@@ -31,7 +31,7 @@ actor BusProxy {
 
     private init(on loop: EventLoop) { self.loop = loop }
 
-    /// - Returns: the proxy, and where it listens.
+    /// - Returns: the proxy and its address.
     static func start(scheme: String, on group: EventLoopGroup) throws -> (proxy: BusProxy, address: String) {
         let proxy = BusProxy(on: group.loops[0])
         let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { channel in
@@ -53,7 +53,7 @@ actor BusProxy {
         for link in links { link.object.change(to: condition) }
     }
 
-    /// Ends all connections; new ones are taken.
+    /// Ends all connections; new ones are accepted.
     func cut() {
         let ending = links
         links = []

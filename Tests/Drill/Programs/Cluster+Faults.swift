@@ -3,8 +3,8 @@ import Reactor
 import TestSupport
 
 extension Cluster {
-    /// - Parameter crashPoint: where its successor is to kill itself.
-    /// - Returns: false if there is nothing to kill, as it is being started.
+    /// - Parameter crashPoint: the point at which its successor kills itself.
+    /// - Returns: false if there is nothing to kill, because it is being started.
     func kill(_ name: ProgramName, awayFor time: Duration, crashPoint: String? = nil) -> Bool {
         guard let process = members[name]?.process, members[name]?.restart == nil else { return false }
         members[name]?.isDoomed = true
@@ -22,7 +22,7 @@ extension Cluster {
     }
 
     func thaw(_ name: ProgramName, _ process: ChildProcess) {
-        // Another may have taken its place.
+        // Another process may have replaced it.
         guard members[name]?.process?.id == process.id else { return }
         process.signal(SIGCONT)
         members[name]?.isFrozen = false
@@ -35,14 +35,14 @@ extension Cluster {
         proxies[name]?.proxy.assumeIsolated { $0.change(to: condition) }
     }
 
-    /// - Parameter offset: from the system's time.
+    /// - Parameter offset: the offset from the system's time.
     func stepClock(of name: ProgramName, to offset: Duration) {
         guard let file = fopen(clockPath(of: name), "w") else { return faults.append("no clock for \(name.rawValue)") }
         fputs("\(Int(offset / .milliseconds(1)))\n", file)
         fclose(file)
     }
 
-    /// - Parameter bytes: what a file may grow to; nil for as much as it likes.
+    /// - Parameter bytes: the highest file size; nil for no limit.
     func limitFiles(of process: ChildProcess, to bytes: Int?) throws {
         // `:` leaves the hard limit as it is.
         let limit = "--fsize=\(bytes.map(String.init) ?? "unlimited"):"
@@ -51,7 +51,7 @@ extension Cluster {
                 ["prlimit", "--pid", "\(process.id)", limit], output: "/dev/null", log: "\(settings.data)/prlimit.log"))
     }
 
-    /// Ends the connections of a service to its database, as an administrator may.
+    /// Ends a service's connections to its database, as an administrator may.
     func endDatabaseConnections(of name: ProgramName) throws {
         guard let url = settings.databaseURL else { return }
         let sql = """
@@ -63,7 +63,7 @@ extension Cluster {
 
     func cut(_ name: ProgramName) { proxies[name]?.proxy.assumeIsolated { $0.cut() } }
 
-    /// Tells it to stop, and waits for its successor.
+    /// Stops a program, and waits for its successor.
     func replace(_ name: ProgramName, within limit: Duration) async throws {
         guard let process = members[name]?.process, members[name]?.restart == nil else { return }
         members[name]?.isDoomed = true

@@ -4,43 +4,43 @@ import Reactor
 import TestClients
 import TestSupport
 
-/// All executables as processes of their own, each with the bus behind a proxy. What ends is started again; what goes wrong
-/// is in `Cluster+Troubles`.
+/// All executables as separate processes, each with the bus behind a proxy. A process that ends is
+/// started again; `Cluster+Faults` injects faults.
 actor Cluster {
     struct Member {
         var process: ChildProcess?
-        /// The address of its ready line.
+        /// The address in its ready line.
         var address: String?
         var isFrozen = false
-        /// Its end is meant: it was killed, told to stop, or is to kill itself at a crash point.
+        /// Whether its end is intended: it was killed, stopped, or kills itself at a crash point.
         var isDoomed = false
         var crashPoint: String?
         var restart: (at: LoopInstant, crashPoint: String?)?
     }
 
     struct Settings: Sendable {
-        /// Folders of executables: a program is started from each in turn.
+        /// Folders of executables, from which each program is started in turn.
         let builds: [String]
         let data: String
         let bus: BusKind
-        /// nil: files in the data folder.
+        /// The PostgreSQL server; nil for files in the data folder.
         let databaseURL: String?
     }
 
     var kills = 0
     private(set) var crashes = 0
-    /// What ended without having been told to.
+    /// Processes that ended unintentionally.
     var faults: [String] = []
-    /// Since when the gateway serves, or serves again.
+    /// The time since which the gateway serves, or serves again.
     var gatewayUpSince = LoopInstant(nanoseconds: 0)
-    /// What the times of the schedule count from.
+    /// The start of the schedule's times.
     private(set) var faultsBeganAt = LoopInstant.now()
 
     let settings: Settings
     private nonisolated let loop: EventLoop
     let proxies: [ProgramName: (proxy: BusProxy, address: String)]
     var members: [ProgramName: Member] = [:]
-    /// Programs that were called to change something, and are to be waited for.
+    /// Helper processes that change something, and have to be awaited.
     var helpers: [ChildProcess] = []
     private var starts: [ProgramName: Int] = [:]
     private var isClosing = false
@@ -48,7 +48,7 @@ actor Cluster {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// How often processes are looked at.
+    /// The interval at which processes are checked.
     static let interval: Duration = .milliseconds(10)
 
     init(_ settings: Settings, on group: EventLoopGroup) throws {
@@ -61,7 +61,7 @@ actor Cluster {
 
     // MARK: Starting
 
-    /// Returns when all are ready.
+    /// Starts all programs, and returns when they are ready.
     func start() async throws {
         for name in ProgramName.allCases { stepClock(of: name, to: .zero) }
         for name in ProgramName.allCases { try launch(name) }
@@ -190,17 +190,17 @@ actor Cluster {
 
     // MARK: What clients need
 
-    /// Where the gateway serves; nil while there is none.
+    /// The gateway's address; nil while there is none.
     var gatewayAddress: ServerAddress? { members[.gateway]?.address.flatMap { ServerAddress(url: $0) } }
 
-    /// Whether the gateway has been there all the time.
+    /// Whether the gateway has been up all the time.
     func hasLived(since time: LoopInstant) -> Bool {
         members[.gateway]?.address != nil && members[.gateway]?.isFrozen == false && gatewayUpSince < time
     }
 
     // MARK: The end
 
-    /// Ends all that is wrong with those that run.
+    /// Ends all faults of running processes.
     func heal() {
         for name in ProgramName.onBus { setCondition(.clear, of: name) }
         for name in ProgramName.allCases where members[name]?.isFrozen == true {
@@ -208,12 +208,12 @@ actor Cluster {
         }
     }
 
-    /// Stops all, the gateway first and the bus last.
+    /// Stops all processes, the gateway first and the bus last.
     func stop() async throws {
         isClosing = true
         for name in ProgramName.allCases.reversed() {
             members[name]?.isDoomed = true
-            // One that never got to its crash point ends as it is told to.
+            // A process that never reached its crash point is stopped.
             members[name]?.crashPoint = nil
             members[name]?.process?.signal(SIGTERM)
             let end = LoopInstant.now() + .seconds(8)

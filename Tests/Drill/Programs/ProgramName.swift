@@ -8,18 +8,18 @@ enum ProgramName: String, CaseIterable, Sendable {
     case push = "parlor-push"
     case gateway = "parlor-gateway"
 
-    /// As the schedule calls it: the bus may be another's.
+    /// The schedule's name for it: the bus may be another program.
     var title: String { self == .bus ? "the bus" : rawValue }
-    /// The name of a service: of its database, and of its schema on a server.
+    /// The name of a service, its database, and its schema on a server.
     var service: String { String(rawValue.dropFirst("parlor-".count)) }
 
     static let services: [ProgramName] = [.accounts, .rooms, .messaging, .elements, .push]
-    /// Those that write while the load is on.
+    /// The programs that write under load.
     static let writers: [ProgramName] = [.rooms, .messaging, .elements]
     static let onBus: [ProgramName] = services + [.gateway]
 }
 
-/// What carries messages between the programs.
+/// The kind of bus between the programs.
 enum BusKind: String, Sendable {
     case parlor, nats
 

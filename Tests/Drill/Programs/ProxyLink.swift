@@ -1,12 +1,12 @@
 import Reactor
 
-/// One connection through a proxy: the handler of both of its ends.
+/// One connection through a proxy, as the handler of both ends.
 final class ProxyLink: ChannelHandler {
     private(set) var hasEnded = false
     private let near: Channel
     private var far: Channel?
     private var condition = BusProxy.NetworkCondition.clear
-    /// What has come and is yet to go on, to the bus and from it.
+    /// Bytes to forward, to the bus and from it.
     private var up: [UInt8] = []
     private var down: [UInt8] = []
     private var timer: LoopTimer?
@@ -39,7 +39,7 @@ final class ProxyLink: ChannelHandler {
     }
 
     func channelDidClose(_ channel: Channel, reason: CloseReason) {
-        // What is still held back is lost with the connection, as it is with any.
+        // Held data is lost with the connection, as with any.
         abort()
     }
 
@@ -54,7 +54,7 @@ final class ProxyLink: ChannelHandler {
                 flush(far)
             }
         case .torn:
-            // A turn for each byte: each is a segment of its own.
+            // Each byte takes a turn of its own, so that it becomes a segment of its own.
             timer = near.loop.schedule(after: .zero) { [self] in
                 timer = nil
                 if let byte = up.first {

@@ -1,23 +1,24 @@
-/// Something that goes wrong.
+/// A fault to inject.
 enum InjectedFault: Sendable, CustomStringConvertible {
     enum Kind: String, CaseIterable, Sendable {
         case kills, crashes, bus, freezes, network, disk, database, clocks, reconnects, rolling
     }
 
-    /// `kill -9`; its successor starts after a while, and may be told to kill itself at a crash point.
+    /// Kills the program with `kill -9`; its successor starts after a while, and may kill itself at
+    /// a crash point.
     case kill(ProgramName, away: Duration, crashPoint: String?)
     case freeze(ProgramName, Duration)
     case condition(ProgramName, BusProxy.NetworkCondition, Duration)
     case cut(ProgramName)
-    /// Its files may not grow: what a full disk is to those who append.
+    /// Keeps its files from growing, which looks like a full disk when appending.
     case fullDisk(ProgramName, Duration)
-    /// The server ends all of its connections.
+    /// The server ends all of the program's connections.
     case databaseLoss(ProgramName)
-    /// Its clock is this far off from now on.
+    /// The program's clock is off by this much from now on.
     case clock(ProgramName, Duration)
-    /// All clients drop their sockets at one instant.
+    /// Drops all clients' sockets at one instant.
     case everyoneReconnects
-    /// SIGTERM for each process in turn, under load.
+    /// Each process in turn is stopped with SIGTERM, under load.
     case rollingRestart
 
     var description: String {

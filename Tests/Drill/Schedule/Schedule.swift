@@ -1,15 +1,15 @@
 import TestSupport
 
-/// What goes wrong, and when: all of it follows from the seed and the length.
+/// The faults and their times, all derived from the seed and the length.
 ///
-/// Two lines run beside each other: kills, one after another at short intervals; and troubles that last, one at a time.
+/// Two series run beside each other: kills at short intervals, and lasting faults, one at a time.
 struct Schedule: Sendable {
     struct Item: Sendable {
         let at: Duration
         let injected: InjectedFault
     }
 
-    /// In the order of their times.
+    /// The faults in the order of their times.
     let items: [Item]
 
     private static let crashPoints = ["before-commit", "after-commit", "after-publish"]
@@ -35,7 +35,7 @@ struct Schedule: Sendable {
             let isCrash = Double.random(in: 0..<1, using: &random) < 0.4
             let writer = ProgramName.writers.randomElement(using: &random) ?? .messaging
             let moment = crashPoints.randomElement(using: &random) ?? "after-commit"
-            // Rooms are made less often than messages.
+            // Rooms are created less often than messages.
             let count = Int.random(in: 1...(writer == .rooms ? 5 : 60), using: &random)
             if isCrash, kinds.contains(.crashes) {
                 name = writer
@@ -48,7 +48,8 @@ struct Schedule: Sendable {
         return items
     }
 
-    /// Each trouble lasts a tenth of the whole at most, and no longer than anyone has to be ready for.
+    /// Returns a duration: a tenth of the whole at most, and no longer than programs have to
+    /// endure.
     private static func lasting(
         _ length: Duration, _ kinds: Set<InjectedFault.Kind>, using random: inout SeededGenerator
     ) -> [Item] {

@@ -2,11 +2,11 @@ import Testing
 
 @testable import parlor_drill
 
-@Suite("What a client heard, held against the log")
+@Suite("What a client received, compared with the log")
 struct HearingTests {
     private func keys(_ numbers: [UInt64]) -> [EventKey] { numbers.map(EventKey.init(hash:)) }
 
-    /// 0 stands for a gap.
+    /// Judges a delivery log; 0 stands for a gap.
     private func verdict(_ received: [UInt64], of log: [UInt64]) -> DeliveryVerdict {
         var deliveryLog = DeliveryLog()
         for number in received {
@@ -29,45 +29,45 @@ struct HearingTests {
         return verdict
     }
 
-    @Test("each once and in order stands against nobody")
+    @Test("events that arrive once and in order count as no fault")
     func clean() {
         #expect(verdict([], of: []) == expected(0))
         #expect(verdict([1, 2, 3], of: [1, 2, 3]) == expected(3))
     }
 
-    @Test("what is in the log and was not heard is lost: first, last and in between")
+    @Test("an event in the log that was not received is lost: first, last and in between")
     func lost() {
         #expect(verdict([2], of: [1, 2, 3]) == expected(1, lost: 2))
         #expect(verdict([1, 3], of: [1, 2, 3]) == expected(2, lost: 1))
     }
 
-    @Test("where it was lost is said")
+    @Test("the report says where an event was lost")
     func order() {
         var deliveryLog = DeliveryLog()
         deliveryLog.receive(EventKey(hash: 2))
         #expect(DeliveryVerdict(deliveryLog, of: keys([1, 2, 3])).firstLost == [0, 2])
     }
 
-    @Test("what is heard again is doubled, also right behind itself and at the end")
+    @Test("an event received again is doubled, also directly after itself and at the end")
     func doubled() {
         #expect(verdict([1, 1, 2], of: [1, 2]) == expected(2, doubled: 1))
         #expect(verdict([1, 2, 1], of: [1, 2]) == expected(2, doubled: 1))
     }
 
-    @Test("what comes after a later one is out of order, and not lost")
+    @Test("an event that arrives after a later one is out of order, and not lost")
     func outOfOrder() { #expect(verdict([1, 3, 2], of: [1, 2, 3]) == expected(3, outOfOrder: 1)) }
 
-    @Test("what no log has is unknown")
+    @Test("an event that no log has is unknown")
     func unknown() { #expect(verdict([1, 9], of: [1]) == expected(1, unknown: 1)) }
 
-    @Test("two events in the same words are two")
+    @Test("two events with the same content are two events")
     func sameWords() {
         #expect(verdict([7, 1, 7], of: [7, 1, 7]) == expected(3))
         #expect(verdict([7, 1], of: [7, 1, 7]) == expected(2, lost: 1))
         #expect(verdict([7, 1, 7, 7], of: [7, 1, 7]) == expected(3, doubled: 1))
     }
 
-    @Test("what a declared gap swallows is neither lost nor delivered, and excuses nothing else")
+    @Test("events within a declared gap are neither lost nor delivered, and the gap excuses nothing else")
     func gaps() {
         #expect(verdict([1, 0, 4, 5], of: [1, 2, 3, 4, 5]) == expected(3))
         #expect(verdict([1, 0, 4, 6], of: [1, 2, 3, 4, 5, 6]) == expected(3, lost: 1))

@@ -10,26 +10,26 @@ struct ScheduleTests {
         }
     }
 
-    @Test("the same seed brings the same troubles, and another one others")
+    @Test("the same seed gives the same faults, and another seed others")
     func seeds() {
         #expect(lines(7) == lines(7))
         #expect(lines(7) != lines(8))
     }
 
-    @Test("ten minutes hold two hundred kills, whatever the seed", arguments: 1...20)
+    @Test("ten minutes contain two hundred kills, whatever the seed", arguments: 1...20)
     func kills(seed: UInt64) {
         let items = Schedule(seed: seed, length: .seconds(600), kinds: [.kills, .crashes]).items
         #expect(items.count >= 230)
     }
 
-    @Test("troubles come in the order of their times, and all begin before the end")
+    @Test("faults come in the order of their times, and all begin before the end")
     func order() {
         let items = Schedule(seed: 3, length: .seconds(60), kinds: Set(InjectedFault.Kind.allCases)).items
         #expect(items.map(\.at) == items.map(\.at).sorted())
         #expect(items.allSatisfy { $0.at < .seconds(60) })
     }
 
-    @Test("only the kinds that are asked for come")
+    @Test("only the requested kinds of faults occur")
     func kinds() {
         #expect(Schedule(seed: 1, length: .seconds(60), kinds: []).items.isEmpty)
         let items = Schedule(seed: 1, length: .seconds(60), kinds: [.freezes]).items

@@ -2,18 +2,19 @@ import CFuzzer
 import Glibc
 import Synchronization
 
-/// One target under libFuzzer, and what is measured of it besides: libFuzzer knows time in whole seconds, and of memory only
-/// what all of it takes, its own corpus included.
+/// One target under libFuzzer, with additional measurements: libFuzzer measures time in whole
+/// seconds, and memory only for the whole process, including its own corpus.
 enum Campaign {
-    /// A unit that takes more CPU than this, sanitizers and all, is a finding.
+    /// The CPU time in nanoseconds beyond which an input is a finding, sanitizers included.
     private static let maxTime = 100_000_000
-    /// What the process may grow by after its first executions.
+    /// The limit of the process' growth after its first executions.
     private static let maxGrowth = 64 << 20
-    /// What the targets may have allocated since then and not freed.
+    /// The limit of memory that the targets allocated since then and did not free.
     private static let maxKept = 1 << 20
-    /// Caches, lazy tables and libFuzzer's first corpus have come by then.
+    /// The executions until caches, lazy tables and libFuzzer's first corpus are there.
     private static let warmUp = 10_000
-    /// A look at memory costs as much as some executions.
+    /// The executions between two memory measurements, each of which costs as much as some
+    /// executions.
     private static let interval = 4096
 
     private struct Figures {
@@ -22,7 +23,7 @@ enum Campaign {
         var slowestBytes = 0
         var firstMemory = 0
         var peakMemory = 0
-        /// What targets allocated and did not free, libFuzzer's own memory left out.
+        /// Memory that targets allocated and did not free, without libFuzzer's own.
         var kept = 0
 
         var growth: Int { max(peakMemory - firstMemory, 0) }
@@ -30,7 +31,7 @@ enum Campaign {
 
     private static let figures = Mutex(Figures())
 
-    /// The one that FUZZ_TARGET names; nil if it names none.
+    /// The target named by FUZZ_TARGET; nil if it names none.
     static let target = getenv("FUZZ_TARGET").flatMap { name in
         FuzzTarget.all.first { $0.name == String(cString: name) }
     }
@@ -39,7 +40,8 @@ enum Campaign {
         guard let target else { return }
         let before = __sanitizer_get_current_allocated_bytes()
         var time = measure(target, bytes)
-        // Once more: a page fault or a table that is made at the first use is not the input's.
+        // Measured once more: a page fault, or a table created on first use, is not caused by the
+        // input.
         if time > maxTime / 10 { time = min(time, measure(target, bytes)) }
         let kept = __sanitizer_get_current_allocated_bytes() &- before
         let now = figures.withLock { figures in
@@ -58,7 +60,7 @@ enum Campaign {
         if now.kept > maxKept { fatalError("\(target.name): \(now.kept) bytes were never freed") }
     }
 
-    /// In nanoseconds of CPU: others may hold the machine meanwhile.
+    /// Returns the CPU time in nanoseconds, as other processes may delay this one.
     private static func measure(_ target: FuzzTarget, _ bytes: [UInt8]) -> Int {
         let start = cpuTime()
         do throws(FuzzFinding) {
@@ -85,7 +87,8 @@ enum Campaign {
         return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * sysconf(CInt(_SC_PAGESIZE))
     }
 
-    /// For deploy/fuzz: `figures: EXECUTIONS GROWTH-IN-KIB KEPT-IN-BYTES SLOWEST-IN-MICROSECONDS ITS-LENGTH`.
+    /// Prints a line for deploy/fuzz: `figures: EXECUTIONS GROWTH-IN-KIB KEPT-IN-BYTES
+    /// SLOWEST-IN-MICROSECONDS ITS-LENGTH`.
     static func report() {
         let now = figures.withLock { $0 }
         let numbers = [

@@ -1,8 +1,9 @@
 import CFuzzer
 import Glibc
 
-// FUZZ_TARGET=NAME parlor-fuzz [libFuzzer's flags] [CORPUS…]; without a name, it lists the targets. By the environment, for
-// libFuzzer starts itself again with the same arguments when it merges corpora or makes an input smaller.
+// FUZZ_TARGET=NAME parlor-fuzz [libFuzzer's flags] [CORPUS…]; without a name, it lists the targets.
+// The target is in the environment because libFuzzer restarts itself with the same arguments when
+// it merges corpora or minimises an input.
 guard let target = Campaign.target else {
     for target in FuzzTarget.all { print(target.name, target.maxLength) }
     exit(getenv("FUZZ_TARGET") == nil ? 0 : 2)

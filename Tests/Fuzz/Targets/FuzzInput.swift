@@ -1,4 +1,4 @@
-/// Reads an input from its start as choices, numbers and texts; once it is used up, all of them are zero or empty.
+/// Reads an input as choices, numbers and texts; once it is used up, all of them are zero or empty.
 struct FuzzInput {
     private(set) var rest: ArraySlice<UInt8>
 
@@ -16,17 +16,17 @@ struct FuzzInput {
         return Array(taken)
     }
 
-    /// Up to 255 bytes: a length and what follows it.
+    /// Returns up to 255 bytes: a length and the bytes after it.
     mutating func chunk() -> [UInt8] { bytes(atMost: Int(byte())) }
 
     mutating func all() -> [UInt8] { bytes(atMost: rest.count) }
 
-    /// Eight bytes, or what there is.
+    /// Returns a number of eight bytes, or of those that are left.
     mutating func number() -> UInt64 { bytes(atMost: 8).reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
-/// The same bytes in one piece, byte by byte, and in pieces of lengths that the bytes themselves choose: what a parser makes
-/// of them has to be the same.
+/// Runs a parser on the bytes in one piece, byte by byte, and in pieces of lengths that the bytes
+/// themselves choose: the outcome has to be the same.
 ///
 /// - Throws: if the outcomes differ.
 func sameForEverySplit<Outcome: Equatable>(
@@ -40,7 +40,7 @@ func sameForEverySplit<Outcome: Equatable>(
     return whole
 }
 
-/// Long inputs are cut into as many pieces as short ones are.
+/// Cuts long inputs into as many pieces as short ones.
 private func split(_ bytes: [UInt8], longest: Int) -> [[UInt8]] {
     let scale = 1 + bytes.count / 1024
     var pieces: [[UInt8]] = []
@@ -55,7 +55,7 @@ private func split(_ bytes: [UInt8], longest: Int) -> [[UInt8]] {
 }
 
 extension [UInt8] {
-    /// `withUnsafeBytes`, which throws what its body throws.
+    /// `withUnsafeBytes` with a typed error.
     func withBytes<Result, Failure>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -40,7 +40,7 @@ extension FuzzTarget {
         }
     }
 
-    /// What strangers write does not count, wherever they write it.
+    /// Checks that addresses from untrusted clients do not count, wherever they are written.
     private static func checkForwarding(_ lines: [String]) throws(FuzzFinding) {
         guard let proxy = IPAddress("10.0.0.1"), let stranger = IPAddress("192.0.2.1"),
             let network = IPNetwork("10.0.0.0/8")

@@ -34,11 +34,11 @@ extension FuzzTarget {
         let isTooLong: Bool
     }
 
-    /// A line that is JSON and has each name once says what it says as JSON.
+    /// Checks that a line which is JSON without repeated names has the same meaning as JSON.
     private static func check(_ bytes: UnsafeRawBufferPointer) throws(FuzzFinding) {
         let json = (try? JSONValue(parsing: Array(bytes)))?.object  // nil: it is no JSON, or no object
         guard let line = try? BusLine(bytes) else {
-            // It may be JSON all the same: with a number where a text is due, for one.
+            // It may still be JSON, such as with a number where a text is due.
             return
         }
         let texts = [
@@ -51,7 +51,7 @@ extension FuzzTarget {
         let caller = bytes.value(at: line.caller)
         guard let json, json.names.last == "data", Set(json.names).count == json.names.count else { return }
         try require(data == json["data"], "data: \(data.debugDescription), expected \(json["data"].debugDescription)")
-        // Escaped names are not known.
+        // Escaped names are unknown.
         guard !bytes.contains(UInt8(ascii: "\\")) else { return }
         try require(caller == json["caller"], "caller: \(caller.debugDescription)")
         for (name, text) in found { try require(text == json[name]?.string, "\(name): \(text ?? "nil")") }
@@ -72,7 +72,7 @@ extension FuzzTarget {
         return words
     }
 
-    /// All that it says, for comparison.
+    /// Returns the whole message as text, for comparison.
     private static func text(of word: BrokerMessage) -> String {
         switch word {
         case .answer(let bytes): "answer \(String(decoding: bytes, as: UTF8.self))"
@@ -100,7 +100,7 @@ extension FuzzTarget {
         }
     }
 
-    /// What a NATS server says.
+    /// Input from a NATS server.
     static let nats = FuzzTarget(name: "nats", maxLength: 2048) { input throws(FuzzFinding) in
         _ = try sameForEverySplit(input) { (pieces) throws(FuzzFinding) in
             let subjects = NATSSubjects(prefix: "p", inboxName: "i")
@@ -109,8 +109,8 @@ extension FuzzTarget {
         }
     }
 
-    /// Three peers of one broker, and lines from one of them after the other. What it sends are lines; when all are gone,
-    /// nothing of them is left.
+    /// Lines from one of three peers of a broker. The broker's output has to be lines; when all
+    /// peers are gone, none of their state is left.
     static let broker = FuzzTarget(name: "broker", maxLength: 4096) { input throws(FuzzFinding) in
         var settings = BrokerSettings()
         settings.maxPendingBytes = 4096
@@ -119,7 +119,7 @@ extension FuzzTarget {
         let broker = Broker(settings: settings)
         let peers = (0..<3).map { _ in broker.connect(at: .zero) }
         var time = Duration.zero
-        // The last one has to greet by itself.
+        // The last one has to send its own hello.
         for peer in peers.dropLast() {
             receive(Array(#"{"op":"hello","version":1,"name":"x"}"#.utf8), broker, peer, time)
         }

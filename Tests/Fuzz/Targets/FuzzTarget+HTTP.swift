@@ -17,7 +17,7 @@ extension FuzzTarget {
         try require(request.headers.count <= HTTPOutcome.limits.maxHeaders, "more fields than allowed")
         try require(
             !request.method.isEmpty && request.target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a bad target")
-        // What a proxy in front would frame otherwise is how requests are smuggled.
+        // A request that a proxy would frame otherwise allows request smuggling.
         let codings = request.headers.all("Transfer-Encoding")
         let lengths = request.headers.all("Content-Length")
         try require(codings.isEmpty || lengths.isEmpty, "both framings were taken")
@@ -44,7 +44,8 @@ extension FuzzTarget {
         String(decoding: text.utf8.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 
-    /// RFC 3986, section 2.1, read a second time: Foundation's decoding takes some bytes that are no UTF-8.
+    /// Decodes percent-encoding (RFC 3986, section 2.1) independently: Foundation's decoding
+    /// accepts some bytes that are not UTF-8.
     private static func unescaped(_ text: some StringProtocol) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
@@ -89,7 +90,7 @@ extension FuzzTarget {
         try require(found == expected, "the query \(query): \(found ?? []), expected \(expected ?? [])")
     }
 
-    /// Nothing that is passed on from a request can end a line of the answer.
+    /// Checks that nothing copied from a request can end a line of the answer.
     private static func checkResponse(to request: HTTPRequest) throws(FuzzFinding) {
         var response = HTTPResponse(status: 200)
         response.headers.add("X-Request-Id", request.headers["X-Request-Id"] ?? request.target)
@@ -101,12 +102,12 @@ extension FuzzTarget {
     }
 }
 
-/// What the parser made of some bytes.
+/// The parser's outcome for some bytes.
 private struct HTTPOutcome: Equatable {
     private(set) var events: [HTTPEvent] = []
     private(set) var error: HTTPParseError?
     private(set) var rest: [UInt8] = []
-    /// The connection would be closed after the answer.
+    /// Whether the connection would be closed after the answer.
     private var hasEnded = false
 
     static let limits: HTTPLimits = {
@@ -138,13 +139,13 @@ private struct HTTPOutcome: Equatable {
             try require(again == .failure(error), "an error, and then \(again)")
         }
         if error == nil, !hasEnded {
-            // What is not used is one piece of a head or a chunk's line at most.
+            // Unused bytes are one piece of a head or a chunk's line at most.
             try require(parser.bufferedBytes <= Self.limits.maxHeadBytes, "\(parser.bufferedBytes) bytes are held")
             rest = parser.takeRemaining()
         }
     }
 
-    /// As the target says, so that it is the same however the bytes are cut.
+    /// Answers as the target decides, so that it is the same however the bytes are cut.
     private mutating func answer(_ request: HTTPRequest, _ parser: inout HTTPRequestParser) {
         if request.target.utf8.count.isMultiple(of: 2) {
             parser.takeBody()

@@ -2,9 +2,9 @@ import Foundation
 import JSON
 
 extension FuzzTarget {
-    /// A text, against Foundation's reading of it.
+    /// A text, compared with Foundation's reading of it.
     static let json = FuzzTarget(name: "json", maxLength: 2048) { input throws(FuzzFinding) in
-        // What has not been checked reads as nonsense, but within its bounds.
+        // Unchecked text reads as nonsense, but within its bounds.
         visit(JSONValue(trusted: input), depth: 3)
         for maxDepth in [4, JSONValue.defaultMaxDepth] {
             switch Result(catching: { () throws(JSONError) in try JSONValue(parsing: input, maxDepth: maxDepth) }) {
@@ -30,11 +30,11 @@ extension FuzzTarget {
             throw FuzzFinding("a value is no JSON, or another, by itself: \(value)")
         }
         guard let expected = oracle(value.bytes) else {
-            // Foundation refuses numbers beyond a double; here they are JSON, and have no `double`.
+            // Foundation refuses numbers beyond a double; here they are JSON without a `double`.
             try require(hasNumberBeyondDouble(value), "taken, and Foundation refuses it: \(value)")
             return
         }
-        // Foundation leaves out a byte order mark behind an escape.
+        // Foundation drops a byte order mark after an escape.
         if maxDepth > 4, !value.text.unicodeScalars.contains("\u{FEFF}") { try compare(value, expected) }
     }
 
@@ -47,20 +47,21 @@ extension FuzzTarget {
         }
     }
 
-    /// What is refused, Foundation refuses too, but for what it takes and RFC 8259 does not.
+    /// Checks that Foundation refuses refused texts too, except for those that only RFC 8259
+    /// forbids.
     private static func checkRefusal(of input: [UInt8], _ error: JSONError) throws(FuzzFinding) {
         try require((0...input.count).contains(error.offset), "an error at \(error.offset) of \(input.count)")
         guard !error.reason.contains("nested deeper"), !error.reason.contains("combining marks"),
             !isAfterLastComma(error.offset, input), oracle(input[...]) != nil
         else { return }
-        // Other encodings and a byte order mark, which section 8.1 lets nobody send.
+        // Other encodings and a byte order mark, which section 8.1 forbids to send.
         let isUTF8 =
             String(validating: input, as: UTF8.self) != nil && !input.contains(0)
             && !input.starts(with: [0xEF, 0xBB, 0xBF])
         try require(!isUTF8, "refused (\(error)), and Foundation takes it: \(String(decoding: input, as: UTF8.self))")
     }
 
-    /// `[1,]`, which Foundation takes.
+    /// Returns whether the error is at `[1,]`, which Foundation accepts.
     private static func isAfterLastComma(_ offset: Int, _ input: [UInt8]) -> Bool {
         guard offset < input.count, input[offset] == UInt8(ascii: "}") || input[offset] == UInt8(ascii: "]") else {
             return false
@@ -78,11 +79,11 @@ extension FuzzTarget {
             guard let object = value.object, let members = expected as? [String: Any] else {
                 throw FuzzFinding("no object: \(value)")
             }
-            // Foundation's strings are equal if they look alike; ours if their bytes are.
+            // Foundation compares strings by canonical equivalence; ours compare bytes.
             guard Set(object.names).count == Set(object.names.map { Array($0.utf8) }).count else { return }
             try require(
                 Set(object.names) == Set(members.keys), "names \(object.names), expected \(Array(members.keys))")
-            // Of two members with one name the last one counts here, the first one in Foundation.
+            // Of repeated members the last one counts here, the first one in Foundation.
             guard Set(object.names).count == object.names.count else { return }
             for (name, member) in object.all {
                 try require(object[name] == member && value[name] == member, "\(name) is found elsewhere")
@@ -120,7 +121,7 @@ extension FuzzTarget {
         try require(joined == written, "joined as \(joined)")
     }
 
-    /// Texts and numbers of ours, as Foundation reads them.
+    /// Our written texts and numbers, read by Foundation.
     static let jsonWriter = FuzzTarget(name: "json-writer", maxLength: 1024) { input throws(FuzzFinding) in
         var input = FuzzInput(input)
         let number = Double(bitPattern: input.number())

@@ -4,7 +4,7 @@ import WebClient
 @testable import Push
 
 extension FuzzTarget {
-    /// What Apple's service or a webhook answers: a status and a body.
+    /// An answer of Apple's service or a webhook: a status and a body.
     static let push = FuzzTarget(name: "push", maxLength: 1024) { input throws(FuzzFinding) in
         var input = FuzzInput(input)
         let status = Int(input.byte()) << 8 | Int(input.byte())
@@ -19,7 +19,7 @@ extension FuzzTarget {
         }
     }
 
-    /// It becomes a metric's label: one of a few words, whatever was answered.
+    /// Returns the reason, which becomes a metric's label: one of a few words for any answer.
     private static func reason(of outcome: PushOutcome) -> String {
         switch outcome {
         case .gone(_, let reason), .badToken(let reason), .later(let reason, _, _), .misconfigured(let reason, _),

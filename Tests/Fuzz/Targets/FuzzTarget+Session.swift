@@ -3,7 +3,7 @@ import JSON
 @testable import SocketIO
 
 extension FuzzTarget {
-    /// Both layers of one connection, driven as the edge does it: whatever happens to it, in any order.
+    /// Both layers of one connection, driven like the edge does, with events in any order.
     static let session = FuzzTarget(name: "session", maxLength: 2048) { input throws(FuzzFinding) in
         var input = FuzzInput(input)
         var driver = SessionDriver(options: input.byte())
@@ -11,7 +11,7 @@ extension FuzzTarget {
     }
 }
 
-/// A session, and what its edge has to keep track of.
+/// A session, with the state that its edge has to track.
 private struct SessionDriver {
     private var engine: EngineSession
     private var socketIO: SocketIOSession
@@ -95,7 +95,7 @@ private struct SessionDriver {
         }
     }
 
-    /// Says yes, no or nothing for now, as the CONNECT asks.
+    /// Accepts, refuses or postpones, as the CONNECT asks.
     private mutating func answer(_ namespace: String, _ auth: JSONValue?) throws(FuzzFinding) {
         guard depth < 4 else { return }
         depth += 1

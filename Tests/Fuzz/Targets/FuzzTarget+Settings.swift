@@ -7,7 +7,7 @@ import Reactor
 @testable import ServiceKit
 
 extension FuzzTarget {
-    /// The values of settings: taken or refused, and what is taken can be used.
+    /// Values of settings: refused, or accepted and usable.
     static let settings = FuzzTarget(name: "settings", maxLength: 256) { input throws(FuzzFinding) in
         let text = String(decoding: input, as: UTF8.self)
         try read(text, .text) { _ in true }
@@ -33,18 +33,19 @@ extension FuzzTarget {
             !SubjectGrammar.isQueue(text) || SubjectGrammar.isSubject(text), "a queue that is no subject: \(text)")
     }
 
-    /// A setting without a default: a text is refused, or has a value that the check holds for; an empty one has none.
+    /// Reads a setting without a default: a text is refused, or passes the check; an empty one
+    /// means none.
     private static func read<Value>(
         _ text: String, _ kind: SettingKind<Value>, _ isValid: (Value) -> Bool
     ) throws(FuzzFinding) {
         let setting = Setting("X", kind, "")
-        // nil: refused
+        // Nil if refused.
         guard let configuration = try? Configuration([setting], environment: ["X": text]) else { return }
         guard let value = configuration[setting] else { return try require(text.isEmpty, "no value: \(text)") }
         try require(isValid(value), "\(text) is \(value)")
     }
 
-    /// What services say to each other: read, written and read again, it is the same.
+    /// Messages between services: read, written and read again, they are the same.
     static let contracts = FuzzTarget(name: "contracts", maxLength: 2048) { input throws(FuzzFinding) in
         var entries: [LogEntry] = []
         for line in input.split(separator: UInt8(ascii: "\n")) {
@@ -74,7 +75,7 @@ extension FuzzTarget {
         try require(read(value) == written, "\(written) is read as \(read(value).debugDescription)")
     }
 
-    /// A log's entries come once and in order, in whatever order the bus brings them.
+    /// Checks that a log's entries are delivered once and in order, however the bus orders them.
     private static func follow(_ entries: [LogEntry]) throws(FuzzFinding) {
         guard let first = entries.first else { return }
         var cursor = LogCursor()

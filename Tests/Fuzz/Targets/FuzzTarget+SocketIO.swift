@@ -4,7 +4,7 @@ import JSON
 @testable import SocketIO
 
 extension FuzzTarget {
-    /// Bodies of POSTs. What is read can be written, and is then the same.
+    /// Bodies of POSTs: a parsed one can be written, and is then the same.
     static let polling = FuzzTarget(name: "polling", maxLength: 4096) { input throws(FuzzFinding) in
         let parts = input.split(separator: 0x1E, omittingEmptySubsequences: false)
         let packets: [EnginePacket]
@@ -35,7 +35,8 @@ extension FuzzTarget {
 
     private static func isPacket(_ part: ArraySlice<UInt8>) -> Bool {
         guard part.first == UInt8(ascii: "b") else { return part.first.map { (0x30...0x36).contains($0) } ?? false }
-        // Foundation takes bits left over at the end, which nobody writes: what it decodes is written again.
+        // Foundation accepts leftover bits at the end, which nobody writes, so the decoded bytes
+        // are encoded again.
         let text = Data(part.dropFirst())
         return Data(base64Encoded: text)?.base64EncodedData() == text
     }
@@ -54,7 +55,7 @@ extension FuzzTarget {
             switch Result(catching: { () throws(ProtocolViolation) in try decoder.decode(packet) }) {
             case .success(let packet?): try check(packet, keepsAttachments: options & 1 == 0)
             case .success(nil): break
-            // The decoder is of no use after that.
+            // The decoder cannot be used after that.
             case .failure: return
             }
         }

@@ -16,7 +16,8 @@ extension FuzzTarget {
     private static let keys = JSONWebKeySet([.hs256(secret: secret)])
     private static let now = 1_800_000_000
 
-    /// Access tokens: any bytes, a valid token that was changed, and any claims that are signed. Refresh tokens, too.
+    /// Access tokens of arbitrary bytes, changed valid ones, and signed arbitrary claims; refresh
+    /// tokens, too.
     static let token = FuzzTarget(name: "token", maxLength: 1024) { input throws(FuzzFinding) in
         var input = FuzzInput(input)
         switch input.byte() % 4 {
@@ -30,7 +31,7 @@ extension FuzzTarget {
         }
     }
 
-    /// Believed only if it is, to the byte, what the key's owner signed.
+    /// Checks that only the exact bytes that the key's owner signed are accepted.
     private static func checkUnsigned(_ token: String) throws(FuzzFinding) {
         let clock = ManualClock(Timestamp(milliseconds: now * 1000))
         _ = TokenVerifier(keys: keys, clock: clock, ended: EndedSessions()).verify(authorization: token)
@@ -38,7 +39,7 @@ extension FuzzTarget {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         let signed = Array("\(parts[0]).\(parts[1])".utf8)
         let signature = Base64URL.encode(HMACSHA256.authenticate(signed, key: secret))
-        try require(parts.count == 3 && parts[2] == signature, "a token is believed that nobody signed: \(token)")
+        try require(parts.count == 3 && parts[2] == signature, "an unsigned token is accepted: \(token)")
         try require((claims["exp"]?.double ?? 0) > Double(now), "an expired token is believed: \(token)")
     }
 
@@ -46,7 +47,7 @@ extension FuzzTarget {
         try? JSONWebToken.verify(token, keys: keys, at: now)  // nil: not believed
     }
 
-    /// Characters of a text, put elsewhere, replaced or left out.
+    /// Returns the text with characters moved, replaced or removed.
     private static func changed(_ text: String, _ input: inout FuzzInput) -> String {
         var bytes = Array(text.utf8)
         while !input.isEmpty, !bytes.isEmpty {
@@ -62,7 +63,7 @@ extension FuzzTarget {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Whatever is signed is believed if it has not expired, and read without a trap.
+    /// Checks that a signed token is accepted unless it has expired, and read without a trap.
     private static func checkSigned(_ bytes: [UInt8]) throws(FuzzFinding) {
         guard let claims = try? JSONValue(parsing: bytes) else { return }  // no claims
         let token = JSONWebToken.sign(claims, with: .hs256(secret: secret))
@@ -94,7 +95,7 @@ extension FuzzTarget {
         }
     }
 
-    /// Cursors that clients bring back, and hashes as they are stored: any text, and changed ones of ours.
+    /// Clients' cursors and stored hashes: arbitrary texts, and changed ones of ours.
     static let cursor = FuzzTarget(name: "cursor", maxLength: 1024) { input throws(FuzzFinding) in
         var input = FuzzInput(input)
         let kind = input.byte()
@@ -113,7 +114,7 @@ extension FuzzTarget {
             try require(other == text || codec.decode(other, for: "ada") == nil, "a changed cursor is taken: \(other)")
         } else {
             let text = String(decoding: input.all(), as: UTF8.self)
-            try require(codec.decode(text, for: "ada") == nil, "a cursor is taken that nobody made: \(text)")
+            try require(codec.decode(text, for: "ada") == nil, "a made-up cursor is accepted: \(text)")
             if let cursor = try? ConversationCursor(encoded: text) {  // nil: refused
                 let again = try? ConversationCursor(encoded: cursor.encoded)
                 try require(again == cursor, "the place \(cursor) is read as \(again.debugDescription)")

@@ -16,7 +16,8 @@ extension FuzzTarget {
         for case .close(let code, let reason) in outcome.events { _ = WebSocketFrame.close(code, reason: reason) }
     }
 
-    /// Messages, fragmented as the input says, with control frames between the fragments: what was encoded is read.
+    /// Messages, fragmented as the input says, with control frames in between: encoded messages are
+    /// read back.
     static let webSocketFrames = FuzzTarget(name: "websocket-frames", maxLength: 4096) { input throws(FuzzFinding) in
         var input = FuzzInput(input)
         let role: WebSocketParser.Role = input.bool() ? .server : .client
@@ -26,7 +27,8 @@ extension FuzzTarget {
             let options = input.byte()
             let isText = options & 1 == 1
             var message = input.chunk()
-            // At the border between lengths of one and two bytes. Unit tests have that of eight: 64 KiB take a fuzzer 60 ms.
+            // At the border between lengths of one and two bytes. Unit tests cover that of eight:
+            // 64 KiB take a fuzzer 60 ms.
             if options & 2 != 0, stream.count < 4096 {
                 message = Array(repeating: message.first ?? 0, count: [125, 126, 127, 1000][Int(options >> 6)])
             }
@@ -64,7 +66,7 @@ extension FuzzTarget {
     }
 }
 
-/// What the parser made of some bytes.
+/// The parser's outcome for some bytes.
 private struct WebSocketOutcome: Equatable {
     typealias Limits = (messageBytes: Int, smallFragments: Int)
 

@@ -1,11 +1,11 @@
-/// One way for bytes to come in from outside, and what has to hold whatever they are.
+/// An entry point for external bytes, with its invariants.
 ///
-/// `run` traps or throws if something does not hold. It keeps nothing from one input to the next: the same bytes take the
-/// same way each time.
+/// `run` traps or throws if an invariant does not hold. It keeps nothing between inputs: equal
+/// bytes take the same path each time.
 struct FuzzTarget: Sendable {
-    /// The name of its corpus and of its dictionary, and what `deploy/fuzz` calls it.
+    /// The name of its corpus, its dictionary, and its `deploy/fuzz` argument.
     let name: String
-    /// Longer inputs find nothing that shorter ones do not.
+    /// The length beyond which inputs find nothing new.
     let maxLength: Int
     let run: @Sendable ([UInt8]) throws(FuzzFinding) -> Void
 
@@ -15,7 +15,7 @@ struct FuzzTarget: Sendable {
     ]
 }
 
-/// What did not hold.
+/// A violated invariant.
 struct FuzzFinding: Error, CustomStringConvertible {
     let description: String
 

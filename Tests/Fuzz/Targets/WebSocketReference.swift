@@ -1,10 +1,11 @@
 import WebSocket
 
-/// RFC 6455 read a second time, from the whole of the bytes and as plainly as can be: what the parser has to agree with.
+/// A second, plain implementation of RFC 6455 over all bytes at once, with which the parser has to
+/// agree.
 struct WebSocketReference {
     struct Outcome: CustomStringConvertible {
         var events: [WebSocketEvent] = []
-        /// nil if nothing is wrong as far as the bytes go.
+        /// The close code; nil if the bytes so far are valid.
         var closeCode: UInt16?
 
         var description: String { "\(events), \(closeCode.map(String.init) ?? "no error")" }
@@ -64,7 +65,7 @@ struct WebSocketReference {
         rest = rest.dropFirst(payload.count)
         if !isControl {
             message += payload
-            // Text that no valid text goes on with is refused before its frame ends.
+            // Invalid text is refused before its frame ends.
             if kind == 1, !isPrefixOfUTF8(message) { throw Failure(code: 1007) }
         }
         guard payload.count == Int(clamping: length) else { return false }
@@ -110,7 +111,8 @@ struct WebSocketReference {
         return true
     }
 
-    /// Whether some valid text begins like this: it is valid, or what it lacks is the end of its last character.
+    /// Returns whether the bytes begin a valid text: they are valid, or only the end of the last
+    /// character is missing.
     private func isPrefixOfUTF8(_ bytes: [UInt8]) -> Bool {
         if String(validating: bytes, as: UTF8.self) != nil { return true }
         let endings: [[UInt8]] = [

@@ -1,7 +1,7 @@
 import TestClients
 
-/// What is said to a broker, and what it says, as far as a measurement needs it. All payloads have one length, so that all
-/// deliveries have one, too.
+/// The messages to and from a broker, as far as a measurement needs them. All payloads have one
+/// length, and so do all deliveries.
 enum BusEncoder {
     /// Services/Bus/PROTOCOL.md
     case parlor
@@ -50,7 +50,7 @@ enum BusEncoder {
         }
     }
 
-    /// What stands before and behind the payload when it is delivered.
+    /// The bytes before and after the payload in a delivery.
     var deliveryFrame: (head: String, tail: String) {
         switch self {
         case .parlor: ("{\"op\":\"msg\",\"sub\":1,\"subject\":\"\(Self.subject)\",\"data\":\"", "\"}\n")
@@ -60,7 +60,7 @@ enum BusEncoder {
 
     // MARK: - Requests
 
-    /// What the one who answers says first.
+    /// The first message of the answering side.
     var offer: String {
         switch self {
         case .parlor: "{\"op\":\"serve\",\"id\":1,\"subject\":\"\(Self.question)\",\"queue\":\"bench\"}\n"
@@ -68,7 +68,7 @@ enum BusEncoder {
         }
     }
 
-    /// What the one who asks says first; nothing where replies need no subscription.
+    /// The first message of the asking side; nothing where replies need no subscription.
     var inboxSubscription: String {
         switch self {
         case .parlor: ""
@@ -83,7 +83,7 @@ enum BusEncoder {
         }
     }
 
-    /// The answer to a request that was delivered; nil if that is none.
+    /// Returns the answer to a delivered request; nil if it is not a request.
     func reply(to message: String, _ payload: String) -> String? {
         switch self {
         case .parlor:
@@ -102,12 +102,12 @@ enum BusEncoder {
         case delivery
         case ping
         case pong
-        /// The broker has said who it is.
+        /// The broker's greeting.
         case greeting
         case failure
     }
 
-    /// The first message of what has come, and where it ends; nil until it is there whole.
+    /// Returns the first complete message in the bytes, and its length; nil if there is none yet.
     func first(in bytes: some RandomAccessCollection<UInt8>) -> (kind: Kind, length: Int)? {
         guard let newline = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
         let line = bytes.distance(from: bytes.startIndex, to: newline) + 1

@@ -2,18 +2,18 @@ import Glibc
 import TestClients
 import TestSupport
 
-/// One connection to a broker, on plain calls: a write is one call of the system, and nothing of the event loops that the broker
-/// itself stands on is in the load.
+/// One connection to a broker on plain system calls: a write is one call, and the event loops that
+/// the broker itself uses take no part in the load.
 final class BusLink {
     let encoder: BusEncoder
     private let socket: BlockingSocket
     private var buffer = [UInt8](repeating: 0, count: 1 << 20)
-    /// What of the buffer has come, and has not been taken.
+    /// The bytes in the buffer that arrived and are not taken yet.
     private var filled = 0
 
-    /// Says hello, and then this; returns when the broker has read both.
+    /// Sends hello, and then a text; returns when the broker has read both.
     ///
-    /// - Throws: `WireError`, as everything here.
+    /// - Throws: `WireError`, as all methods here.
     init(to broker: ServerAddress, _ encoder: BusEncoder, sending text: String = "") throws {
         self.encoder = encoder
         socket = try BlockingSocket(port: broker.port)
@@ -37,7 +37,7 @@ final class BusLink {
         return max(count, 0)
     }
 
-    /// Reads what is there; if that is nothing it waits, or not.
+    /// Reads the available bytes; if there are none, it waits if asked to.
     func receive(waiting: Bool) throws {
         let count = buffer.withUnsafeMutableBytes { bytes in
             recv(
@@ -52,9 +52,9 @@ final class BusLink {
         filled += count
     }
 
-    /// Hands over what has come.
+    /// Passes on the received bytes.
     ///
-    /// - Parameter body: says how much of it is done with; the rest comes again.
+    /// - Parameter body: returns how many of them it used; the rest is passed again.
     func take(_ body: (UnsafeRawBufferPointer) throws -> Int) rethrows {
         let taken = try buffer.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[..<filled])) }
         guard taken > 0 else { return }
@@ -65,7 +65,7 @@ final class BusLink {
         filled -= taken
     }
 
-    /// Waits for the next message of a kind. Pings on the way are answered, and greetings passed over.
+    /// Waits for the next message of a kind. Pings on the way are answered, and greetings skipped.
     func next(_ wanted: BusEncoder.Kind) throws -> String {
         while true {
             var first: (kind: BusEncoder.Kind, text: String)?

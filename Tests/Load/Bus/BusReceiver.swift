@@ -1,15 +1,15 @@
 import Glibc
 
-/// Takes deliveries apart, all of one length, and checks that each is the next one.
+/// Splits deliveries, all of one length, and checks that each is the next one.
 struct BusReceiver {
-    /// Digits that a payload begins with.
+    /// The digits at the start of a payload.
     static let digits = 16
 
     private(set) var received = 0
-    /// Deliveries that were not the one after the last, and what was no delivery.
+    /// The number of deliveries out of sequence, and of other bytes.
     private(set) var outOfOrder = 0
     private(set) var failure: String?
-    /// Those that are not answered yet.
+    /// The number of pings that are not answered yet.
     var pings = 0
 
     private let encoder: BusEncoder
@@ -30,7 +30,7 @@ struct BusReceiver {
             + String(repeating: "x", count: BusEncoder.payloadLength - digits)
     }
 
-    /// - Returns: how many bytes were whole messages.
+    /// - Returns: how many bytes were complete messages.
     mutating func take(_ bytes: UnsafeRawBufferPointer) -> Int {
         var at = 0
         while let start = bytes.baseAddress.map({ $0 + at }), failure == nil {

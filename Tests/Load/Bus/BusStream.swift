@@ -1,17 +1,19 @@
 import Reactor
 import TestClients
 
-/// Events from one publisher to one subscriber, as many as go with a number of them on the way, and so many in each write.
+/// Events from one publisher to one subscriber, at the highest rate with a fixed number under way
+/// and in each write.
 struct BusStream {
     let broker: ServerAddress
     let encoder: BusEncoder
     let eventsInAWrite: Int
 
-    /// What is on the way at most: more than the largest write, and less than makes a broker call its subscriber slow.
+    /// The limit of events under way: more than the largest write, and fewer than make a subscriber
+    /// a slow one.
     private static let window = 1024
     private static let warmUp: Duration = .milliseconds(300)
 
-    /// - Returns: events heard a second, and what stands against them.
+    /// - Returns: events received per second, and the faults.
     func run(for duration: Duration) throws -> (rate: Double, faults: [String]) {
         let subscriber = try BusLink(to: broker, encoder, sending: encoder.subscription)
         let publisher = try BusLink(to: broker, encoder)
@@ -22,7 +24,7 @@ struct BusStream {
         var outgoing = Outgoing(encoder, count: eventsInAWrite)
         var receiver = BusReceiver(encoder)
         var isOver = false
-        /// Until the clock says so; then, with nothing more sent, until all was heard.
+        /// Sends until the time is over; then waits until everything was received.
         func go(until end: LoopInstant) throws {
             while isOver ? receiver.received < outgoing.begun : LoopInstant.now() < end, receiver.failure == nil {
                 if outgoing.isWritten, !isOver, outgoing.begun - receiver.received + eventsInAWrite <= Self.window {
@@ -47,7 +49,7 @@ struct BusStream {
         return (rate, receiver.faults)
     }
 
-    /// One write's events, numbered anew for each.
+    /// One write's events, renumbered for each write.
     private struct Outgoing {
         private(set) var begun = 0
         private var bytes: [UInt8]

@@ -2,43 +2,44 @@ import Reactor
 import TestClients
 import WebSocket
 
-/// Sockets that all hear the same messages, and the ledger of it: how many have heard each, and whether it was the same one.
+/// Sockets that all receive the same messages, and their ledger: how many have received each, and
+/// whether it was the same one.
 final class FanOutAudience {
-    /// Called for each delivery, with the message's number: 0 for the first that anyone heard.
+    /// Called for each delivery with the message's number: 0 for the first that anyone received.
     var onReceived: ((Int) -> Void)?
-    /// Called when everyone has heard a message.
+    /// Called when every socket has received a message.
     var onReceivedByAll: ((Int) -> Void)?
     private(set) var deliveries = 0
-    /// Deliveries of another message than others heard in that place.
+    /// Deliveries that differ from the message that others received at that number.
     private(set) var outOfOrder = 0
-    /// Why it is not whole any more.
+    /// The reason why the audience is incomplete.
     private(set) var failure: String?
 
     let size: Int
     private var listeners: [Listener] = []
     private var open = 0
-    /// So many are waited for.
+    /// The number of messages to wait for.
     private var goal = 0
     private var isClosing = false
     private var waiting: ((Result<Void, ClientError>) -> Void)?
 
     private var receivedBy: [Int] = []
-    /// Of each message what tells it from all others: the last eight digits of its `messageId`.
+    /// The identification of each message: the last eight digits of its `messageId`.
     private var marks: [UInt64] = []
-    /// A packet as it came, and where in it the mark stands; nil before the first.
+    /// A received packet and the offset of its mark; nil before the first.
     private var sample: (packet: [UInt8], mark: Int)?
 
-    /// How many connect at once.
+    /// The number of sockets that connect at once.
     private static let atOnce = 128
     private static let maxWait: Duration = .seconds(60)
-    /// What has not been heard by then never will be.
+    /// The time after which a message counts as lost.
     private static let receiveTimeout: Duration = .seconds(20)
 
     init(size: Int) { self.size = size }
 
-    // MARK: - Coming and going
+    // MARK: - Connecting
 
-    /// Returns when all of them listen.
+    /// Connects the sockets, and returns when all of them listen.
     func enter(_ server: ServerAddress, _ protocolKind: Listener.ProtocolKind, on loop: EventLoop)
         async throws(ClientError)
     {
@@ -80,12 +81,12 @@ final class FanOutAudience {
         for listener in listeners { listener.close() }
     }
 
-    // MARK: - Hearing
+    // MARK: - Receiving
 
-    /// - Parameter number: how many messages this socket had heard before.
+    /// - Parameter number: the messages that this socket had received before.
     func received(_ packet: UnsafeRawBufferPointer, number: Int) {
         let offset = sample?.mark ?? takeSample(packet)
-        // One without an id is no message that anybody else has heard.
+        // A packet without an id is no message that other sockets receive.
         let mark = offset + 8 <= packet.count ? packet.loadUnaligned(fromByteOffset: offset, as: UInt64.self) : 0
         if number == marks.count {
             marks.append(mark)
@@ -98,7 +99,7 @@ final class FanOutAudience {
         if receivedBy[number] == size { onReceivedByAll?(number) }
     }
 
-    /// Waits until everyone has heard so many messages, or something has gone wrong.
+    /// Waits until every socket has received so many messages, or a failure.
     func receivedAll(_ messages: Int, on loop: EventLoop) async {
         let end = LoopInstant.now() + Self.receiveTimeout
         while deliveries < messages * size, failure == nil, LoopInstant.now() < end {
@@ -114,7 +115,7 @@ final class FanOutAudience {
         return offset
     }
 
-    /// A frame like those that it heard, of a message with this number.
+    /// Returns a frame like the received ones, of a message with this number.
     func frame(numbered number: Int) -> [UInt8]? {
         guard let sample else { return nil }
         var packet = sample.packet
@@ -130,7 +131,7 @@ final class FanOutAudience {
         if let failure { found.append(failure) }
         if lost != 0 { found.append("\(lost) lost") }
         if outOfOrder > 0 { found.append("\(outOfOrder) out of order") }
-        if receivedBy.count > sent { found.append("\(receivedBy.count - sent) that nobody sent") }
+        if receivedBy.count > sent { found.append("\(receivedBy.count - sent) that were never sent") }
         return found
     }
 }

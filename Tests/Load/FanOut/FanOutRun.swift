@@ -1,7 +1,7 @@
 import Reactor
 import TestClients
 
-/// Messages to an audience: as many as go with a few in flight, then at a steady rate.
+/// Messages to an audience: at the highest rate with a few in flight, then at a steady rate.
 final class FanOutRun {
     private let audience: FanOutAudience
     private let loop: EventLoop
@@ -17,7 +17,8 @@ final class FanOutRun {
 
     private static let warmUp: Duration = .seconds(1)
 
-    /// - Returns: deliveries a second, with so many messages that not everyone has heard yet.
+    /// - Returns: deliveries per second, with so many messages in flight that are not fully
+    ///   received.
     func deliveriesPerSecond(inFlight: Int, for duration: Duration) async -> Double {
         var isOver = false
         audience.onReceivedByAll = { [self] _ in if !isOver { sendNext() } }
@@ -31,7 +32,7 @@ final class FanOutRun {
         return rate
     }
 
-    /// - Returns: from when each message was to be sent to each delivery of it.
+    /// - Returns: the time from when each message should have been sent to each of its deliveries.
     func latencies(messagesPerSecond rate: Double, for duration: Duration) async -> Latencies {
         var latencies = Latencies()
         let (first, start) = (sent, LoopInstant.now())

@@ -2,12 +2,13 @@ import Reactor
 import TestClients
 import TestSupport
 
-/// What a frame takes to `bench-floor` and back: the least that any answer of a server takes on this machine, at this time.
+/// The round trip of a frame through `bench-floor`: the shortest possible answer of any server on
+/// this machine at this time.
 enum FloorRoundTrip {
     private static let times = 1000
     private static let payload = 100
 
-    /// In milliseconds. Blocks its loop: nothing else may be going on.
+    /// Returns the median in milliseconds. Blocks its loop: nothing else may be running.
     static func median(_ floor: ServerAddress) throws -> Double {
         let socket = try BlockingSocket(port: floor.port)
         defer { socket.disconnect() }

@@ -1,7 +1,7 @@
 import Reactor
 import TestClients
 
-/// The one who sends to `bench-floor`. It hears everything, too, and reads past it.
+/// The sender to `bench-floor`. It receives everything, too, and discards it.
 final class FloorSource: ChannelHandler {
     private let channel: Channel
 

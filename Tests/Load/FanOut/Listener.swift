@@ -4,13 +4,13 @@ import Security
 import TestClients
 import WebSocket
 
-/// A socket that counts what everyone hears, and looks at as little of it as tells one message from the next: the load has one
-/// core, and makes over a million deliveries a second.
+/// A socket that counts broadcasts, and reads only what identifies each message: the load has one
+/// core, and over a million deliveries a second.
 ///
-/// It speaks Socket.IO, or nothing at all to `bench-floor`.
+/// It speaks Socket.IO, or no protocol with `bench-floor`.
 final class Listener: ChannelHandler {
     enum ProtocolKind {
-        /// As the person with this token.
+        /// Socket.IO, as the person with this token.
         case socketIO(token: String)
         case nothing
     }
@@ -22,14 +22,14 @@ final class Listener: ChannelHandler {
     private var isUpgraded = false
     /// The beginning of a frame, or of the upgrade's answer.
     private var rest: [UInt8] = []
-    /// How many messages it has heard.
+    /// The number of messages received.
     private var received = 0
 
     private static let event = Array("42[\"message:new:global\"".utf8)
 
     private init(_ channel: Channel) { self.channel = channel }
 
-    /// Connects; `FanOutAudience.opened` tells when it listens.
+    /// Connects; `FanOutAudience.opened` is called when it listens.
     static func connect(
         to server: ServerAddress, _ protocolKind: ProtocolKind, in audience: FanOutAudience, on loop: EventLoop
     ) async throws(ClientError) -> Listener {
@@ -73,7 +73,7 @@ final class Listener: ChannelHandler {
         audience?.closed("a socket ended: \(reason)")
     }
 
-    /// - Returns: how many bytes were whole frames.
+    /// - Returns: how many bytes were complete frames.
     private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
         var at = 0
         if !isUpgraded {
@@ -96,7 +96,7 @@ final class Listener: ChannelHandler {
         bytes[index] == 13 && bytes[index + 1] == 10 && bytes[index + 2] == 13 && bytes[index + 3] == 10
     }
 
-    /// The payload of the frame there, if it is whole.
+    /// Returns the payload of the frame at an offset, if it is complete.
     @inline(__always) private static func frame(in bytes: UnsafeRawBufferPointer, at start: Int) -> Range<Int>? {
         guard start + 2 <= bytes.count else { return nil }
         var length = Int(bytes[start + 1])

@@ -2,8 +2,8 @@ import JSON
 import Reactor
 import TestClients
 
-/// Processor time for one delivery of `message:new:global` to a hundred up to fifteen thousand sockets, and what `bench-floor` takes for
-/// the same bytes.
+/// Processor time per delivery of `message:new:global` to a hundred up to fifteen thousand sockets,
+/// beside that of `bench-floor` for the same bytes.
 struct GrowthOfAudiences {
     let program: OwnServer.Program
     let floor: ServerAddress
@@ -13,9 +13,10 @@ struct GrowthOfAudiences {
 
     private static let sizes = [100, 1000, 5000, 15_000]
     private static let inFlight = 4
-    /// The least of those in which a turn's events go out together, so that larger ones should cost no more.
+    /// The index of the smallest audience that gets a turn's events together, so that larger ones
+    /// should cost no more.
     private static let batched = 1
-    /// What the process has open beside the sockets.
+    /// The descriptors of the process beside the sockets.
     private static let otherDescriptors = 256
 
     func measure() async throws -> Row {
@@ -46,7 +47,7 @@ struct GrowthOfAudiences {
             ], faults: faults)
     }
 
-    /// Seconds of processor time for each delivery.
+    /// Returns seconds of processor time per delivery.
     private func measure(_ size: Int) async throws -> (own: Double, floor: Double, faults: [String]) {
         let server = try OwnServer(program, data: "crowd")
         defer { server.stop() }

@@ -2,16 +2,16 @@ import JSON
 import Reactor
 import TestClients
 
-/// `message:send` in rooms of a hundred to a million messages, of one large database, and in a room of a hundred that is nearly all
-/// there is. In turns, one in flight.
+/// `message:send` in rooms of a hundred to a million messages of one large database, and in a room
+/// of a hundred that is nearly the whole database. In turns, one in flight.
 struct GrowthOfSends {
     let program: OwnServer.Program
-    /// All that are in the large database.
+    /// The number of messages in the large database.
     let messages: Int
     let loop: EventLoop
 
     private static let sizes = [100, 1000, 10_000, 100_000, 1_000_000]
-    /// The rest of the large database is in so many rooms.
+    /// The number of rooms with the rest of the large database's messages.
     private static let otherRooms = 1000
     private static let rounds = 20
     private static let sendsInARound = 50
@@ -39,11 +39,11 @@ struct GrowthOfSends {
         }
     }
 
-    /// A server on its data, and what is to be measured there.
+    /// A server on its data, with the rooms to measure.
     private struct Furnished {
         let server: OwnServer
         let sender: Person
-        /// By name.
+        /// The rooms, with their names.
         let rooms: [(name: String, id: String)]
     }
 
@@ -53,7 +53,7 @@ struct GrowthOfSends {
         let sizes = Self.sizes.filter { $0 <= messages }
         let large = try await furnish("large", sizes, others: max(messages - sizes.reduce(0, +), 0))
         defer { large.server.stop() }
-        // Only now: filling a database leaves a socket's pings without an answer.
+        // Connected only now: filling a database leaves a socket's pings unanswered.
         let senders = try await enter(small) + enter(large)
         for _ in 0..<Self.rounds {
             for sender in senders { for _ in 0..<Self.sendsInARound { try await sender.send() } }

@@ -5,12 +5,12 @@ import TestSupport
 
 /// A Parlor that the measurement starts and stops itself, on a folder of its own.
 final class OwnServer {
-    /// How to start one.
+    /// The way to start a server.
     struct Program {
         let path: String
-        /// nil: on any.
+        /// The core to run on; nil for any.
         let core: Int?
-        /// Where folders of servers are made; whoever gave it removes it.
+        /// The parent of the servers' folders, which the caller removes.
         let folder: String
 
         fileprivate func command(_ arguments: [String]) -> [String] {
@@ -19,16 +19,16 @@ final class OwnServer {
     }
 
     let address: ServerAddress
-    /// From its start, with the programs that pin it, to the line that says that it is ready.
+    /// The time from the start, including the programs that pin it, to the ready line.
     let readyAfter: Duration
     var process: Int { Int(child.id) }
 
     private let child: ChildProcess
     private let output: NamedPipe
 
-    /// Starts it on the data that lie there, or on none; returns when it is ready.
+    /// Starts a server on existing data, or on none; returns when it is ready.
     ///
-    /// - Parameter name: of its folder.
+    /// - Parameter name: the name of its folder.
     init(_ program: Program, data name: String) throws {
         let folder = program.folder
         let start = LoopInstant.now()
@@ -44,13 +44,13 @@ final class OwnServer {
         self.address = address
     }
 
-    /// Returns when it has ended.
+    /// Stops the server, and returns when it has ended.
     func stop() {
         child.signal(SIGTERM)
         Self.waitForEnd(of: child, output)
     }
 
-    /// What it takes to load the program and have it print its flags: no start can take less.
+    /// Returns the time to load the program and print its flags: no start can be shorter.
     static func helpTime(_ program: Program) throws -> Duration {
         let start = LoopInstant.now()
         let (child, output) = try launch(program.command(["--help"]), in: program.folder)
@@ -68,7 +68,7 @@ final class OwnServer {
     }
 
     private static func waitForEnd(of child: ChildProcess, _ output: NamedPipe) {
-        // The end of what it says is nearly its own.
+        // The last line of its output is nearly its end.
         while output.line() != nil {}
         while child.end() == nil { sched_yield() }
     }

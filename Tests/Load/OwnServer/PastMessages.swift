@@ -3,15 +3,16 @@ import Messaging
 import Storage
 import TestClients
 
-/// Messages of long ago, put into the database of a server that does not run, as messaging would have left them: sending a
-/// million takes minutes. What only a day keeps, its log of events, is without them.
+/// Old messages, written directly into the database of a stopped server as messaging would have
+/// left them: sending a million takes minutes. The event log, which only lasts a day, does not have
+/// them.
 struct PastMessages {
     private let database: DatabaseFile
-    /// Milliseconds since 1970.
+    /// The first time, in milliseconds since 1970.
     private let begin: Int
     private var count = 0
 
-    /// So many in one transaction.
+    /// The number of messages in one transaction.
     private static let batch = 500_000
     private static let age = 30 * 86_400_000
     private static let text = "A message as people write them, a line or two, and not the shortest there are."
@@ -23,7 +24,7 @@ struct PastMessages {
 
     func close() { database.close() }
 
-    /// Adds messages to the end of a room, of which the other person has read none.
+    /// Adds messages to the end of a room; the other person has read none of them.
     mutating func add(_ number: Int, to room: String, from sender: Person, to other: Person) throws {
         var left = number
         while left > 0 {

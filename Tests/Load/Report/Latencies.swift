@@ -1,6 +1,6 @@
 import Reactor
 
-/// Times of one thing done again and again.
+/// The durations of a repeated operation.
 struct Latencies {
     private var nanoseconds: [UInt64] = []
 
@@ -14,7 +14,8 @@ struct Latencies {
 
     mutating func add(_ other: Latencies) { nanoseconds += other.nanoseconds }
 
-    /// In milliseconds: the smallest value that at least this share of all does not exceed; zero if there are none.
+    /// Returns a quantile in milliseconds: the smallest value that at least this share of all does
+    /// not exceed; zero if there are none.
     func quantile(_ share: Double) -> Double {
         guard !nanoseconds.isEmpty else { return 0 }
         let rank = Int((share * Double(nanoseconds.count)).rounded(.up))
@@ -23,7 +24,7 @@ struct Latencies {
 
     func count(over milliseconds: Double) -> Int { nanoseconds.count { Double($0) / 1e6 > milliseconds } }
 
-    /// p50 and p99, as a row shows them.
+    /// Returns p50 and p99 as a row shows them.
     func figures(named prefix: String = "") -> [Figure] {
         [Figure(prefix + "p50", quantile(0.5), .milliseconds), Figure(prefix + "p99", quantile(0.99), .milliseconds)]
     }

@@ -1,5 +1,5 @@
 extension Collection<Double> {
-    /// The one in the middle; of an even number the mean of the two there; nil of none.
+    /// The middle value; the mean of the two middle ones for an even count; nil if it is empty.
     var median: Double? {
         guard !isEmpty else { return nil }
         let sorted = sorted()

@@ -1,8 +1,8 @@
 import Glibc
 
-/// What another process holds in memory.
+/// The memory of another process.
 enum ProcessMemory {
-    /// Bytes that are resident (proc_pid_status(5), `VmRSS`); nil if there is no such process.
+    /// Returns resident bytes (proc_pid_status(5), `VmRSS`); nil if there is no such process.
     static func resident(_ process: Int) -> Int? {
         guard let file = fopen("/proc/\(process)/status", "r") else { return nil }
         defer { fclose(file) }

@@ -2,8 +2,8 @@ import Glibc
 import JSON
 import TestClients
 
-/// Rows as a program reads them: `{"command", "rows": [{"name", "figures": {name: value}, "faults"}]}`, times in
-/// milliseconds.
+/// The rows as JSON: `{"command", "rows": [{"name", "figures": {name: value}, "faults"}]}`, times
+/// in milliseconds.
 enum ReportFile {
     static func write(_ rows: [Row], commandLine: [String], to path: String) throws(ClientError) {
         let bytes = JSONWriter.bytes { json in

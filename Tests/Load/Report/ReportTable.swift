@@ -1,6 +1,6 @@
 import Glibc
 
-/// Rows as a person reads them.
+/// The rows as a table.
 enum ReportTable {
     static func lines(of row: Row) -> String {
         let figures = row.figures.map { "\($0.name) \(text(of: $0))" }.joined(separator: "   ")

@@ -1,8 +1,8 @@
-/// What one measurement found.
+/// The result of one measurement.
 struct Row: Sendable {
     let name: String
     let figures: [Figure]
-    /// What was lost, came twice or in the wrong order, in words. With any, the run fails.
+    /// Lost, doubled and misordered events, in words. If there are any, the run fails.
     var faults: [String] = []
 }
 
@@ -11,11 +11,13 @@ struct Figure: Sendable {
         case milliseconds
         case perSecond
         case count
-        /// To what the machine itself, or a peer, did in the same run: of rates, the more the better.
+        /// A ratio of rates to those of the machine itself, or of a peer, in the same run; higher
+        /// is better.
         case ratio
-        /// The same of times, the less the better.
+        /// A ratio of times; lower is better.
         case timeRatio
-        /// The same of the slowest: for people to read, and not to be held against another run's, as none is like the next.
+        /// A ratio of the slowest times, for people only: it varies too much to be compared between
+        /// runs.
         case tailRatio
     }
 
@@ -31,8 +33,8 @@ struct Figure: Sendable {
 
     init(_ name: String, _ count: Int) { self.init(name, Double(count), .count) }
 
-    /// What can be held against another run's, on a machine that is slower or has more to do: the more the better. nil for what is
-    /// no ratio.
+    /// The value to compare between runs, even on a slower or busier machine; higher is better. Nil
+    /// for anything but a ratio.
     var speed: Double? {
         switch unit {
         case .ratio: value
@@ -43,7 +45,7 @@ struct Figure: Sendable {
 }
 
 extension Row {
-    /// The same measurement made several times: of each figure the median, and all faults.
+    /// Combines repeated measurements: the median of each figure, and all faults.
     init(medianOf rows: [Row]) {
         let figures = rows[0].figures.map { figure in
             let values = rows.compactMap { row in row.figures.first { $0.name == figure.name }?.value }
@@ -52,7 +54,7 @@ extension Row {
         self.init(name: rows[0].name, figures: figures, faults: rows.flatMap(\.faults))
     }
 
-    /// With the ratio of a time to another one, if there is such a figure.
+    /// Returns the row with the ratio of a time to another one, if there is such a figure.
     func comparing(_ name: String, to least: Double, as ratio: String) -> Row {
         guard let figure = figures.first(where: { $0.name == name }), least > 0 else { return self }
         return Row(

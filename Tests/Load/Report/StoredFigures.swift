@@ -2,16 +2,18 @@ import Glibc
 import JSON
 import TestClients
 
-/// Ratios of an earlier run, to hold the next one against: `{row: {figure: value}}`, a row on each line.
+/// The ratios of an earlier run, to compare with the next: `{row: {figure: value}}`, a row on each
+/// line.
 ///
-/// Ratios alone, as times and rates say as much of the machine and of who else uses it.
+/// Only ratios, as times and rates depend on the machine and its other users.
 struct StoredFigures {
     private let rows: [String: [String: Double]]
 
-    /// What a ratio may lose before anyone is told: runs differ by less, on a machine that others use.
+    /// The part of a ratio that may be lost without a warning: runs differ by less, even on a
+    /// shared machine.
     private static let tolerance = 0.2
 
-    /// - Throws: if it is not what `text(of:)` writes.
+    /// - Throws: if the text is not in the format of `text(of:)`.
     init(parsing text: [UInt8]) throws(ClientError) {
         guard let object = try? JSONValue(parsing: text).object else {  // whatever is wrong with it
             throw ClientError("the stored figures are no JSON object")
@@ -45,14 +47,15 @@ struct StoredFigures {
         return "{\n\(lines.joined(separator: ",\n"))\n}\n"
     }
 
-    /// To four digits: no run is as like another.
+    /// Rounds to four digits, more than any two runs agree on.
     private static func shortened(_ value: Double) -> Double {
         guard value > 0 else { return 0 }
         let scale = pow(10, 3 - floor(log10(value)))
         return (value * scale).rounded() / scale
     }
 
-    /// A line for each ratio that fell by more than it may. What was not stored, or was not measured now, is passed over.
+    /// Returns a line for each ratio that fell by more than the tolerance. Ratios that were not
+    /// stored, or not measured now, are skipped.
     func warnings(about now: [Row]) -> [String] {
         now.flatMap { row in
             row.figures.compactMap { figure -> String? in

@@ -4,7 +4,7 @@ import TestClients
 /// Parlor's broker and nats-server, in turns: events in writes of several sizes, and a request's round trip.
 struct BusBesideNATS {
     let bus: ServerAddress
-    /// nil where there is none.
+    /// The NATS server; nil if there is none.
     let nats: ServerAddress?
     let seconds: Int
 
@@ -18,7 +18,7 @@ struct BusBesideNATS {
         return rows
     }
 
-    /// What one turn takes.
+    /// The duration of one turn.
     private var share: Duration { max(.seconds(seconds) / 5, .milliseconds(500)) }
 
     private func events(inAWrite count: Int) throws -> Row {
@@ -57,7 +57,7 @@ struct BusBesideNATS {
             faults: faults)
     }
 
-    /// The medians of what is measured of the one and of the other, turn by turn.
+    /// Measures both in turns, and returns the medians.
     private func inTurns(
         _ measure: (ServerAddress, BusEncoder) throws -> (Double, [String])
     ) throws -> (own: Double, peer: Double?, faults: [String]) {

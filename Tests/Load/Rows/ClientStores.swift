@@ -2,21 +2,23 @@ import Foundation
 import Reactor
 import RoomsClient
 
-/// What the client library takes for what a person waits for. Without a server: it is away, or has nothing to say.
+/// The client library's own share of a person's waits. There is no server: it is away, or has
+/// nothing to send.
 @MainActor
 struct ClientStores {
     private static let entries = 200
     private static let messagesInRoom = 10_000
     private static let merges = 1000
-    /// Fewer: each is written to the disk, too, beside what is measured.
+    /// The number of own messages, fewer as each is also written to disk.
     private static let ownMerges = 200
     private static let ownID = "ada"
-    /// In milliseconds: a room is there within a frame, and a storm of messages leaves the main thread to the screen.
+    /// Targets in milliseconds: a room is shown within a frame, and a storm of messages leaves the
+    /// main thread to the screen.
     private static let targets = (entry: 10.0, newMessage: 0.05)
 
     func measure() async throws -> [Row] { [try await entering()] + (try await merging()) }
 
-    /// A room of which fifty messages are kept: until they are there to be shown.
+    /// Enters a room with fifty cached messages, until they are ready to be shown.
     private func entering() async throws -> Row {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }  // a temporary one
@@ -38,8 +40,9 @@ struct ClientStores {
             figures: Self.figures(of: latencies, target: Self.targets.entry), faults: faults)
     }
 
-    /// One message into a room of ten thousand, while a list holds what was shown before: a new one, one that comes after the next,
-    /// and one's own, from typing it to its echo. The room is verified, so that gaps are looked for and the cache is written.
+    /// Merges one message into a room of ten thousand, while a list holds the earlier state: a new
+    /// one, one that arrives late, and an own one, from typing to echo. The room is verified, so
+    /// gaps are looked for and the cache is written.
     private func merging() async throws -> [Row] {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }  // a temporary one
@@ -88,7 +91,8 @@ struct ClientStores {
         ]
     }
 
-    /// With how many missed the target. None is a fault: a machine that others use delays a few.
+    /// Returns the figures, with how many missed the target. None is a fault, as other users of the
+    /// machine delay a few.
     private static func figures(of latencies: Latencies, target: Double) -> [Figure] {
         latencies.figures() + [
             Figure("target", target, .milliseconds), Figure("over it", latencies.count(over: target)),
@@ -128,7 +132,7 @@ private struct AwayServer: MessageServer {
     func setTyping(_ isTyping: Bool, in roomID: String) async {}
 }
 
-/// A server with an empty room, that takes nothing in.
+/// A server with an empty room that accepts nothing.
 private struct SilentServer: MessageServer {
     private let failure = ClientFailure.offline("it does not answer")
 

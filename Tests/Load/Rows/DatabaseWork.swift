@@ -1,7 +1,7 @@
 import TestClients
 
-/// What the services' databases have done, as far as `/metrics` of the server shows it: all of it in one process, and
-/// nothing of it where services are processes of their own.
+/// The work of the services' databases, from the server's `/metrics`: complete for one process, and
+/// empty for separate ones.
 struct DatabaseWork {
     private var reads: Int?
     private var snapshots: Int?
@@ -18,7 +18,7 @@ struct DatabaseWork {
         self.snapshots = snapshots
     }
 
-    /// - Parameter text: Prometheus' text format. Lines that are not known are of no interest.
+    /// - Parameter text: Prometheus' text format. Unknown lines are ignored.
     init(metrics text: String) {
         for line in text.split(separator: "\n") {
             guard let brace = line.firstIndex(of: "{"), let space = line.lastIndex(of: " "),

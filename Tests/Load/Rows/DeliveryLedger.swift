@@ -1,11 +1,12 @@
-/// What one socket heard of a room that was new when it joined: the `seq` of each `message:new`.
+/// The `message:new` events that one socket received of a room that was new when it joined, by
+/// `seq`.
 ///
-/// A room counts its messages from 1 without gaps, and this keeps how often each came.
+/// A room counts its messages from 1 without gaps, and this counts how often each arrived.
 struct DeliveryLedger {
     private(set) var delivered = 0
     private(set) var doubled = 0
     private(set) var outOfOrder = 0
-    /// Acks that came before their own echo.
+    /// The number of acks that preceded their own echo.
     private(set) var lateEchoes = 0
 
     private var received: [Bool] = []
@@ -25,12 +26,12 @@ struct DeliveryLedger {
         received[seq] = true
     }
 
-    /// The sender's own ack.
+    /// Records the sender's own ack.
     mutating func acknowledge(_ seq: Int) {
         if !hasReceived(seq) { lateEchoes += 1 }
     }
 
-    /// What stands against it, when `sent` messages were acknowledged in the room.
+    /// Returns the faults, if `sent` messages were acknowledged in the room.
     func faults(sent: Int) -> [String] {
         [
             ("lost", max(sent - delivered, 0)), ("never acknowledged", max(delivered - sent, 0)), ("doubled", doubled),

@@ -2,14 +2,14 @@ import JSON
 import Reactor
 import TestClients
 
-/// `message:new:global` to everyone connected, sent by one person and heard by strangers, and the same bytes through
+/// `message:new:global` to everyone connected, sent by one person and received by strangers, and the same bytes through
 /// `bench-floor`, which does nothing else.
 struct FanOut {
     struct Load {
         let sockets: Int
         let inFlight: Int
         let seconds: Int
-        /// What both are given when latencies are measured.
+        /// The rate at which latencies are measured, for both.
         var deliveriesPerSecond = 50_000.0
     }
 
@@ -21,7 +21,8 @@ struct FanOut {
 
     let fixture: Fixture
     let floor: ServerAddress
-    /// The process that holds the sockets, to see what an idle one takes; nil if that is unknown.
+    /// The process that holds the sockets, whose memory per idle socket is measured; nil if it is
+    /// unknown.
     let serverProcess: Int?
     let load: Load
 

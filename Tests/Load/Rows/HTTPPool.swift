@@ -1,13 +1,13 @@
 import TestClients
 
-/// Keep-alive connections that calls are shared out among, first come, first served.
+/// Keep-alive connections that share calls, first come, first served.
 final class HTTPPool {
     private typealias Waiting = (call: HTTPCall, completion: (HTTPClient.Outcome) -> Void)
 
     private let clients: [HTTPClient]
     private var idle: [HTTPClient]
     private var waiting: [Waiting] = []
-    /// Those before it have been sent.
+    /// The index of the next call; earlier ones have been sent.
     private var next = 0
 
     init(_ count: Int, in fixture: Fixture) async throws(ClientError) {

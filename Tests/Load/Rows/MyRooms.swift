@@ -2,8 +2,9 @@ import JSON
 import Reactor
 import TestClients
 
-/// `GET /api/rooms/my-rooms` of a person with many rooms, all with messages and elements: each after a change, and after so many that the list
-/// is composed whole, then unchanged, over one connection and over eight, then of clients that have the list already, over up to 32.
+/// `GET /api/rooms/my-rooms` of a person with many rooms, all with messages and elements: after one
+/// change, and after so many that the list is composed whole; then unchanged, over one connection
+/// and over eight; then of clients that have the list, over up to 32.
 struct MyRooms {
     let fixture: Fixture
     let roomCount: Int
@@ -12,11 +13,11 @@ struct MyRooms {
     private static let messagesInARoom = 3
     private static let elementsInARoom = 2
     private static let connections = [1, 8]
-    /// An answer without a body is as cheap as what all who ask at the time share.
+    /// The numbers of connections of clients that have the list: an answer without a body is cheap.
     private static let connectionsOfKnown = [1, 8, 32]
     private static let path = "/api/rooms/my-rooms"
 
-    /// A person whose rooms are ready, and somebody who is in all of them.
+    /// A person with rooms, and somebody who is in all of them.
     private struct House {
         let caller: Person
         let other: Person
@@ -36,7 +37,8 @@ struct MyRooms {
         return rows
     }
 
-    /// How many change before a call: one, a tenth, and so many that the list is composed whole.
+    /// The numbers of changes before a call: one, a tenth, and so many that the list is composed
+    /// whole.
     private var changedRooms: [Int] { roomCount < 20 ? [1] : [1, roomCount / 10, min(roomCount, 257)] }
 
     private func furnish() async throws(ClientError) -> House {
@@ -61,7 +63,8 @@ struct MyRooms {
         return House(caller: caller, other: other, rooms: rooms)
     }
 
-    /// Somebody else renames rooms before each call: no answer is like the one before, and each has to begin with those rooms by their new name.
+    /// Measures lists while somebody else renames rooms before each call: no two answers are alike,
+    /// and each has to begin with those rooms by their new name.
     private func measureAnew(_ house: House, changing count: Int) async throws(ClientError) -> Row {
         let client = try await fixture.connect()
         defer { client.close() }
@@ -89,7 +92,7 @@ struct MyRooms {
 
     private func measureUnchanged(_ house: House, connections: Int) async throws(ClientError) -> Row {
         let call = house.call()
-        // The first answer is looked into; those that follow have to be as long, for nothing changes.
+        // The first answer is checked; the others have to be as long, as nothing changes.
         guard let first = try await answer(to: call) else { throw ClientError("no answer") }
         try check(first)
         return try await measure("unchanged", call, connections, bytes: first.body.count) { answer in

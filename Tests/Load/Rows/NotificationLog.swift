@@ -1,7 +1,7 @@
 import Foundation
 import TestClients
 
-/// What the server that plays Apple's has answered, as it writes it down: a line for each request, with the number of its connection and
+/// The log of the fake Apple server: a line for each request, with the number of its connection and
 /// its provider token.
 struct NotificationLog {
     private(set) var requests = 0
@@ -15,7 +15,7 @@ struct NotificationLog {
         self.file = file
     }
 
-    /// Takes in what has been written since.
+    /// Reads the lines written since the last call.
     mutating func read() {
         unfinished += String(decoding: file.availableData, as: UTF8.self)
         let lines = unfinished.split(separator: "\n", omittingEmptySubsequences: false)

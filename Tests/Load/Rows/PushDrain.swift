@@ -2,23 +2,23 @@ import JSON
 import Reactor
 import TestClients
 
-/// Notifications to a server that plays Apple's, and what it costs those who send messages that they go out.
+/// Notifications to a fake Apple server, and what they cost the senders of messages.
 ///
-/// In turns: sends with nothing to push, then sends while thousands of notifications go out, so that a machine which changes
-/// its pace changes it for both.
+/// In turns: sends with nothing to push, then sends while thousands of notifications go out, so
+/// that a change in the machine's speed affects both.
 struct PushDrain {
     let fixture: Fixture
-    /// What the server that plays Apple's writes down.
+    /// The path of the fake Apple server's log.
     let logPath: String
-    /// Of one turn.
+    /// The notifications of one turn.
     let notifications: Int
 
     private static let turns = 3
-    /// As many as a person may have.
+    /// The limit of devices per person.
     private static let devicesPerPerson = 25
     private static let people = 8
     private static let pollInterval: Duration = .milliseconds(20)
-    /// What has not gone out after this long never will.
+    /// The time after which a notification counts as lost.
     private static let maxWait: Duration = .seconds(120)
 
     func measure() async throws(ClientError) -> Row {
@@ -41,7 +41,7 @@ struct PushDrain {
             try await send(on: without, for: time)
         }
         log.read()
-        // An answer on a socket is behind all that was on its way to it.
+        // An answer on a socket follows everything that was on its way to it.
         for socket in [without, with] { try await socket.leave() }
         let all = Self.turns * notifications
         let sent = without.acknowledged + with.acknowledged
@@ -60,9 +60,9 @@ struct PushDrain {
             faults: faults)
     }
 
-    /// People with devices.
+    /// Creates people with devices.
     ///
-    /// - Returns: messages to them that make as many notifications as one turn has.
+    /// - Returns: messages to them that cause one turn's notifications.
     private func furnish() async throws(ClientError) -> [HTTPCall] {
         let host = try await fixture.register(1)[0]
         let people = try await fixture.register(Self.people)
@@ -89,7 +89,7 @@ struct PushDrain {
 
     /// Sends messages from the first notification until the last.
     ///
-    /// - Returns: how long that took.
+    /// - Returns: the duration.
     private func drain(_ log: inout NotificationLog, sendingOn socket: RoomSocket) async throws(ClientError) -> Duration
     {
         let limit = LoopInstant.now() + Self.maxWait

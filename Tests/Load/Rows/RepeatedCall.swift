@@ -1,7 +1,7 @@
 import Reactor
 import TestClients
 
-/// The same call again and again, on several connections at once, for a time. Run once.
+/// A repeated call on several connections at once, for a time. Run once.
 final class RepeatedCall {
     private(set) var latencies = Latencies()
     private(set) var wrongAnswers = 0
@@ -22,7 +22,7 @@ final class RepeatedCall {
         self.loop = loop
     }
 
-    /// - Parameter isRight: what an answer has to be.
+    /// - Parameter isRight: whether an answer is correct.
     func run(isRight: @escaping (HTTPAnswer) -> Bool) async throws(ClientError) {
         let start = LoopInstant.now()
         let timer = loop.schedule(after: duration) { [self] in isOver = true }
@@ -51,7 +51,7 @@ final class RepeatedCall {
         }
     }
 
-    /// The first outcome counts.
+    /// Ends the run; only the first outcome counts.
     private func finish(_ outcome: Result<Void, ClientError>) {
         completion?(outcome)
         completion = nil

@@ -2,8 +2,9 @@ import JSON
 import Reactor
 import TestClients
 
-/// Clients that come back within the same second, as after a deploy or an outage: each is sent what it missed, joins a room
-/// and lists its rooms, while two people who never went away write to each other. Or clients that come anew, and have missed nothing.
+/// Clients that reconnect within one second, as after a deployment or an outage: each gets what it
+/// missed, joins a room and lists its rooms, while two people who stayed write to each other. Or
+/// clients that are new, and have missed nothing.
 actor ReturnStorm {
     enum Kind {
         case returning
@@ -24,18 +25,18 @@ actor ReturnStorm {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// Registering is slow on purpose, so that each person has many sockets.
+    /// The number of people. Registering is slow on purpose, so each has many sockets.
     private static let people = 200
-    /// Each person shares a room with so many on either side of a ring.
+    /// The number of neighbours on either side of a ring with whom each person shares a room.
     private static let neighbours = 5
-    /// Within which all of them connect.
+    /// The time within which all of them connect.
     private static let spread: Duration = .seconds(1)
     private static let tick: Duration = .milliseconds(5)
-    /// Who is not back after this long never is.
+    /// The time after which a client counts as lost.
     private static let maxWait: Duration = .seconds(60)
-    /// Connections that lists are asked for on.
+    /// The number of connections for lists.
     private static let listConnections = 64
-    /// What the process has open beside the clients.
+    /// The descriptors of the process beside the clients.
     private static let otherDescriptors = 256
 
     init(_ clientCount: Int, _ kind: Kind, of server: ServerAddress, on loop: EventLoop) {
@@ -90,8 +91,8 @@ actor ReturnStorm {
         return found
     }
 
-    /// Makes people and rooms, has everyone know the state by a cursor, and then sends what they miss: a message to each
-    /// room.
+    /// Creates people and rooms, gives every client a cursor, and then sends what they miss: a
+    /// message to each room.
     private func furnish() async throws(ClientError) -> [ReturningClient] {
         let people = try await fixture.register(Self.people)
         let pairs = people.indices.flatMap { index in
@@ -131,7 +132,7 @@ actor ReturnStorm {
 
     // MARK: - The storm
 
-    /// Returns when all are back, or have failed to.
+    /// Reconnects all clients; returns when all are back, or have failed.
     private func comeBack(using lists: HTTPPool) async {
         start = LoopInstant.now()
         let timer = loop.schedule(after: Self.maxWait) { [self] in finish() }

@@ -2,7 +2,8 @@ import JSON
 import Reactor
 import TestClients
 
-/// A client that was away: it knows the state at a cursor, and what was sent since then. One without a cursor is new.
+/// A client that was away, with a cursor and the messages sent since then. One without a cursor is
+/// new.
 final class ReturningClient {
     private let person: Person
     private let cursor: String?
@@ -10,17 +11,17 @@ final class ReturningClient {
     private let room: String
     private let missed: Set<String>
     private var socket: SocketIOClient?
-    /// How often each message came.
+    /// The number of times that each message arrived.
     private var received: [String: Int] = [:]
-    /// Told whether it was caught up, or why that is not known.
+    /// Called with whether the replay was complete, or with the failure.
     private var synchronised: ((Result<Bool, ClientError>) -> Void)?
 
     private static let messageNew = Array("message:new".utf8)
     private static let syncDone = Array("sync:done".utf8)
 
     /// - Parameters:
-    ///   - rooms: all of the person's.
-    ///   - room: which of them it joins.
+    ///   - rooms: all of the person's rooms.
+    ///   - room: the room that it joins.
     ///   - missed: the ids of all messages in the person's rooms since the cursor.
     init(_ person: Person, since cursor: String?, rooms: [String], room: String, missed: Set<String>) {
         self.person = person
@@ -34,9 +35,9 @@ final class ReturningClient {
     var lost: Int { missed.count { received[$0] == nil } }
     var doubled: Int { received.values.reduce(0) { $0 + $1 - 1 } }
 
-    /// Connects with its cursor, is caught up, joins its room, and lists all rooms.
+    /// Connects with its cursor, gets the replay, joins its room, and lists all rooms.
     ///
-    /// - Throws: also if it is told that it cannot be caught up, or the list is not of its rooms.
+    /// - Throws: also if the server cannot replay, or the list has other rooms.
     func comeBack(to fixture: Fixture, within maxWait: Duration, using lists: HTTPPool) async throws(ClientError) {
         let socket = try await SocketIOClient.connect(
             to: fixture.server, token: person.token, since: cursor, timeout: maxWait, on: fixture.loop)
@@ -57,7 +58,7 @@ final class ReturningClient {
     private func isCaughtUp(_ socket: SocketIOClient) async throws(ClientError) -> Bool {
         let outcome: Result<Bool, ClientError> = await withCheckedContinuation { continuation in
             synchronised = { continuation.resume(returning: $0) }
-            // Weakly: a socket that is being closed outlives its client.
+            // Weakly, as a socket that is being closed outlives its client.
             socket.onEnd = { [weak self] in self?.finish(.failure($0)) }
             socket.onEvent = { [weak self] name, argument in self?.receive(name, argument) }
             if let failure = socket.failure { finish(.failure(failure)) }
@@ -73,7 +74,7 @@ final class ReturningClient {
         }
     }
 
-    /// The first outcome counts.
+    /// Ends the run; only the first outcome counts.
     private func finish(_ outcome: Result<Bool, ClientError>) {
         let synchronised = synchronised
         self.synchronised = nil

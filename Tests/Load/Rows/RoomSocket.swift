@@ -2,12 +2,12 @@ import JSON
 import Reactor
 import TestClients
 
-/// A socket in one room: it sends there, and keeps the ledger of what it hears.
+/// A socket in one room, which sends there and keeps the ledger of its events.
 final class RoomSocket {
     private(set) var ledger = DeliveryLedger()
     private(set) var acknowledged = 0
     private(set) var latencies = Latencies()
-    /// `:global` events, of all rooms.
+    /// The number of `:global` events of all rooms.
     private(set) var globals = 0
     /// Called after each ack and each event.
     var onProgress: (() -> Void)?
@@ -43,7 +43,7 @@ final class RoomSocket {
 
     func close() { client.close() }
 
-    /// Sends one message. A refusal counts as a failure: the server runs without rate limits.
+    /// Sends one message. A refusal is a failure, as the server has no rate limits.
     func send(completion: @escaping (Result<Void, ClientError>) -> Void) {
         let start = LoopInstant.now()
         client.emit("message:send", payload) { [self] outcome in
@@ -73,7 +73,8 @@ final class RoomSocket {
 
     private func receive(_ name: ArraySlice<UInt8>, _ argument: JSONValue) {
         if name.elementsEqual(Self.messageNew) {
-            // Beyond what a room can hold, the number is nonsense and stays uncounted: the message is then lost.
+            // Beyond what a room can hold, the number is invalid and not counted: the message is
+            // then lost.
             guard let seq = argument["message"]?["seq"]?.int, (1..<100_000_000).contains(seq) else { return }
             ledger.receive(seq)
         } else if name.elementsEqual(Self.messageNewGlobal) {

@@ -7,17 +7,18 @@ import Storage
 import TestClients
 import TestSupport
 
-/// What SQLite itself takes for a send of the other rows: messaging's statements for it and for its part of a commit, with texts as long,
-/// to the same disk, called as C calls them, with nothing of a chat around.
+/// SQLite's own cost of a send in the other rows: messaging's statements for it and for its part of
+/// a commit, with texts of equal length, to the same disk, in C calls without the rest of Parlor.
 ///
-/// Its processor time is a part of each send's, on whatever core. The rate includes the waits for the disk, in which a server has others
-/// to answer. It blocks the loop that measures.
+/// Its processor time is a part of each send's, on any core. The rate includes the waits for the
+/// disk, in which a server can answer others. It blocks the measuring loop.
 struct SQLiteAlone {
-    /// On the disk that is measured.
+    /// A folder on the measured disk.
     let folder: String
     let seconds: Int
 
-    /// Sends in a commit: one by one; as many as a fan-out has in flight; a part and all of what senders together have.
+    /// The numbers of sends in a commit: single; as many as a fan-out has in flight; and a part and
+    /// all of those of concurrent senders.
     private static let batches = [1, 8, 128, 1024]
     private static let rooms = 32
 
@@ -55,18 +56,18 @@ struct SQLiteAlone {
             ], faults: stored == sent ? [] : ["\(sent) were sent, \(stored) stored"])
     }
 
-    /// Messaging's own, with what it binds to them, as long.
+    /// Messaging's own statements, with bindings of equal length.
     private final class Statements {
         private let findChat, writeChat, message, unread, head, entry, begin, commit: PlainSQLite.Statement
         private let rooms = (0..<SQLiteAlone.rooms).map { PlainSQLite.Text("room", padded: 36, $0) }
-        /// Two for each room.
+        /// Two people for each room.
         private let people = (0..<2 * SQLiteAlone.rooms).map { PlainSQLite.Text("person", padded: 36, $0) }
         private let messageID = PlainSQLite.Text("message", padded: 36)
         private let requestID = PlainSQLite.Text("request", padded: 16)
         private let text = PlainSQLite.Text("text", padded: 78)
         private let participants = PlainSQLite.Text("participants", padded: 79)
         private let emissions = PlainSQLite.Text("emissions", padded: 1070)
-        /// Milliseconds since 1970.
+        /// The start in milliseconds since 1970.
         private let began = time(nil) * 1000
 
         init(_ connection: PlainSQLite) throws(ClientError) {
@@ -80,11 +81,11 @@ struct SQLiteAlone {
             commit = try connection.prepare("COMMIT")
         }
 
-        /// In one commit.
+        /// Sends messages in one commit.
         func send(_ count: Int, from first: Int) throws(ClientError) {
             try begin.run()
             var seq = try head.run()
-            /// Of each room the place last taken, and how many were sent.
+            /// The last seq and the number of sent messages of each room.
             var chats = rooms.map { _ in (lastSeq: 0, sent: 0) }
             for number in first..<first + count {
                 seq += 1
@@ -94,7 +95,7 @@ struct SQLiteAlone {
                 if chats[index].sent == 0 { chats[index].lastSeq = try findChat.bind(room, at: 1).run() }
                 chats[index].lastSeq += 1
                 chats[index].sent += 1
-                // No `temp_id`: those who send in the other rows give none.
+                // Without `temp_id`: senders in the other rows give none.
                 try message.bind(messageID, at: 1).bind(room, at: 2).bind(chats[index].lastSeq, at: 3)
                     .bind(sender, at: 4).bind(text, at: 5).bind(at, at: 6).run()
                 try entry.bind(seq, at: 1).bind(at, at: 2).bind(room, at: 3).bind(participants, at: 4)
@@ -110,13 +111,13 @@ struct SQLiteAlone {
     }
 }
 
-/// SQLite without anything of ours.
+/// Plain SQLite without Parlor's code.
 private final class PlainSQLite {
-    /// A text that stays where it is: it is bound without a copy.
+    /// A text at a fixed address: it is bound without a copy.
     final class Text {
         fileprivate let bytes: UnsafeMutableBufferPointer<CChar>
 
-        /// A text of so many bytes that ends with the number.
+        /// Creates a text of so many bytes that ends with the number.
         init(_ beginning: String, padded count: Int, _ number: Int = 0) {
             bytes = .allocate(capacity: count)
             bytes.initialize(repeating: CChar(UInt8(ascii: "0")))
@@ -126,7 +127,8 @@ private final class PlainSQLite {
 
         deinit { bytes.deallocate() }
 
-        /// Not while a statement that has it bound is under way.
+        /// Replaces the number at the end. Not allowed while a statement that has it bound is
+        /// running.
         func end(with number: Int) {
             var (rest, index) = (number, bytes.count - 1)
             while rest > 0 {
@@ -163,7 +165,7 @@ private final class PlainSQLite {
 
     final class Statement {
         private let handle: OpaquePointer
-        /// Closed after its statements.
+        /// The connection, closed after its statements.
         private let connection: PlainSQLite
 
         init(_ handle: OpaquePointer, of connection: PlainSQLite) {
@@ -173,7 +175,8 @@ private final class PlainSQLite {
 
         deinit { sqlite3_finalize(handle) }
 
-        /// - Parameter index: as SQLite counts: by where a parameter stands first.
+        /// - Parameter index: SQLite's number of the parameter: the position of its first
+        ///   occurrence.
         func bind(_ text: Text, at index: Int32) -> Statement {
             sqlite3_bind_text(handle, index, text.bytes.baseAddress, Int32(text.bytes.count), nil)
             return self

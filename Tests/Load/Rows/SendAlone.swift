@@ -2,14 +2,14 @@ import JSON
 import Reactor
 import TestClients
 
-/// `message:send` with its ack, one in flight, beside the disk's own time to make a page safe.
+/// `message:send` with its ack, one in flight, beside the disk's own time to sync a page.
 struct SendAlone {
     let fixture: Fixture
     let sends: Int
-    /// Where to measure that; nil: it is left out.
+    /// The folder in which to measure the disk; nil to leave it out.
     let syncFolder: String?
 
-    /// The two are measured in turns, so that a disk which changes its pace changes it for both.
+    /// The two are measured in turns, so that a change in the disk's speed affects both.
     private static let rounds = 10
     private static let syncsPerRound = 40
 
@@ -31,7 +31,7 @@ struct SendAlone {
             figures += syncs.latencies.figures(named: "fdatasync ")
             let above = socket.latencies.quantile(0.5) - syncs.latencies.quantile(0.5)
             figures.append(Figure("ack above fsync", above, .milliseconds))
-            // Of the fastest tenth: the rest of them waits for what others write to the disk.
+            // The fastest tenth: the others wait for what other programs write to the disk.
             let ratio = socket.latencies.quantile(0.1) / syncs.latencies.quantile(0.1)
             figures.append(Figure("p10 to fdatasync's", ratio, .timeRatio))
         }

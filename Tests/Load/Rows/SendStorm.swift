@@ -1,8 +1,8 @@
 import Reactor
 import TestClients
 
-/// Keeps a number of sends in flight on each socket for a time, then waits until all that was sent has come everywhere.
-/// Run once.
+/// Keeps a number of sends in flight on each socket for a time, then waits until every message has
+/// arrived everywhere. Run once.
 final class SendStorm {
     private(set) var sendingSeconds = 0.0
 
@@ -13,7 +13,7 @@ final class SendStorm {
     private var isOver = false
     private var completion: ((Result<Void, ClientError>) -> Void)?
 
-    /// What has not come after this long is lost.
+    /// The time after which a message counts as lost.
     private static let maxWait: Duration = .seconds(5)
 
     init(_ sockets: [RoomSocket], inFlight: Int, loop: EventLoop) {
@@ -39,11 +39,12 @@ final class SendStorm {
             finishIfComplete()
         }
         for socket in sockets { socket.onProgress = nil }
-        // What comes twice may come last: an answer on each socket is behind all that was on its way.
+        // Doubled events may arrive last: an answer on each socket follows everything that was on
+        // its way.
         for socket in sockets { try await socket.leave() }
     }
 
-    /// What stands against each socket.
+    /// The faults of each socket.
     var faults: [String] {
         var found = sending == 0 ? [] : ["\(sending) sends without an ack"]
         for socket in sockets {
@@ -69,7 +70,7 @@ final class SendStorm {
         sockets.reduce(0) { $0 + ($1.room == room ? $1.acknowledged : 0) }
     }
 
-    /// Until `finish`, or until it is too late: what is missing then shows in `faults`.
+    /// Waits until `finish`, or the limit: missing messages then show in `faults`.
     private func untilFinished(within limit: Duration, _ start: () -> Void) async throws(ClientError) {
         let timer = loop.schedule(after: limit) { [self] in finish(.success(())) }
         defer { timer.cancel() }
@@ -80,7 +81,7 @@ final class SendStorm {
         try outcome.get()
     }
 
-    /// The first outcome of a phase counts.
+    /// Ends a phase; only its first outcome counts.
     private func finish(_ outcome: Result<Void, ClientError>) {
         completion?(outcome)
         completion = nil

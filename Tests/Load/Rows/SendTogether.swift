@@ -2,20 +2,21 @@ import JSON
 import Reactor
 import TestClients
 
-/// Durable sends from many sockets at once, two in a room: how many are acknowledged in a second, and whether each
-/// reaches both sockets of its room, once and in order.
+/// Durable sends from many sockets at once, two in a room: the number acknowledged per second, and
+/// whether each reaches both sockets of its room, once and in order.
 struct SendTogether {
     struct Load {
         let senders: Int
         let inFlight: Int
         let seconds: Int
-        /// Sockets of a stranger, who is in none of the rooms and hears of all of them, where `GLOBAL_SCOPE` is `everyone`.
+        /// The number of a stranger's sockets, who is in none of the rooms and gets events of all
+        /// of them if `GLOBAL_SCOPE` is `everyone`.
         var listeners = 0
     }
 
     let fixture: Fixture
     let load: Load
-    /// Where to measure what the disk takes to make a page safe, before and after; nil: it is left out.
+    /// The folder in which to measure the disk before and after; nil to leave it out.
     let syncFolder: String?
 
     private static let syncs = 100
@@ -58,7 +59,7 @@ struct SendTogether {
             faults: storm.faults + audience.faults(sent: load.listeners > 0 ? acknowledged : 0))
     }
 
-    /// Two people for each room, both in it.
+    /// Creates two people for each room, both in it.
     private func enter() async throws(ClientError) -> [RoomSocket] {
         let people = try await fixture.register(load.senders)
         var sockets: [RoomSocket] = []

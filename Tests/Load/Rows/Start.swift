@@ -2,7 +2,8 @@ import Glibc
 import Reactor
 import TestClients
 
-/// From the start of `parlor`, on a database of many messages, until it says that it is ready, and what it holds in memory then.
+/// The time from the start of `parlor`, on a database of many messages, to its ready line, and its
+/// memory then.
 struct Start {
     let program: OwnServer.Program
     let messages: Int
@@ -10,7 +11,7 @@ struct Start {
 
     private static let rooms = 100
     private static let starts = 5
-    /// What is done in the background after a start is done by then.
+    /// The time in which background work after a start is done.
     private static let rest: Duration = .seconds(2)
 
     func measure() async throws -> Row {

@@ -1,7 +1,7 @@
 import Reactor
 import TestClients
 
-/// Two people in a room who write in turns at a steady pace, whether they are answered or not.
+/// Two people in a room who write in turns at a steady pace, whether they get answers or not.
 final class SteadySends {
     private(set) var sent = 0
     private let sockets: [RoomSocket]
@@ -11,7 +11,7 @@ final class SteadySends {
     private var isComplete: (() -> Void)?
 
     private static let interval: Duration = .milliseconds(20)
-    /// What has not come after this long is lost.
+    /// The time after which a message counts as lost.
     private static let maxWait: Duration = .seconds(10)
 
     private init(_ sockets: [RoomSocket], on loop: EventLoop) {
@@ -19,7 +19,7 @@ final class SteadySends {
         self.loop = loop
     }
 
-    /// New people in a room of their own.
+    /// Creates two people in a room of their own.
     static func meet(in fixture: Fixture) async throws(ClientError) -> SteadySends {
         let people = try await fixture.register(2)
         let room = try await fixture.makeRooms(1, of: people[0], with: people[1])[0]
@@ -30,7 +30,7 @@ final class SteadySends {
 
     var latencies: Latencies { sockets.reduce(into: Latencies()) { $0.add($1.latencies) } }
 
-    /// What stands against either socket, once stopped.
+    /// The faults of either socket, once stopped.
     var faults: [String] {
         var found = sockets.flatMap { $0.ledger.faults(sent: acknowledged) }.map { "survivors: \($0)" }
         if let first = refused.first { found.append("survivors: \(refused.count) sends refused: \(first)") }
@@ -49,7 +49,7 @@ final class SteadySends {
         timer = loop.schedule(after: Self.interval) { [self] in start() }
     }
 
-    /// Returns when all that was sent has come everywhere, or never will.
+    /// Stops sending; returns when every message has arrived everywhere, or is lost.
     func stop() async throws(ClientError) {
         timer?.cancel()
         let limit = loop.schedule(after: Self.maxWait) { [self] in finish() }
@@ -59,7 +59,8 @@ final class SteadySends {
             finishIfComplete()
         }
         limit.cancel()
-        // What comes twice may come last: an answer on each socket is behind all that was on its way.
+        // Doubled events may arrive last: an answer on each socket follows everything that was on
+        // its way.
         for socket in sockets {
             socket.onProgress = nil
             try await socket.leave()

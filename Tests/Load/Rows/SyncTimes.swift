@@ -2,8 +2,9 @@ import Glibc
 import Reactor
 import TestClients
 
-/// What the disk itself takes to make a page safe: `pwrite` of 4 KiB and `fdatasync`, in a file that has its size, which
-/// is how a database's log is written once it has grown. No write can be acknowledged sooner.
+/// The disk's own time to sync a page: `pwrite` of 4 KiB and `fdatasync` in a file of constant
+/// size, which is how a database writes its log once that has grown. No write can be acknowledged
+/// sooner.
 final class SyncTimes {
     private(set) var latencies = Latencies()
 
@@ -13,7 +14,7 @@ final class SyncTimes {
     private let descriptor: Int32
     private var next = 0
 
-    /// Makes a file without a name in the folder: it goes with the descriptor.
+    /// Creates an unnamed file in the folder, which is removed with its descriptor.
     init(in folder: String) throws(ClientError) {
         var path = Array("\(folder)/bench-XXXXXX".utf8CString)
         descriptor = mkstemp(&path)
@@ -25,7 +26,7 @@ final class SyncTimes {
 
     deinit { close(descriptor) }
 
-    /// Blocks its loop: nothing else may be going on.
+    /// Measures, and blocks its loop: nothing else may be running.
     func measure(times: Int) throws(ClientError) {
         for _ in 0..<times {
             let start = LoopInstant.now()

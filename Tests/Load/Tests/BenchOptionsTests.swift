@@ -6,7 +6,7 @@ import Testing
 struct BenchOptionsTests {
     private func options(_ flags: String...) throws -> BenchOptions { try BenchOptions(["http://127.0.0.1:1"] + flags) }
 
-    @Test("without a named row it is the short form, of as much as there is a server for")
+    @Test("without a named row the short form runs, limited to the rows that a server is given for")
     func short() throws {
         let bare = try options()
         #expect(bare.isShort && bare.measurements == [.myRooms, .send, .throughput])
@@ -17,7 +17,7 @@ struct BenchOptionsTests {
         #expect(whole.seconds == 2)
     }
 
-    @Test("named rows are made in full, and no others, in one order")
+    @Test("named rows run in full, and no others, in a fixed order")
     func named() throws {
         let named = try options("--only", "growth,send,start")
         #expect(!named.isShort && named.measurements == [.send, .start, .growth])
@@ -27,7 +27,7 @@ struct BenchOptionsTests {
     }
 
     @Test(
-        "what makes no sense is refused",
+        "invalid options are refused",
         arguments: [
             ["--only", "speed"], ["--seconds", "0"], ["--seconds"], ["--bus", "127.0.0.1:3"], ["--floor-pid", "-1"],
             ["--parlor-core", "x"], ["--senders", "3"], ["--fast", "1"],

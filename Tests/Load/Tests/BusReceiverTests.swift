@@ -2,7 +2,7 @@ import Testing
 
 @testable import parlor_bench
 
-@Suite("What the benchmark hears from brokers")
+@Suite("What the benchmark receives from brokers")
 struct BusHearingTests {
     private static let encoders: [BusEncoder] = [.parlor, .nats]
 
@@ -10,7 +10,7 @@ struct BusHearingTests {
         encoder.deliveryFrame.head + BusReceiver.payload(number) + encoder.deliveryFrame.tail
     }
 
-    /// - Parameter missing: how many bytes have not come yet.
+    /// - Parameter missing: the number of bytes that have not arrived yet.
     private func receiver(_ text: String, _ encoder: BusEncoder, missing: Int = 0) -> (BusReceiver, rest: Int) {
         var receiver = BusReceiver(encoder)
         let bytes = Array(text.utf8.dropLast(missing))
@@ -18,7 +18,7 @@ struct BusHearingTests {
         return (receiver, bytes.count - taken)
     }
 
-    @Test("each in its place, and what is not whole is left for later", arguments: encoders)
+    @Test("each message is counted in its place, and an incomplete one is kept for later", arguments: encoders)
     func whole(encoder: BusEncoder) {
         let text = (0..<3).map { delivery($0, encoder) }.joined()
         let (all, rest) = receiver(text, encoder)
@@ -29,13 +29,14 @@ struct BusHearingTests {
         }
     }
 
-    @Test("what is lost, doubled or late is told of", arguments: encoders, [[0, 2], [0, 0], [1, 0, 2]])
+    @Test("lost, doubled and late messages are reported", arguments: encoders, [[0, 2], [0, 0], [1, 0, 2]])
     func order(encoder: BusEncoder, numbers: [Int]) {
         let (receiver, _) = receiver(numbers.map { delivery($0, encoder) }.joined(), encoder)
         #expect(receiver.received == numbers.count && receiver.faults.count == 1)
     }
 
-    @Test("a ping between deliveries is counted, and anything else ends it", arguments: encoders)
+    @Test(
+        "a ping between deliveries is counted, and anything else ends the receiving with a fault", arguments: encoders)
     func between(encoder: BusEncoder) {
         let (pinged, _) = receiver(delivery(0, encoder) + encoder.ping + delivery(1, encoder), encoder)
         #expect(pinged.received == 2 && pinged.pings == 1 && pinged.faults == [])
@@ -43,7 +44,7 @@ struct BusHearingTests {
         #expect(failed.received == 1 && failed.faults == ["it said -ERR 'no'\r\n"])
     }
 
-    @Test("a request is answered where its broker says")
+    @Test("a request is answered in its broker's form")
     func replies() {
         let line = #"{"op":"msg","sub":1,"reply":17,"subject":"bench.asked","timeout":5000,"data":"x"}"# + "\n"
         #expect(BusEncoder.parlor.reply(to: line, "y") == #"{"op":"res","id":17,"data":"y"}"# + "\n")

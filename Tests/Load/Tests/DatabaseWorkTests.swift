@@ -2,9 +2,9 @@ import Testing
 
 @testable import parlor_bench
 
-@Suite("What databases did, as metrics tell it")
+@Suite("Database work, as read from metrics")
 struct DatabaseWorkTests {
-    @Test("all services' reads and snapshots are counted, between two looks, for each client")
+    @Test("reads and snapshots of all services are counted between two samples, for each client")
     func difference() {
         func look(_ rooms: Int, _ messaging: Int) -> DatabaseWork {
             DatabaseWork(
@@ -22,7 +22,7 @@ struct DatabaseWorkTests {
         #expect(figures.map(\.value) == [10.5, 4.5])
     }
 
-    @Test("where no database is seen, nothing is said of any")
+    @Test("a report without database metrics does not mention databases")
     func none() {
         let metrics = DatabaseWork(metrics: "parlor_sockets 12\n")
         #expect((metrics - metrics).figures(per: 10).isEmpty)

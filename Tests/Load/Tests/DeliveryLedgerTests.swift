@@ -2,7 +2,7 @@ import Testing
 
 @testable import parlor_bench
 
-@Suite("The benchmark's ledger of what was delivered")
+@Suite("The benchmark's ledger of deliveries")
 struct DeliveryLedgerTests {
     private func ledger(_ seqs: [Int]) -> DeliveryLedger {
         var ledger = DeliveryLedger()
@@ -10,28 +10,28 @@ struct DeliveryLedgerTests {
         return ledger
     }
 
-    @Test("each once and in order stands against nobody, however many", arguments: [0, 1, 64, 65, 10_000])
+    @Test("events delivered once and in order count as no fault, however many", arguments: [0, 1, 64, 65, 10_000])
     func clean(count: Int) {
         let ledger = ledger(Array(1..<count + 1))
         #expect(ledger.delivered == count)
         #expect(ledger.faults(sent: count) == [])
     }
 
-    @Test("what was acknowledged and never came is lost, at the end as in between")
+    @Test("an acknowledged event that never arrives is lost, at the end as in between")
     func lost() {
         #expect(ledger([1, 2]).faults(sent: 3) == ["1 lost"])
         #expect(ledger([1, 3]).faults(sent: 3) == ["1 lost"])
         #expect(ledger([]).faults(sent: 5) == ["5 lost"])
     }
 
-    @Test("what comes again is doubled, and makes up for nothing that is lost")
+    @Test("an event that arrives again is doubled, and makes up for no lost one")
     func doubled() {
         let ledger = ledger([1, 2, 2, 1, 1])
         #expect(ledger.delivered == 2 && ledger.doubled == 3)
         #expect(ledger.faults(sent: 3) == ["1 lost", "3 doubled"])
     }
 
-    @Test("what comes after a later one is out of order, once for each, and not lost")
+    @Test("an event after a later one is out of order, once each, and not lost")
     func outOfOrder() {
         #expect(ledger([1, 3, 2, 4]).faults(sent: 4) == ["1 out of order"])
         #expect(ledger([4, 3, 2, 1]).faults(sent: 4) == ["3 out of order"])
@@ -48,7 +48,7 @@ struct DeliveryLedgerTests {
         #expect(ledger.faults(sent: 2) == ["1 acknowledged before the echo"])
     }
 
-    @Test("more than was acknowledged is called so, and not a negative loss")
+    @Test("more deliveries than acknowledgements are reported as such, and not as a negative loss")
     func tooMany() {
         #expect(ledger([1, 2, 3]).faults(sent: 1) == ["2 never acknowledged"])
     }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Medians")
 struct MedianTests {
-    @Test("the one in the middle, whatever the order; of an even number the mean of two; of none nil")
+    @Test("a median is the middle value in any order, the mean of two for an even count, and nil for none")
     func median() {
         #expect([3.0].median == 3)
         #expect([9.0, 1, 2].median == 2)
@@ -12,7 +12,7 @@ struct MedianTests {
         #expect([Double]().median == nil)
     }
 
-    @Test("of a row's rounds each figure has its own median, and every fault stays")
+    @Test("each figure of a row has its own median over the rounds, and every fault is kept")
     func rows() {
         func round(_ rate: Double, _ ratio: Double, _ faults: [String]) -> Row {
             Row(
@@ -25,7 +25,7 @@ struct MedianTests {
         #expect(row.faults == ["1 lost", "2 lost"])
     }
 
-    @Test("a figure's speed is its ratio, of times the inverse; times, rates and the slowest have none")
+    @Test("a figure's speed is its ratio, inverted for times; times, rates and the slowest have none")
     func speed() {
         #expect(Figure("", 4, .ratio).speed == 4)
         #expect(Figure("", 4, .timeRatio).speed == 0.25)

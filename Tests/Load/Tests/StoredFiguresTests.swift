@@ -2,7 +2,7 @@ import Testing
 
 @testable import parlor_bench
 
-@Suite("Ratios held against those of an earlier run")
+@Suite("Ratios compared with those of an earlier run")
 struct StoredFiguresTests {
     private func row(_ ratio: Double, time: Double = 2, rate: Double = 100) -> Row {
         Row(
@@ -17,14 +17,14 @@ struct StoredFiguresTests {
         try StoredFigures(parsing: Array(StoredFigures.text(of: [row]).utf8))
     }
 
-    @Test("what is stored is read again, and nothing is said of what is the same or better")
+    @Test("stored figures are read back, and equal or better ones cause no warning")
     func same() throws {
         let stored = try stored(row(0.5))
         #expect(stored.warnings(about: [row(0.5)]) == [])
         #expect(stored.warnings(about: [row(5, time: 0.1)]) == [])
     }
 
-    @Test("a ratio may lose a fifth, and is warned of when it loses more")
+    @Test("a ratio may fall by a fifth, and causes a warning when it falls further")
     func rates() throws {
         let stored = try stored(row(0.5))
         #expect(stored.warnings(about: [row(0.401)]) == [])
@@ -34,7 +34,7 @@ struct StoredFiguresTests {
             ])
     }
 
-    @Test("of times more is worse")
+    @Test("a higher time is worse")
     func times() throws {
         let stored = try stored(row(0.5, time: 2))
         #expect(stored.warnings(about: [row(0.5, time: 2.4)]) == [])
@@ -51,7 +51,7 @@ struct StoredFiguresTests {
         #expect(StoredFigures.text(of: [Row(name: "x", figures: [Figure("answers", 7, .perSecond)])]) == "{\n\n}\n")
     }
 
-    @Test("what was not stored, and what was not measured, is passed over")
+    @Test("figures that were not stored, or not measured, are skipped")
     func others() throws {
         let stored = try stored(row(0.5))
         #expect(stored.warnings(about: []) == [])
@@ -66,7 +66,7 @@ struct StoredFiguresTests {
         #expect(stored.warnings(about: [row(0.000_2)]).count == 1)
     }
 
-    @Test("what is no JSON object is refused", arguments: ["", "[]", "{"])
+    @Test("a file without a JSON object is refused", arguments: ["", "[]", "{"])
     func broken(text: String) {
         #expect(throws: (any Error).self) { try StoredFigures(parsing: Array(text.utf8)) }
     }

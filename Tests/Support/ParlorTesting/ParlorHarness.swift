@@ -16,7 +16,7 @@ import Testing
 /// All of Parlor in this process, as the executable `parlor` assembles it, on a port of its own and without rate limits.
 public struct ParlorHarness: Sendable {
     public let port: UInt16
-    /// What the services have announced, by name.
+    /// The manifests that the services announced.
     public let manifests: [Manifest]
     /// The key that signs tokens.
     public let key: JSONWebKey
@@ -37,7 +37,7 @@ public struct ParlorHarness: Sendable {
         for setting in factories.flatMap(\.settings) where !settings.contains(where: { $0.name == setting.name }) {
             settings.append(setting)
         }
-        // Passwords are hashed slowly where this is not optimized and much else runs.
+        // Passwords are hashed slowly in a build without optimisation on a busy machine.
         var arguments = [
             "--port", "0", "--data", folder.path, "--rate-limits", "off", "--log-level", "error", "--request-timeout",
             "60s",

@@ -47,7 +47,7 @@ extension SuiteHarness {
         try await ask(subject, by: Caller(person), JSONWriter.object(write))
     }
 
-    /// The error that the service answers with; nil if the request succeeds.
+    /// Returns the error that the service answers with; nil if the request succeeds.
     public func refusal(_ subject: String, by caller: Caller?, _ data: JSONValue) async -> ServiceError? {
         await failure { try await ask(subject, by: caller, data) }
     }
@@ -69,19 +69,20 @@ extension SuiteHarness {
 
     // MARK: The event log
 
-    /// The entries that the service has published since the last call, in order.
+    /// Returns the entries that the service has published since the last call, in order.
     public func takeEntries() -> [LogEntry] { serviceHarness.takeEntries() }
 
-    /// The whole event log, from the database.
+    /// Returns the whole event log, from the database.
     public func entries() async throws -> [LogEntry] { try await EventLog(database).entries(since: 0, limit: 1000) }
 }
 
 extension Caller {
-    /// A person whose name is the id.
+    /// Creates a person whose name is the id.
     public init(_ id: String) { self.init(id: id, username: id, firstName: nil) }
 }
 
-/// The contract's error that a call ends with; nil if it succeeds. Any other error fails the test.
+/// Returns the contract's error that a call ends with; nil if it succeeds. Any other error fails
+/// the test.
 public func failure(_ call: () async throws -> some Any) async -> ServiceError? {
     do {
         _ = try await call()

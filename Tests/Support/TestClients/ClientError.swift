@@ -1,4 +1,4 @@
-/// Why a server cannot be worked with: it is not there, or does not do as the contract says.
+/// The reason why a server cannot be used: it is absent, or violates the contract.
 package struct ClientError: Error, CustomStringConvertible {
     package let description: String
 

@@ -2,12 +2,12 @@ import JSON
 import Reactor
 import Security
 
-/// Makes what a measurement needs through the public interface: people, rooms, and what is in them.
+/// Creates a measurement's people, rooms and contents through the public interface.
 package struct Fixture {
     package let server: ServerAddress
     package let loop: EventLoop
 
-    /// How many requests of a set-up are on their way at once.
+    /// The number of concurrent requests of a set-up.
     private static let connections = 8
 
     package init(server: ServerAddress, loop: EventLoop) {
@@ -23,7 +23,7 @@ package struct Fixture {
         try await SocketIOClient.connect(to: server, token: person.token, on: loop)
     }
 
-    /// New people; their names are random, so that a server may be measured again.
+    /// Registers people with random names, so that a server may be measured again.
     package func register(_ count: Int) async throws(ClientError) -> [Person] {
         let requests = (0..<count).map { _ in
             HTTPCall(
@@ -41,7 +41,7 @@ package struct Fixture {
         }
     }
 
-    /// `count` rooms that two people share; their ids.
+    /// Creates rooms that two people share, and returns their ids.
     package func makeRooms(_ count: Int, of owner: Person, with other: Person) async throws(ClientError) -> [String] {
         let call = HTTPCall(
             "POST", "/api/rooms", token: owner.token, body: JSONWriter.object { $0.member("otherUserId", other.id) })
@@ -51,7 +51,7 @@ package struct Fixture {
         }
     }
 
-    /// Sends all of them, in any order, and gives what was answered under `data` in theirs.
+    /// Sends all calls in any order, and returns the `data` of their answers in the calls' order.
     @discardableResult
     package func data(of calls: [HTTPCall]) async throws(ClientError) -> [JSONValue] {
         var clients: [HTTPClient] = []
@@ -68,7 +68,7 @@ package struct Fixture {
     }
 }
 
-/// Someone with a token to call with.
+/// A person with an access token.
 package struct Person: Sendable {
     package let id: String
     package let token: String

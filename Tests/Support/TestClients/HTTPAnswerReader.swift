@@ -1,18 +1,19 @@
-/// Takes responses out of the bytes of a connection, HTTP/1.1 as far as Parlor's server speaks it: a length, or no body.
+/// Parses responses from the bytes of a connection: HTTP/1.1 as far as Parlor's server speaks it,
+/// with a length or without a body.
 ///
-/// It is of its own, and not the server's parser turned round, so that what one gets wrong the other finds.
+/// It shares no code with the server's parser, so that each reveals errors of the other.
 struct HTTPAnswerReader {
     private var bytes: [UInt8] = []
     private var head: (status: Int, fields: [(name: String, value: String)], bodyStart: Int, end: Int)?
-    /// Where the search for the head's end goes on.
+    /// The offset at which the search for the head's end continues.
     private var searched = 0
 
     mutating func append(_ piece: UnsafeRawBufferPointer) { bytes.append(contentsOf: piece) }
 
-    /// What came behind the last response; it belongs to another protocol after an upgrade.
+    /// The bytes after the last response; after an upgrade they belong to another protocol.
     var rest: [UInt8] { bytes }
 
-    /// nil until it is there whole.
+    /// Returns the next response; nil until it is complete.
     mutating func next() throws(ClientError) -> HTTPAnswer? {
         if head == nil { try readHead() }
         guard let head, bytes.count >= head.end else { return nil }
@@ -43,7 +44,7 @@ struct HTTPAnswerReader {
         head = (status, fields, end, end + length)
     }
 
-    /// Past the empty line.
+    /// Returns the offset after the empty line.
     private mutating func headEnd() -> Int? {
         while searched + 4 <= bytes.count {
             if bytes[searched] == 13, bytes[searched + 1] == 10, bytes[searched + 2] == 13, bytes[searched + 3] == 10 {

@@ -1,4 +1,4 @@
-/// Calls that are shared out among connections, each taking the next one when it has its answer. Run once.
+/// Calls shared among connections, each of which takes the next one after its answer. Run once.
 package final class HTTPBatch {
     private let calls: [HTTPCall]
     private let clients: [HTTPClient]
@@ -14,7 +14,7 @@ package final class HTTPBatch {
         answers = Array(repeating: nil, count: calls.count)
     }
 
-    /// The answers, in the order of the calls.
+    /// Runs the calls, and returns the answers in their order.
     package func run() async throws(ClientError) -> [HTTPAnswer] {
         guard !calls.isEmpty else { return [] }
         let outcome: Result<[HTTPAnswer], ClientError> = await withCheckedContinuation { continuation in
@@ -39,7 +39,7 @@ package final class HTTPBatch {
         }
     }
 
-    /// The first outcome counts.
+    /// Ends the run; only the first outcome counts.
     private func finish(_ outcome: Result<[HTTPAnswer], ClientError>) {
         completion?(outcome)
         completion = nil

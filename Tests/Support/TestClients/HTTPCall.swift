@@ -1,13 +1,13 @@
 import JSON
 
-/// One request, as the bytes that are sent.
+/// One request, as the bytes to send.
 package struct HTTPCall {
-    /// Without the head's `Host`, which the connection knows.
+    /// The request line, without the head's `Host`, which the connection knows.
     private let requestLine: String
     private let fields: String
     private let body: ArraySlice<UInt8>
 
-    /// - Parameter tag: of what is known already, for a condition that it is something else by now.
+    /// - Parameter tag: the entity tag of the known state, for a conditional request.
     package init(
         _ method: String, _ path: String, token: String? = nil, unlessStill tag: String? = nil, body: JSONValue? = nil
     ) {

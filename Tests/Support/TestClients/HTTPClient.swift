@@ -1,6 +1,6 @@
 import Reactor
 
-/// One keep-alive connection, a request at a time. On its loop only.
+/// One keep-alive connection with one request at a time. Use it on its loop only.
 package final class HTTPClient: ChannelHandler {
     package typealias Outcome = Result<HTTPAnswer, ClientError>
 
@@ -14,7 +14,7 @@ package final class HTTPClient: ChannelHandler {
         self.server = server
     }
 
-    /// To be called on `loop`.
+    /// Connects. Call it on `loop`.
     package static func connect(to server: ServerAddress, on loop: EventLoop) async throws(ClientError) -> HTTPClient {
         do {
             let channel = try await loop.connect(host: server.host, port: server.port) {
@@ -27,7 +27,7 @@ package final class HTTPClient: ChannelHandler {
         }
     }
 
-    /// - Parameter completion: called once, with an answer of any status, or with why none comes.
+    /// - Parameter completion: called once, with an answer of any status, or with the failure.
     package func send(_ call: HTTPCall, completion: @escaping (Outcome) -> Void) {
         precondition(waiting == nil, "a request at a time")
         guard channel.isOpen else { return completion(.failure(ClientError("the server closed the connection"))) }

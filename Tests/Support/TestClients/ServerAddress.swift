@@ -1,4 +1,4 @@
-/// Where the server listens.
+/// The address of a server.
 package struct ServerAddress: Sendable {
     package let host: String
     package let port: UInt16
@@ -8,7 +8,7 @@ package struct ServerAddress: Sendable {
         self.port = port
     }
 
-    /// nil for anything but `http://HOST:PORT`, with a slash at most behind it.
+    /// Parses `http://HOST:PORT`, with an optional slash at the end; nil for anything else.
     package init?(url: String) {
         guard url.hasPrefix("http://") else { return nil }
         let authority = url.dropFirst("http://".count).prefix { $0 != "/" }
@@ -19,6 +19,6 @@ package struct ServerAddress: Sendable {
         self.init(host: String(authority[..<colon]), port: port)
     }
 
-    /// What a request says in `Host`.
+    /// The value of `Host` in a request.
     package var name: String { "\(host):\(port)" }
 }

@@ -3,9 +3,11 @@ import Reactor
 import Security
 import WebSocket
 
-/// One socket of a person: Socket.IO 5 over Engine.IO 4 over WebSocket, as far as Parlor needs it. On its loop only.
+/// One socket of a person: Socket.IO 5 over Engine.IO 4 over WebSocket, as far as Parlor needs it.
+/// Use it on its loop only.
 package final class SocketIOClient: ChannelHandler {
-    /// Told of each event: its name, and its one argument. Those that came before it was set are told when it is.
+    /// Called with each event's name and its one argument; when it is set, also with those that
+    /// arrived before.
     package var onEvent: ((ArraySlice<UInt8>, JSONValue) -> Void)? {
         didSet {
             let early = early
@@ -13,7 +15,7 @@ package final class SocketIOClient: ChannelHandler {
             for event in early { onEvent?(event.name, event.argument) }
         }
     }
-    /// Told once, when the socket has ended for whatever reason.
+    /// Called once when the socket has ended, for any reason.
     package var onEnd: ((ClientError) -> Void)?
     package private(set) var failure: ClientError?
 
@@ -23,7 +25,7 @@ package final class SocketIOClient: ChannelHandler {
     private var head: HTTPAnswerReader? = HTTPAnswerReader()
     private var parser = WebSocketParser(role: .client)
     private var isConnected = false
-    /// Called when the namespace is joined, or never will be.
+    /// Called when the namespace is joined, or the attempt has failed.
     private var opened: ((Result<Void, ClientError>) -> Void)?
     private var early: [(name: ArraySlice<UInt8>, argument: JSONValue)] = []
     private var nextAck = 0
@@ -36,11 +38,11 @@ package final class SocketIOClient: ChannelHandler {
         channel.write(handshake.request(host: server.name, target: "/socket.io/?EIO=4&transport=websocket"))
     }
 
-    /// Returns when the server has accepted the person. To be called on `loop`.
+    /// Connects, and returns when the server has accepted the person. Call it on `loop`.
     ///
     /// - Parameters:
-    ///   - cursor: where to catch up from.
-    ///   - timeout: for all of it.
+    ///   - cursor: the position to catch up from.
+    ///   - timeout: the limit for the whole.
     package static func connect(
         to server: ServerAddress, token: String, since cursor: String? = nil, timeout: Duration = .seconds(10),
         on loop: EventLoop
@@ -75,12 +77,12 @@ package final class SocketIOClient: ChannelHandler {
 
     package func close() { channel.close() }
 
-    /// Ends it at once, as a phone does that loses its network: the server is told nothing.
+    /// Ends the socket at once without a close, like a phone that loses its network.
     package func drop() { fail(ClientError("dropped")) }
 
     // MARK: - Sending
 
-    /// - Parameter completion: called once, with the ack's object, or with why none comes.
+    /// - Parameter completion: called once, with the ack's object, or with the failure.
     package func emit(
         _ event: String, _ payload: JSONValue, completion: @escaping (Result<JSONValue, ClientError>) -> Void
     ) {
@@ -90,7 +92,7 @@ package final class SocketIOClient: ChannelHandler {
         nextAck += 1
     }
 
-    /// Emits, and waits for the ack of a success.
+    /// Emits an event, and waits for a successful ack.
     @discardableResult
     package func call(_ event: String, _ payload: JSONValue) async throws(ClientError) -> JSONValue {
         let outcome: Result<JSONValue, ClientError> = await withCheckedContinuation { continuation in
@@ -153,7 +155,7 @@ package final class SocketIOClient: ChannelHandler {
         }
     }
 
-    /// `42["name",argument]`; the server's names need no escapes.
+    /// Parses `42["name",argument]`; the server's names need no escapes.
     private func takeEvent(_ packet: [UInt8]) {
         guard let nameEnd = packet[4...].firstIndex(of: UInt8(ascii: "\"")), nameEnd + 2 < packet.count
         else { return }
@@ -161,12 +163,12 @@ package final class SocketIOClient: ChannelHandler {
         if let onEvent { onEvent(name, argument) } else { early.append((name, argument)) }
     }
 
-    /// `43ID[object]`
+    /// Parses `43ID[object]`.
     private func takeAck(_ packet: [UInt8]) {
         guard let bracket = packet.firstIndex(of: UInt8(ascii: "[")),
             let id = Int(String(decoding: packet[2..<bracket], as: UTF8.self)),
             let completion = acks.removeValue(forKey: id)
-        else { return fail(ClientError("an ack that nobody waits for")) }
+        else { return fail(ClientError("an unexpected ack")) }
         completion(.success(JSONValue(trusted: packet[(bracket + 1)..<(packet.count - 1)])))
     }
 
@@ -176,7 +178,7 @@ package final class SocketIOClient: ChannelHandler {
         opened?(outcome)
     }
 
-    /// For good: whoever waits is told, and so is whoever asks later.
+    /// Ends the socket for good: pending and later requests fail.
     private func fail(_ error: ClientError) {
         guard failure == nil else { return }
         failure = error

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Lines for whoever watches, at once, also through a pipe.
+/// Unbuffered output of lines, also through a pipe.
 package enum Terminal {
     package static func print(_ text: String) { write(text, to: STDOUT_FILENO) }
     package static func complain(_ text: String) { write(text, to: STDERR_FILENO) }

@@ -1,13 +1,15 @@
-/// What arrives from anywhere, in order. Waiting for it is all the waiting that tests do.
+/// Values that arrive from any thread, in order. Tests wait in no other way.
 public final class Arrivals<Value: Sendable>: Sendable {
     private let stream: AsyncStream<Value>
     private let continuation: AsyncStream<Value>.Continuation
 
-    // Kept without limit: a test reads all it makes.
+    // Unbounded: a test reads all that it causes.
     public init() { (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .unbounded) }
 
     public func add(_ value: Value) { continuation.yield(value) }
 
+    /// Waits for the next value.
+    ///
     /// - Throws: `CancellationError` when the test has run out of time.
     public func next() async throws -> Value {
         var iterator = stream.makeAsyncIterator()

@@ -1,26 +1,28 @@
 import Glibc
 import Synchronization
 
-/// A client's end of a TCP connection to this machine, on plain blocking calls: nothing of what is tested is in it.
+/// A client's end of a TCP connection to this machine on plain blocking calls, without any of the
+/// tested code.
 ///
 /// It may be used from several threads; each call blocks its thread, at most for a minute.
 public final class BlockingSocket: Sendable {
     public let descriptor: Int32
     private let isClosed = Atomic<Bool>(false)
 
-    /// Longer than anything takes that a test waits for, also on a machine that is busy.
+    /// Longer than anything that a test waits for, even on a busy machine.
     private static let maxWait = timeval(tv_sec: 60, tv_usec: 0)
 
     /// - Parameter receiveBuffer: in bytes; a small one makes a client that takes little before it reads.
     /// - Parameter source: the address to connect from, of 127.0.0.0/8: as bytes, in the order they are written.
     /// - Throws: `WireError`; `.refused` if nobody listens.
     public init(port: UInt16, receiveBuffer: Int32? = nil, from source: [UInt8]? = nil) throws {
-        // Not for a process that another test starts meanwhile: it would hold the connection open.
+        // Not inherited by a process that another test starts meanwhile, which would hold the
+        // connection open.
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw WireError.failed("socket", errno) }
         setOption(SOL_SOCKET, SO_RCVTIMEO, Self.maxWait)
         setOption(SOL_SOCKET, SO_SNDTIMEO, Self.maxWait)
-        // Tests send lines byte by byte: each is to be a packet of its own.
+        // Tests send lines byte by byte: each has to be a packet of its own.
         setOption(Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
         if let receiveBuffer { setOption(SOL_SOCKET, SO_RCVBUF, receiveBuffer) }
         if let source, call(bind, [UInt8](source), 0) != 0 { throw WireError.failed("bind", errno) }
@@ -30,7 +32,7 @@ public final class BlockingSocket: Sendable {
 
     deinit { disconnect() }
 
-    /// `bind` or `connect`.
+    /// Calls `bind` or `connect`.
     private func call(
         _ function: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32, _ bytes: [UInt8], _ port: UInt16
     ) -> Int32 {
@@ -50,7 +52,7 @@ public final class BlockingSocket: Sendable {
         setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout.size(ofValue: value)))
     }
 
-    /// Closes the socket now.
+    /// Closes the socket at once.
     public func disconnect() {
         if !isClosed.exchange(true, ordering: .relaxed) { close(descriptor) }
     }
@@ -70,7 +72,8 @@ public final class BlockingSocket: Sendable {
 
     public func send(_ text: String) throws { try send(Array(text.utf8)) }
 
-    /// What is there, once there is something: as much as fits 64 KiB. Empty at the end of the connection.
+    /// Returns the available bytes once there are any: up to 64 KiB. Empty at the end of the
+    /// connection.
     public func receive() throws -> [UInt8] {
         var result = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: 64 * 1024) { buffer, count in
@@ -81,7 +84,7 @@ public final class BlockingSocket: Sendable {
         return bytes
     }
 
-    /// Exactly so many bytes, or fewer at the end.
+    /// Returns exactly so many bytes, or fewer at the end.
     public func receive(_ wanted: Int) throws -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: wanted)
         var filled = 0
@@ -104,7 +107,8 @@ public final class BlockingSocket: Sendable {
         return retryingInterrupted { recv(descriptor, &byte, 1, 0) } == 0
     }
 
-    /// A process that was stopped and goes on has its calls with a time limit ended by `EINTR` (signal(7)).
+    /// Repeats a call that ends with `EINTR`: a process that was stopped and continued has its
+    /// timed calls interrupted (signal(7)).
     private func retryingInterrupted(_ call: () -> Int) -> Int {
         while true {
             let result = call()
@@ -115,12 +119,12 @@ public final class BlockingSocket: Sendable {
     public func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 }
 
-/// Why a client gave up.
+/// The failure of a test client.
 public enum WireError: Error, Equatable {
-    /// Nobody listens.
+    /// Nobody listens on the port.
     case refused
-    /// A call of the system, and its `errno`: `EAGAIN` when it took too long.
+    /// A system call failed with an `errno`: `EAGAIN` when it took too long.
     case failed(String, Int32)
-    /// What came is not what this client can read.
+    /// The received data is not what this client can read.
     case unexpected(String)
 }

@@ -1,7 +1,7 @@
 import Contracts
 import Logging
 
-/// Keeps the lines that a program logs.
+/// Collects the lines that a program logs.
 public final class CapturedLog: Sendable {
     private let collected = Collector<String>()
     public let logger: Logger
@@ -12,11 +12,11 @@ public final class CapturedLog: Sendable {
         }
     }
 
-    /// Each with its newline.
+    /// The lines, each with its newline.
     public var lines: [String] { collected.items }
     public var text: String { collected.items.joined() }
 
-    /// All lines, once there are at least so many.
+    /// Returns all lines, once there are at least so many.
     @discardableResult
     public func first(_ count: Int) async -> [String] { await collected.first(count) }
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A process that was started here. It ends with the thread that started it.
+/// A child process. It ends with the thread that started it.
 public struct ChildProcess: Sendable {
     public let id: pid_t
 
@@ -27,7 +27,7 @@ public struct ChildProcess: Sendable {
     public init(
         _ command: [String], environment: [String: String] = [:], output: String, log: String
     ) throws(Failed) {
-        // setpriv: whoever is killed leaves nothing behind.
+        // setpriv ends it with its parent: a killed test leaves no process behind.
         let arguments = ["setpriv", "--pdeathsig", "KILL", "--"] + command
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -48,7 +48,7 @@ public struct ChildProcess: Sendable {
 
     public func signal(_ number: Int32) { kill(id, number) }
 
-    /// How it ended; nil while it runs. Not asked again once it has ended.
+    /// Returns how it ended; nil while it runs.
     public func end() -> End? {
         var status: Int32 = 0
         guard waitpid(id, &status, WNOHANG) == id else { return nil }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Collects what comes, from any thread, and lets a test wait for it.
+/// Collects items from any thread, and lets a test wait for them.
 public final class Collector<Item: Sendable>: Sendable {
     private struct State {
         var items: [Item] = []
@@ -13,7 +13,7 @@ public final class Collector<Item: Sendable>: Sendable {
 
     public var items: [Item] { state.withLock { $0.items } }
 
-    /// What has come since the last call.
+    /// Returns the items since the last call.
     public func takeAll() -> [Item] {
         state.withLock { state in
             defer { state.items = [] }
@@ -32,7 +32,7 @@ public final class Collector<Item: Sendable>: Sendable {
         for (continuation, items) in ready { continuation.resume(returning: items) }
     }
 
-    /// All that has come, once it is at least so many.
+    /// Returns all items, once there are at least so many.
     @discardableResult
     public func first(_ count: Int) async -> [Item] {
         await withCheckedContinuation { continuation in
@@ -46,7 +46,7 @@ public final class Collector<Item: Sendable>: Sendable {
     }
 }
 
-/// A door that is shut until a test opens it.
+/// A gate that is closed until a test opens it.
 public final class Gate: Sendable {
     private let opened = Collector<Void>()
 

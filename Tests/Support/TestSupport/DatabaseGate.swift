@@ -2,7 +2,7 @@ import Foundation
 import Storage
 import Workers
 
-/// Holds up a thread of a database, so that what comes meanwhile gathers. It lets one through for each time it is opened.
+/// Blocks a thread of a database, so that later work queues up. Each opening lets one through.
 public final class DatabaseGate: Sendable {
     private let queue = BlockingQueue<Bool>(maxCount: 1, maxBytes: 1)
 
@@ -12,14 +12,14 @@ public final class DatabaseGate: Sendable {
 
     public func pass() { _ = queue.take(atMost: 1) }
 
-    /// `pass` for a task, which must not hold up the thread that it is on.
+    /// `pass` for a task, which must not block its thread.
     public func passed() async {
-        // It cannot fail: `pass` does not.
+        // `pass` does not throw, so this cannot fail.
         try? await onThread { self.pass() }
     }
 }
 
-/// Runs what blocks, which a task must not do on the thread that it is on.
+/// Runs a blocking body on a thread of its own.
 public func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
@@ -27,12 +27,12 @@ public func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) as
 }
 
 extension Database {
-    /// Holds up the writer until the gate opens, and returns once it stands there.
+    /// Blocks the writer until the gate opens, and returns once it is blocked.
     public func close(_ gate: DatabaseGate) async -> Task<Void, any Error> {
         await held(at: gate) { body in try await write { _ in try body() } }
     }
 
-    /// Holds up a reader until the gate opens, and returns once it stands there.
+    /// Blocks a reader until the gate opens, and returns once it is blocked.
     public func holdReader(at gate: DatabaseGate) async -> Task<Void, any Error> {
         await held(at: gate) { body in try await read { _ in try body() } }
     }

@@ -1,6 +1,6 @@
 import Storage
 
-/// The engines that a conformance suite runs on: it knows only what `Database` promises.
+/// The engines of a conformance suite, which relies only on what `Database` promises.
 public enum Engine: String, CaseIterable, Sendable, CustomStringConvertible {
     case file = "SQLite in a file"
     case temporary = "SQLite without one"

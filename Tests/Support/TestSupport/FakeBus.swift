@@ -2,12 +2,12 @@ import JSON
 import MessageBus
 import Synchronization
 
-/// The bus within the process, with the troubles that one over a network has: a test says when.
+/// The in-process bus with the failures of a network bus, as the test commands.
 public final class FakeBus: MessageBus {
     private let real = InProcessBus()
     private struct Warnings: Sendable {
         var publishing: BusError?
-        /// How many payloads of a call pass though `publishing` is set.
+        /// The number of payloads of a call that pass although `publishing` is set.
         var passing = 0
         var isLost: (@Sendable (BusMessage) -> Bool)?
         var refusedPattern: String?
@@ -27,30 +27,31 @@ public final class FakeBus: MessageBus {
 
     // MARK: Troubles
 
-    /// Why `publish` sends nothing from now on; nil: it does.
+    /// Makes `publish` fail from now on; nil: it succeeds.
     public func refusePublishing(_ error: BusError?, after passing: Int = 0) {
         warnings.withLock { ($0.publishing, $0.passing) = (error, passing) }
     }
 
-    /// The pattern that cannot be subscribed to from now on; nil: any can.
+    /// Refuses subscriptions to a pattern from now on; nil: accepts all.
     public func refuse(_ pattern: String?) { warnings.withLock { $0.refusedPattern = pattern } }
 
-    /// Loses the events that match from now on, without an error.
+    /// Drops matching events from now on, without an error.
     public func lose(_ isLost: @escaping @Sendable (BusMessage) -> Bool) { warnings.withLock { $0.isLost = isLost } }
 
-    /// The next flushes fail, as if the connection were lost in them.
+    /// Fails the next flushes, as if the connection were lost during them.
     public func loseConnection(times: Int) { warnings.withLock { $0.lostFlushes = times } }
 
-    /// Reports that the connection is lost, or made again. Events pass nevertheless.
+    /// Reports that the connection is lost, or restored. Events pass nevertheless.
     public func setConnected(_ isConnected: Bool) {
         warnings.withLock { $0.isConnected = isConnected }
         for watcher in watchers.withLock({ $0 }) { watcher(isConnected ? .connected : .disconnected) }
     }
 
-    /// Called in each `subscribe` from now on, when the subscription stands and the caller has yet to get it.
+    /// Sets a hook for each `subscribe` from now on, which runs after the subscription and before
+    /// its return.
     public func whenSubscribing(_ hook: @escaping @Sendable () -> Void) { subscribing.withLock { $0 = hook } }
 
-    /// As if the connection had been lost and made again.
+    /// Reports a connection that was lost and restored.
     public func comeBack() {
         setConnected(false)
         setConnected(true)

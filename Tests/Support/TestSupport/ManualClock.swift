@@ -1,7 +1,7 @@
 import Contracts
 import Synchronization
 
-/// A clock that stands until it is moved.
+/// A clock that stands still until it is advanced.
 public final class ManualClock: WallClock {
     private let time: Mutex<Timestamp>
 

@@ -1,20 +1,21 @@
 import Glibc
 
-/// A file that a program writes to, and whose lines are read here as they come: with its output there, what it says is known at
-/// once, and its end.
+/// A named pipe that a program writes to, read line by line: the program's output, and its end, are
+/// known at once.
 public final class NamedPipe {
     public let path: String
     private let lines: UnsafeMutablePointer<FILE>
 
-    /// Made, and open for reading: a program that opens it does not wait. Nothing is to be read before one has.
+    /// Creates the pipe and opens it for reading, so that the program's open does not wait. Do not
+    /// read before a program has opened it.
     ///
-    /// - Parameter path: what was there before goes. The pipe stays; open, it serves without its name.
+    /// - Parameter path: an existing file is replaced. An open pipe works without its name.
     /// - Throws: `WireError`.
     public init(_ path: String) throws(WireError) {
         self.path = path
         unlink(path)
         guard mkfifo(path, 0o600) == 0 else { throw .failed("mkfifo", errno) }
-        // Blocking, it would wait for a writer here.
+        // A blocking open would wait for a writer here.
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw .failed("open", errno) }
         _ = fcntl(descriptor, F_SETFL, 0)
@@ -24,7 +25,7 @@ public final class NamedPipe {
 
     deinit { fclose(lines) }
 
-    /// Waits for the next line; nil once everyone who had it open for writing has closed it.
+    /// Waits for the next line; nil once every writer has closed the pipe.
     public func line() -> String? {
         var text: UnsafeMutablePointer<CChar>?
         var size = 0

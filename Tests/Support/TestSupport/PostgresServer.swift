@@ -2,12 +2,13 @@ import Foundation
 import Storage
 import Synchronization
 
-/// A PostgreSQL server of this test process: on a unix socket in a temporary folder, and gone with the process.
+/// A PostgreSQL server of this test process, on a unix socket in a temporary folder. It ends with
+/// the process.
 public final class PostgresServer: Sendable {
-    /// The one that tests share which don't stop it. Made with the first that asks.
+    /// The server shared by tests that do not stop it. Created on first use.
     static let shared = Result { try PostgresServer(named: "shared") }
 
-    /// A schema that no other test has.
+    /// Returns the name of a schema that no other test uses.
     public static func newSchema() -> String { "t" + UUID().uuidString.lowercased().filter { $0 != "-" } }
 
     public static func url() throws -> PostgresURL { try shared.get().url }
@@ -17,11 +18,11 @@ public final class PostgresServer: Sendable {
     }
 
     public let url: PostgresURL
-    /// The same, for a setting.
+    /// The address as a setting's value.
     public let address: String
     private let folder: String
 
-    /// - Parameter name: short, as the path of a socket has at most 107 bytes.
+    /// - Parameter name: a short one, as a socket's path has at most 107 bytes.
     public init(named name: String) throws {
         let folder = "/tmp/parlor-pg-\(getpid())-\(name)"
         address = "postgres://postgres@/postgres?host=\(folder)"
@@ -48,10 +49,10 @@ public final class PostgresServer: Sendable {
             """)
     }
 
-    /// As a restart would, without waiting for anyone's transaction.
+    /// Stops the server as a restart would, without waiting for transactions.
     public func stop() throws { try run("$as \"$bin/pg_ctl\" -D \(folder)/data -w -m fast stop >/dev/null") }
 
-    /// The server's own programs, as a user who is not root.
+    /// Runs the server's own programs as a user who is not root.
     private func run(_ script: String) throws {
         let preamble = """
             set -e
@@ -60,7 +61,8 @@ public final class PostgresServer: Sendable {
             cd /tmp
 
             """
-        // Not Foundation's `Process`, which waits for the server too: it inherits what that learns the end by.
+        // Not Foundation's `Process`, which would wait for the server too, as that inherits its
+        // pipe.
         guard system(preamble + script) == 0 else { throw Failure(what: "\(folder): \(script)") }
     }
 
@@ -75,9 +77,10 @@ public final class PostgresServer: Sendable {
         if let text = try? String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8),
             let pid = text.split(separator: "\n").first.flatMap({ pid_t($0) })
         {
-            // At once: what it holds goes with the folder.
+            // Stopped immediately, as its data is removed with the folder.
             kill(pid, SIGQUIT)
-            // It is no child of ours, so its end is looked for; until then it writes into the folder.
+            // It is not a child of this process, so its end is polled; until then it writes into
+            // the folder.
             for _ in 0..<100 where kill(pid, 0) == 0 { usleep(20_000) }
         }
         try? FileManager.default.removeItem(atPath: folder)

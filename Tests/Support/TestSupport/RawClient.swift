@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// A client of whatever is spoken on a TCP connection: bytes as they come, lines, HTTP, WebSocket. It checks little, and
-/// hides nothing.
+/// A client for any protocol on a TCP connection: raw bytes, lines, HTTP, WebSocket. It checks
+/// little, and hides nothing.
 public final class RawClient {
     private let socket: BlockingSocket
     private var received: [UInt8] = []
@@ -13,11 +13,12 @@ public final class RawClient {
         socket = try BlockingSocket(port: port, receiveBuffer: receiveBuffer, from: source)
     }
 
-    /// Sends the same over and over on a thread of its own, and reads nothing, until the connection ends.
+    /// Sends the same bytes repeatedly on a thread of its own, without reading, until the
+    /// connection ends.
     public func flood(_ bytes: [UInt8]) {
         let socket = socket
         Thread.detachNewThread {
-            // Its end is what the caller waits for.
+            // The caller waits for its end.
             while (try? socket.send(bytes)) != nil {}
         }
     }
@@ -32,7 +33,7 @@ public final class RawClient {
     /// `close`, for other threads.
     public var disconnect: @Sendable () -> Void { { [socket] in socket.disconnect() } }
 
-    /// False at the end of the connection, in order or by a reset.
+    /// Reads more bytes. Returns false at the end of the connection, in order or by a reset.
     private func fill() throws -> Bool {
         do {
             let bytes = try socket.receive()
@@ -53,7 +54,7 @@ public final class RawClient {
 
     // MARK: Lines
 
-    /// Without its newline; nil at the end of the connection.
+    /// Returns the next line without its newline; nil at the end of the connection.
     public func receiveLine() throws -> String? {
         while true {
             if let newline = received.firstIndex(of: UInt8(ascii: "\n")) {
@@ -67,7 +68,7 @@ public final class RawClient {
         }
     }
 
-    /// All lines there are until the end.
+    /// Returns all lines until the end.
     public func receiveToTheEnd() throws -> [String] {
         var lines: [String] = []
         while let line = try receiveLine() { lines.append(line) }
@@ -86,7 +87,7 @@ public final class RawClient {
         return try response(to: method)
     }
 
-    /// The next response; its body has a `Content-Length`.
+    /// Returns the next response; its body has a `Content-Length`.
     public func response(to method: String = "GET") throws -> RawResponse {
         let head = try readHead()
         guard let status = Int(head.dropFirst(9).prefix(3)) else { throw WireError.unexpected(head) }
@@ -121,10 +122,10 @@ public final class RawClient {
             ] + headers)
     }
 
-    /// A text frame, masked with zeros; or another one. Below 64 KiB.
+    /// Sends a text frame, or another one, masked with zeros. Below 64 KiB.
     public func sendFrame(_ text: String, opcode: UInt8 = 1) throws { try send(frame(text, opcode: opcode)) }
 
-    /// Text frames, in one piece.
+    /// Sends text frames in one write.
     public func sendFrames(_ texts: [String]) throws { try send(texts.flatMap { frame($0, opcode: 1) }) }
 
     private func frame(_ text: String, opcode: UInt8) -> [UInt8] {
@@ -136,7 +137,7 @@ public final class RawClient {
         return [0x80 | opcode] + length + [0, 0, 0, 0] + payload
     }
 
-    /// The next frame's payload; a close frame as `close CODE`; nil at the end.
+    /// Returns the next frame's payload; a close frame as `close CODE`; nil at the end.
     public func receiveFrame() throws -> String? {
         guard let start = try take(2) else { return nil }
         var length = Int(start[1])

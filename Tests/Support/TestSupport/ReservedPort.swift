@@ -1,7 +1,7 @@
 import Glibc
 
-/// A port of loopback where nobody listens, and that the system gives to nobody else while this lives. A listener that names
-/// it may have it.
+/// A loopback port without a listener, which the system assigns to nobody else during this object's
+/// life. A listener that names it may use it.
 public final class ReservedPort: Sendable {
     public let port: UInt16
     private let descriptor: Int32
@@ -11,7 +11,7 @@ public final class ReservedPort: Sendable {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         self.descriptor = descriptor
         guard descriptor >= 0 else { throw WireError.failed("socket", errno) }
-        // Linux lets several sockets bind one port with this on each, as long as none listens yet.
+        // Linux lets several sockets with this option bind one port, as long as none listens yet.
         var isOn: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()

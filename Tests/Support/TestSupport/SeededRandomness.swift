@@ -1,7 +1,8 @@
 import Security
 import Synchronization
 
-/// The same bytes for the same seed (SplitMix64), so that a test's ids and tokens are known. Never for a secret.
+/// Reproducible bytes from a seed (SplitMix64), so that a test's ids and tokens are known. Never
+/// for a secret.
 public final class SeededRandomness: Randomness {
     private let generator: Mutex<SeededGenerator>
 
@@ -14,7 +15,7 @@ public final class SeededRandomness: Randomness {
     }
 }
 
-/// SplitMix64: the same numbers for the same seed, so that a failing case can be run again.
+/// SplitMix64: reproducible numbers from a seed, so that a failing case can be run again.
 public struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

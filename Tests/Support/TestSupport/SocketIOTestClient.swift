@@ -1,15 +1,16 @@
 import JSON
 
-/// A connection that carries texts in both directions, in order: a WebSocket, or what a test has in place of one.
+/// A connection that carries texts in both directions, in order: a WebSocket, or a test's
+/// substitute.
 public protocol TextConnection: Sendable {
     func send(_ text: String) async throws
-    /// The next text.
+    /// Returns the next text.
     func receive() async throws -> String
 }
 
 /// A Socket.IO client for tests, over any connection. It checks little, and hides nothing.
 public struct SocketIOTestClient: Sendable {
-    /// What a Socket.IO server sends.
+    /// A packet from a Socket.IO server.
     public enum Packet: Sendable, Equatable {
         case event(String, JSONValue)
         case ack(Int, JSONValue)
@@ -18,10 +19,10 @@ public struct SocketIOTestClient: Sendable {
 
     private let connection: any TextConnection
 
-    /// - Parameter connection: nothing has passed over it yet.
+    /// - Parameter connection: a connection on which nothing was received yet.
     public init(_ connection: any TextConnection) { self.connection = connection }
 
-    /// Takes the Engine.IO handshake.
+    /// Reads the Engine.IO handshake.
     public func open() async throws {
         let handshake = try await receive()
         guard handshake.hasPrefix("0{") else { throw WireError.unexpected(handshake) }
@@ -29,7 +30,7 @@ public struct SocketIOTestClient: Sendable {
 
     /// Joins the main namespace.
     ///
-    /// - Parameter cursor: where to catch up from.
+    /// - Parameter cursor: the position to catch up from.
     public func connect(token: String, since cursor: String? = nil) async throws {
         let auth = JSONWriter.object {
             $0.member("token", token)
@@ -42,7 +43,7 @@ public struct SocketIOTestClient: Sendable {
 
     public func send(_ text: String) async throws { try await connection.send(text) }
 
-    /// The next text; `closed` at the end of a WebSocket.
+    /// Returns the next text; `closed` at the end of a WebSocket.
     public func receive() async throws -> String { try await connection.receive() }
 
     /// - Parameter payload: JSON.
@@ -61,9 +62,9 @@ public struct SocketIOTestClient: Sendable {
         return .event(arguments[0].string ?? "", arguments[1])
     }
 
-    /// The answer to an event that is sent now.
+    /// Sends an event, and returns its answer.
     ///
-    /// - Throws: `WireError.unexpected` if anything else comes first.
+    /// - Throws: `WireError.unexpected` if anything else arrives first.
     public func ask(_ event: String, _ payload: String) async throws -> JSONValue {
         try await emit(event, payload, ack: 77)
         let packet = try await next()

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A folder of a test's own, which goes with its last reference.
+/// A test's own folder, which is removed with its last reference.
 public final class TemporaryFolder: Sendable {
     public let url: URL
     public var path: String { url.path(percentEncoded: false) }
 
-    /// - Parameter preferred: where it is made, if there is such a folder.
+    /// - Parameter preferred: the parent, if that exists.
     public init(in preferred: String? = nil) {
         let parent = preferred.flatMap { FileManager.default.fileExists(atPath: $0) ? URL(filePath: $0) : nil }
         url = (parent ?? FileManager.default.temporaryDirectory).appending(path: "parlor-\(UUID().uuidString)")
@@ -16,7 +16,7 @@ public final class TemporaryFolder: Sendable {
         }
     }
 
-    // Left behind if it fails, as a temporary folder may be.
+    // A failure leaves the folder behind, as is usual for temporary ones.
     deinit { try? FileManager.default.removeItem(at: url) }
 
     public func file(_ name: String) -> String { url.appending(path: name).path(percentEncoded: false) }

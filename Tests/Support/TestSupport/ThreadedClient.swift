@@ -1,7 +1,8 @@
 import Synchronization
 import Workers
 
-/// A `RawClient` that waits on threads of its own, so that tests that wait leave the processors to what they test.
+/// A `RawClient` that waits on threads of its own, so that waiting tests leave the processors to
+/// the tested code.
 public final class ThreadedClient: TextConnection {
     private let client: Mutex<RawClient>
     private let workers: WorkerPool
@@ -21,7 +22,7 @@ public final class ThreadedClient: TextConnection {
         try await run { try $0.request(method, target, headers: headers, body: body) }
     }
 
-    /// A Socket.IO client over this connection, past the Engine.IO handshake.
+    /// Returns a Socket.IO client over this connection, after the Engine.IO handshake.
     public func openSocketIO() async throws -> SocketIOTestClient {
         let response = try await run { try $0.openWebSocket("/socket.io/?EIO=4&transport=websocket") }
         guard response.status == 101 else { throw WireError.unexpected(response.head) }
@@ -34,7 +35,7 @@ public final class ThreadedClient: TextConnection {
 
     public func send(_ text: String) async throws { try await run { try $0.sendFrame(text) } }
 
-    /// The next frame's payload, or `closed`.
+    /// Returns the next frame's payload, or `closed`.
     public func receive() async throws -> String {
         let frame = try await run { try $0.receiveFrame() } ?? "close"
         return frame.hasPrefix("close") ? "closed" : frame

@@ -1,4 +1,4 @@
-"""What an attack is: a name, what it needs, and what the attacker does until the time is over."""
+"""The form of an attack: a name, its needs, and the attacker's actions until the time is over."""
 
 import contextlib
 import ipaddress
@@ -52,7 +52,7 @@ class Target:
         return self.end - time.monotonic()
 
     def ask(self, request: bytes, opened: socket.socket | None = None, *, source: str = "") -> tuple[int, dict, bytes]:
-        """Sends a request and reads its whole answer: status, heads in lower case, body. A status of 0: the server hung up."""
+        """Sends a request and reads its whole answer: status, headers in lower case, body. A status of 0 means that the server closed."""
         used = opened or self.open(source)
         try:
             used.sendall(request)
@@ -84,7 +84,7 @@ class Target:
 
 @dataclass
 class Fate:
-    """What becomes of the attacker."""
+    """The attacker's results."""
 
     begun: float
     opened: int = 0
@@ -142,7 +142,7 @@ class Attack:
     sign_ins_forwarded = "10.9.9.N"
 
     def reason_to_skip(self) -> str | None:
-        """Why it cannot be run here."""
+        """Returns the reason why it cannot run here."""
         return None
 
     def prepare(self, setup, cast) -> dict:

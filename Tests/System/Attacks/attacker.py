@@ -1,4 +1,4 @@
-"""The process of one attacker. Reads one line of JSON, says `begun`, attacks, and writes what became of it."""
+"""The process of one attacker. Reads one line of JSON, prints `begun`, attacks, and prints its results."""
 
 import json
 import os

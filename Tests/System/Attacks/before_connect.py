@@ -1,4 +1,4 @@
-"""What a WebSocket can send before it has connected to a namespace."""
+"""Attacks by a WebSocket that has not connected to a namespace."""
 
 import itertools
 
@@ -15,7 +15,7 @@ def placeholders(levels: int = 28) -> bytes:
 
 
 class BeforeConnect(Attack):
-    """WebSockets that never connect send as fast as the server takes it; what is closed is opened anew.
+    """WebSockets that never connect send as fast as the server takes it; closed ones are reopened.
 
     Before CONNECT a socket may send 64 messages of 64 KiB, pings among them. What is more closes it, and costs next to nothing.
     """

@@ -1,4 +1,4 @@
-"""What an attack may not do to others."""
+"""The effects that an attack may not have on others."""
 
 import math
 from collections import Counter
@@ -32,12 +32,12 @@ def latency(samples) -> Latency:
 
 
 def kept_out(samples, patience: float = math.inf) -> dict[str, int]:
-    """Why samples count as failed, and how many."""
+    """Returns why samples failed, and how many."""
     return dict(Counter(failure or f"over {patience:g} s" for _, seconds, failure in samples if failure or seconds > patience))
 
 
 def broken(result, floor: float = FLOOR) -> list[str]:
-    """The bounds that a result does not keep."""
+    """Returns the bounds that a result violates."""
     found = []
     limit = max(MOST_SLOWER * result.calm.p99, floor)
     if not result.during.p99 <= limit:

@@ -82,7 +82,7 @@ class Line:
 
 
 class Victim:
-    """Sends messages at a pace of its own, whether or not those before are answered, and is back at once when it is cut off."""
+    """Sends messages at a fixed pace, without waiting for answers, and reconnects at once when it is disconnected."""
 
     def __init__(self, plan, person, samples: list):
         self.plan, self.person, self.samples = plan, person, samples
@@ -138,7 +138,7 @@ class Victim:
 
 
 async def ask(plan, source: str, request: bytes, host: str = "", port: int = 0) -> int:
-    """The status of an answer, on a connection of its own."""
+    """Returns the status of an answer, on a connection of its own."""
     reader, writer = await asyncio.open_connection(host or plan["host"], port or plan["port"], local_addr=(source, 0))
     try:
         writer.write(request)
@@ -149,7 +149,7 @@ async def ask(plan, source: str, request: bytes, host: str = "", port: int = 0) 
 
 
 async def come_in(plan, source: str):
-    """What a newcomer does: looks whether the server is up, and connects a socket."""
+    """Acts as a newcomer: checks whether the server is up, and connects a socket."""
     status = await ask(plan, source, wire.request("GET", "/healthz", Connection="close"))
     if status != 200:
         raise Gone(f"/healthz: {status}")

@@ -1,4 +1,4 @@
-"""Other ways in: IPv6, a balancer, polling with an account, the operations port, few descriptors, and HTTP as nobody speaks it."""
+"""Other ways in: IPv6, a balancer, polling with an account, the operations port, few descriptors, and unusual HTTP."""
 
 import contextlib
 import itertools
@@ -27,8 +27,8 @@ BALANCER = Path(__file__).parents[3] / "deploy/balancer/haproxy.cfg"
 class OverIPv6(Attack):
     """Connections from many addresses of IPv6, which hold what they can.
 
-    A /64 is what one subscriber has at the least, and counts as one address. Of more networks the limit in all is left: whoever waits
-    longest makes place, and newcomers get in.
+    A /64 is what one subscriber has at the least, and counts as one address. More networks are bound by the total limit: the connection
+    that has waited longest is evicted, and newcomers get in.
     """
 
     host = "::1"
@@ -94,7 +94,7 @@ class ThroughBalancer(Attack):
 
 
 def configuration(gateway: int, port: int, operations: int) -> str:
-    """The balancer's own, in front of one gateway on this machine."""
+    """Returns the balancer's own configuration, in front of one gateway on this machine."""
     text = BALANCER.read_text()
     for there, here in (
         ("bind :8080", f"bind 127.0.0.1:{port}"), ("bind :9000", f"bind 127.0.0.1:{operations}"), (" init-addr none", ""),
@@ -190,7 +190,7 @@ class FewDescriptors(Attack):
 
 
 class OddHTTP(Attack):
-    """HTTP that is allowed and that nobody speaks, or that is not allowed, over many connections; what is closed is opened anew.
+    """Unusual or malformed HTTP over many connections; closed ones are reopened.
 
     It is refused, or it ends with the time for a head or a body; it holds no more than its address may.
     """

@@ -1,4 +1,4 @@
-"""All that one address can do at once."""
+"""All of one address' attacks at once."""
 
 from attack import Attack
 

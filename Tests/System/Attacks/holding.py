@@ -1,4 +1,4 @@
-"""Many connections that hold what they can, for as long as they may."""
+"""Many connections that hold as much as they can, for as long as they may."""
 
 import itertools
 import json
@@ -26,7 +26,7 @@ def open_socket(then: bytes = b"", **more) -> Script:
 
 
 class Holding(Attack):
-    """Keeps many connections open that finish nothing: no request, no body, no message, no CONNECT. What ends is opened anew.
+    """Keeps many connections open that finish nothing: no request, no body, no message, no CONNECT. Ended ones are reopened.
 
     An address holds no more than its share of connections and bytes; what is over it is refused at once. What is unfinished ends with its
     time-out. Those who are in notice nothing, and newcomers from other addresses get in.

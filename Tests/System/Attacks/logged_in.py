@@ -1,4 +1,4 @@
-"""What one account can ask for at length, again and again, or all at once."""
+"""Long, repeated and concurrent requests of one account."""
 
 import base64
 import itertools
@@ -26,7 +26,7 @@ def connected(token: str, then: bytes = b"", since: str = "", **more) -> Script:
 
 
 class WithAccount(Attack):
-    """One account, over many connections, in all the ways that `scripts` has; what is closed is opened anew.
+    """One account, over many connections, in all the ways that `scripts` has; closed ones are reopened.
 
     A person has its limits however many connections it has: a share of requests under way, of what is read, of bytes and of answers that
     wait. Others notice nothing.
@@ -152,7 +152,7 @@ def long_messages(target: Target) -> bytes:
 
 
 def long_bodies(target: Target) -> list[Script]:
-    """Bodies that take long to parse, of whoever has an account."""
+    """Bodies that take long to parse, from anybody with an account."""
     def post(path: str, body: bytes) -> Script:
         return Script(repeat=wire.request("POST", path, token=target.token, body=body), pause=0)
 

@@ -1,4 +1,4 @@
-"""What deploy/attacks does once its tools are there."""
+"""The program behind deploy/attacks, run once its tools are installed."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""One attack, measured: a fresh server, bystanders, a calm while, the attack, and a calm while after it."""
+"""One attack, measured: a fresh server, bystanders, a calm period, the attack, and a calm period after it."""
 
 import json
 import os
@@ -25,7 +25,7 @@ VICTIMS_PRIORITY, PAUSES_PRIORITY = 5, 10
 
 @dataclass
 class Result:
-    """What was seen of one attack."""
+    """The observations of one attack."""
 
     attack: str
     calm: Latency
@@ -202,7 +202,7 @@ class Campaign:
         return process
 
     def end(self, process: subprocess.Popen) -> dict:
-        """What a process has written last."""
+        """Returns the last output of a process."""
         output, _ = process.communicate(timeout=40)
         return json.loads(output.splitlines()[-1])
 
@@ -216,7 +216,7 @@ def start(script: str, *before: str, argument: str = "", on: int = CLIENTS_CORE)
 
 
 def priority(number: int) -> list[str]:
-    """Whoever is started so goes before whatever else runs on their core, so that what they measure is the server. Nothing if that is not
+    """A process started so has precedence on its core, so that it measures the server. Nothing if that is not
     allowed."""
     command = ["chrt", "-r", str(number)]
     tried = subprocess.run([*command, "true"], capture_output=True)
@@ -224,7 +224,7 @@ def priority(number: int) -> list[str]:
 
 
 def start_watchers() -> list[subprocess.Popen]:
-    """None where they could not tell a pause from other work on the core."""
+    """Returns None where a pause cannot be distinguished from other work on the core."""
     first = priority(PAUSES_PRIORITY)
     if not first or not core(SERVERS_CORE):
         return []

@@ -21,13 +21,13 @@ RECOVERY = 0.005
 
 @dataclass
 class Pauses:
-    """When the machine stood still, of any core."""
+    """The times at which the machine stood still, on any core."""
 
     spans: list[tuple[float, float]]
     stolen: float
 
     def outside(self, samples: list) -> list:
-        """Without the answers that a pause may have held up. Failures stay."""
+        """Returns the samples without answers that a pause may have delayed. Failures stay."""
         return [sample for sample in samples if sample[2] is not None or not self.touch(sample[0], sample[0] + sample[1])]
 
     def touch(self, begin: float, end: float) -> bool:
@@ -42,7 +42,7 @@ class Pauses:
 
 
 def stolen(core: int) -> float:
-    """Seconds that the host has given to others while this core had something to do (proc_stat(5))."""
+    """Returns the seconds that the host gave to others while this core had work (proc_stat(5))."""
     with open("/proc/stat") as file:
         fields = next(line.split() for line in file if line.startswith(f"cpu{core} "))
     return int(fields[8]) / os.sysconf("SC_CLK_TCK")

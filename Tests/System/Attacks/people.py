@@ -16,7 +16,7 @@ class Person:
 
 
 class Setup:
-    """Makes people and what they have, over one connection."""
+    """Creates people with their rooms and contents, over one connection."""
 
     def __init__(self, host: str, port: int):
         self.connection = http.client.HTTPConnection(host, port, timeout=30)
@@ -45,7 +45,7 @@ class Setup:
 
 @dataclass
 class Cast:
-    """Who there is in each measurement."""
+    """The people in each measurement."""
 
     # Two rooms of two people, as one person may not send twenty messages a second.
     victims: list[Person]

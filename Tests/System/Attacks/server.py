@@ -1,4 +1,4 @@
-"""A server of its own for each attack, on core 0, and what it holds."""
+"""A server for each attack, on core 0, with its memory and processor time."""
 
 import os
 import re
@@ -17,7 +17,7 @@ SERVERS_CORE, CLIENTS_CORE = 0, 1
 
 
 def end_with_parent():
-    """For a child: it gets SIGTERM when this process is gone."""
+    """Run in a child: it gets SIGTERM when this process is gone."""
     import ctypes
 
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)
@@ -79,14 +79,14 @@ class Server:
         return self.process.poll() is None
 
     def memory(self) -> float:
-        """What it holds now, in MB."""
+        """Its current memory, in MB."""
         return self.status("VmRSS")
 
     def reset_peak(self):
         Path(f"/proc/{self.pid}/clear_refs").write_text("5")
 
     def peak(self) -> float:
-        """The most that it has held since `reset_peak`, in MB."""
+        """Its highest memory since `reset_peak`, in MB."""
         return self.status("VmHWM")
 
     def status(self, name: str) -> float:
@@ -97,7 +97,7 @@ class Server:
         return int(found[1]) * 1024 / 1e6 if found else 0.0
 
     def cpu(self) -> float:
-        """Seconds of processor that it has used."""
+        """The seconds of processor time that it has used."""
         try:
             fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
         except OSError:

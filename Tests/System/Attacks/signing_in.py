@@ -1,4 +1,4 @@
-"""What keeps others from signing in, and what ends a session."""
+"""Attacks that prevent others from signing in, or outlive a session."""
 
 import base64
 import itertools
@@ -37,7 +37,7 @@ class BehindProxy(Attack):
 class SignIns(BehindProxy):
     """Signs in to accounts of its own, with many requests under way, as fast as they are answered.
 
-    Addresses take turns, each with a few hashes at a time: whoever signs in from another address waits for no more than its turn.
+    Addresses take turns, each with a few hashes at a time: a sign-in from another address waits for no more than its turn.
     """
 
     def __init__(self, name: str, addresses: list[str], count: int, password: str = PASSWORD, *, is_known: bool = True, pause: float | None = 0.05):

@@ -1,4 +1,4 @@
-"""Many connections of an attacker's on one thread: what each sends, how it reads, and how it ends."""
+"""Many attacking connections on one thread: what each sends, how it reads, and how it ends."""
 
 import heapq
 import itertools
@@ -16,7 +16,7 @@ CHUNK = 256 * 1024
 
 @dataclass(frozen=True)
 class Script:
-    """What one connection does."""
+    """The behaviour of one connection."""
 
     opening: bytes = b""
     # What has to have come before the rest is sent.
@@ -147,7 +147,7 @@ class Swarm:
             self.poll.modify(connection.socket.fileno(), mask)
 
     def serve(self, connection: Connection, events: int) -> int:
-        """Returns how many connections are to be opened in the place of this one."""
+        """Returns how many connections should be opened to replace this one."""
         if not connection.connected:
             if error := connection.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
                 return self.end(connection, f"no connection ({error})")
@@ -194,7 +194,7 @@ class Swarm:
             connection.out = connection.out[sent:]
 
     def pass_on(self, connection: Connection):
-        """What it awaits may have come already."""
+        """Continues a script whose awaited bytes may have arrived already."""
         script = connection.script
         if connection.stage == "awaiting" and script.awaits in connection.received:
             connection.stage = "then"
@@ -273,7 +273,7 @@ class Swarm:
                 connection.out = memoryview(wire.frame("3"))
 
     def last_words(self, connection: Connection) -> str:
-        """What a connection has been sent before its end, and how it ends."""
+        """Returns the bytes that a connection was sent before its end, and how it ends."""
         try:
             for _ in range(64):
                 data = connection.socket.recv(CHUNK)

@@ -46,7 +46,7 @@ def most(counts: dict[str, int], number: int = 4) -> str:
 
 
 def details(result: Result) -> str:
-    """What does not fit into a row."""
+    """Returns the details that do not fit into a row."""
     parts = [
         f"opened {result.opened}, sent {result.sent / 1e6:.1f} MB", f"answered: {most(result.answers) or 'nothing'}",
         f"after it {milliseconds(result.after.p50)} {milliseconds(result.after.p99)} ms",

@@ -1,4 +1,4 @@
-"""One WebSocket that speaks Socket.IO and waits for what it asked for."""
+"""One WebSocket that speaks Socket.IO and waits for its answers."""
 
 import itertools
 import json
@@ -32,7 +32,7 @@ class Talk:
         self.socket.sendall(wire.frame(text))
 
     def until(self, prefix: str, within: float = PATIENCE) -> str:
-        """The next message that begins so."""
+        """Returns the next message with this beginning."""
         end = time.monotonic() + within
         while True:
             while taken := wire.take_frame(self.received):
@@ -49,12 +49,12 @@ class Talk:
             self.more()
 
     def enter(self, token: str, **auth: str) -> bool:
-        """CONNECT; whether it was accepted."""
+        """Sends CONNECT, and returns whether it was accepted."""
         self.send("40" + json.dumps({"token": token, **auth}))
         return self.until("4").startswith("40")
 
     def call(self, event: str, content: dict) -> dict:
-        """The ack of an event."""
+        """Emits an event, and returns its ack."""
         ack = next(self.acks)
         self.send(f"42{ack}" + json.dumps([event, content]))
         return json.loads(self.until(f"43{ack}[")[len(f"43{ack}") :])[0]
@@ -78,7 +78,7 @@ class Talk:
 
 
 def opens_and_enters(target: Target, token: str) -> bool:
-    """Whether a new socket gets in with the token."""
+    """Whether a new socket is accepted with the token."""
     try:
         with Talk(target) as talk:
             return talk.enter(token)

@@ -1,4 +1,4 @@
-"""Requests without end whose answers nobody reads."""
+"""Endless requests whose answers nobody reads."""
 
 import itertools
 
@@ -30,7 +30,7 @@ class Unread(Attack):
 class Trickle(Attack):
     """Fills a connection with requests, then sends one more each 4 s, so that something always happens on it.
 
-    Requests give no more time to whoever reads nothing: the connection is cut off after WRITE_TIMEOUT all the same.
+    More requests give a client that reads nothing no more time: the connection is cut off after WRITE_TIMEOUT all the same.
     """
 
     name = "trickle"

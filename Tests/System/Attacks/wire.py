@@ -16,7 +16,7 @@ TEXT, BINARY, CLOSE, PING = 1, 2, 8, 9
 
 
 def request(method: str, path: str, *, token: str = "", body: bytes = b"", length: int | None = None, version: str = "1.1", **headers: str) -> bytes:
-    """`length` is what the head says of the body, where that is not its length; `X_Forwarded_For` becomes `X-Forwarded-For`."""
+    """Makes a request. `length` replaces the Content-Length, if given; `X_Forwarded_For` becomes `X-Forwarded-For`."""
     lines = [f"{method} {path} HTTP/{version}", "Host: parlor"]
     if token:
         lines.append(f"Authorization: Bearer {token}")
@@ -34,7 +34,7 @@ def upgrade(path: str = WEBSOCKET) -> bytes:
 
 
 def frame(payload: bytes | str, opcode: int = TEXT, *, final: bool = True, length: int | None = None) -> bytes:
-    """A client's frame, masked with zeros. `length` is what its head says, where the payload is only its beginning."""
+    """Makes a client's frame, masked with zeros. `length` replaces the header's length, if the payload is only its beginning."""
     if isinstance(payload, str):
         payload = payload.encode()
     size = len(payload) if length is None else length
@@ -59,7 +59,7 @@ def event(name: str, content: dict, ack: int | None = None) -> bytes:
 
 
 def take_frame(received: bytearray) -> tuple[int, bytes] | None:
-    """Takes a whole frame of a server's off the front: its opcode and payload."""
+    """Removes a whole server frame from the front: its opcode and payload."""
     if len(received) < 2:
         return None
     size, begin = received[1] & 0x7F, 2

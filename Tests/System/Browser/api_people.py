@@ -1,4 +1,4 @@
-"""People as the API knows them: what a test needs done before it looks at a page."""
+"""People created through the API, as a test's preparation."""
 
 import uuid
 
@@ -8,7 +8,7 @@ PASSWORD = "correct horse battery"
 
 
 class Person:
-    """Registered with a name of their own."""
+    """Registers a person with a unique name."""
 
     def __init__(self, address: str, first_name: str = ""):
         self.address = address

@@ -1,4 +1,4 @@
-"""Windows of a real browser on a real Parlor; deploy/test-browser runs what is here."""
+"""Fixtures for windows of a real browser on a real Parlor; deploy/test-browser runs these tests."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ from window import Window  # noqa: E402
 
 @pytest.fixture(scope="session")
 def parlor(tmp_path_factory):
-    """One that tests share: they may not harm it."""
+    """A Parlor that tests share and must not harm."""
     parlor = Parlor("one", tmp_path_factory.mktemp("parlor"))
     yield parlor
     assert parlor.stop() == 0, parlor.process.log()
@@ -23,7 +23,7 @@ def parlor(tmp_path_factory):
 
 @pytest.fixture
 def own_parlor(tmp_path):
-    """One to be stopped and started again."""
+    """A Parlor that a test may stop and start again."""
     parlor = Parlor("one", tmp_path / "parlor")
     yield parlor
     if parlor.process.is_running():
@@ -32,7 +32,7 @@ def own_parlor(tmp_path):
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory):
-    """The links of a `parlor --demo`, by whom they sign in as."""
+    """The links of a `parlor --demo`, by the person whom they sign in."""
     folder = tmp_path_factory.mktemp("demo")
     process = Process(binaries() / "parlor", "--demo", "--port", 0, environment={"TMPDIR": str(folder)})
     yield dict(process.process.stdout.readline().split(": ") for _ in range(2))
@@ -51,7 +51,7 @@ def ben(parlor):
 
 @pytest.fixture(scope="session")
 def browsers():
-    """Starting one takes seconds, so all tests use the same."""
+    """The browser of all tests, as starting one takes seconds."""
     browsers = []
     yield browsers
     for browser in browsers:
@@ -60,7 +60,7 @@ def browsers():
 
 @pytest.fixture
 def open_window(request, browsers):
-    """Opens windows, each with a storage of its own. What a window reports against the page's policy fails the test."""
+    """Opens windows, each with a storage of its own. A violation of the page's policy in a window fails the test."""
     opened = []
 
     def open_window(**options) -> Window:
@@ -84,7 +84,7 @@ def open_window(request, browsers):
 
 @pytest.fixture
 def pair(ada, ben, open_window):
-    """A room of two people, open in a window of each."""
+    """A room of two people, open in one window for each."""
     room = ada.room_with(ben, "Kitchen")
     first, second = open_window(), open_window()
     first.enter(ada, room)

@@ -43,7 +43,7 @@ def test_two_links_sign_in_and_somebody_answers(demo, open_window):
 
 
 def screens(window):
-    """Each screen, once it stands: its name, for the pictures."""
+    """Yields each screen once it is ready, with its name for the pictures."""
     window.shows(".room-row", "Kitchen plans")
     yield "rooms"
     window.shows(".segments button", "People").click()

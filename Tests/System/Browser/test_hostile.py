@@ -1,4 +1,4 @@
-"""Hostile texts in every text that people give: shown as text, and nothing of it runs."""
+"""Hostile texts in every field: shown as text, without executing any of it."""
 
 from api_people import Person
 from selenium.webdriver.common.keys import Keys

@@ -1,4 +1,4 @@
-"""Without a server, without a network, and back: what one writes is kept, and sent once."""
+"""Losing the server or the network: written messages are kept, and sent once."""
 
 import pytest
 from api_people import Person
@@ -6,7 +6,7 @@ from api_people import Person
 
 @pytest.fixture
 def alone(own_parlor, open_window):
-    """A room of somebody on a Parlor that the test may stop."""
+    """A person's room on a Parlor that the test may stop."""
     ada, ben = Person(own_parlor.address), Person(own_parlor.address)
     room = ada.room_with(ben, "Kitchen")
     ben.send(room, "read me offline")

@@ -1,4 +1,4 @@
-"""One room in two windows side by side: what one does, the other sees."""
+"""One room in two windows side by side: each shows the other's changes."""
 
 from selenium.webdriver.common.keys import Keys
 

@@ -1,4 +1,4 @@
-"""Making an account, signing in and out, and two tabs of one person."""
+"""Creating an account, signing in and out, and two tabs of one person."""
 
 import uuid
 

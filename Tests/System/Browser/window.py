@@ -1,4 +1,4 @@
-"""A window of Chromium on the page, and what a person does in it."""
+"""A window of Chromium on the page, and a person's actions in it."""
 
 import base64
 import json
@@ -43,10 +43,10 @@ request.onsuccess = () => {
 
 
 class Window:
-    """One browser, with a storage of its own. Tests use it one after the other: `reset` leaves nothing of the last one."""
+    """One browser, with a storage of its own. Tests use it one after the other: `reset` removes everything of the last one."""
 
     def __init__(self, traced: str = ""):
-        """With categories of Chromium's trace, `trace` gives what it has recorded."""
+        """Opens a browser. With categories of Chromium's trace, `trace` returns its recording."""
         options = webdriver.ChromeOptions()
         for argument in (
             "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
@@ -90,12 +90,12 @@ class Window:
         self.command("Emulation.setTouchEmulationEnabled", enabled=touch)
 
     def cut(self, is_cut: bool):
-        """The network, for what is open and for what is asked for next."""
+        """Sets the network's state for open connections and new ones."""
         self.command(
             "Network.emulateNetworkConditions", offline=is_cut, latency=0, downloadThroughput=-1, uploadThroughput=-1)
 
     def trace(self) -> list[dict]:
-        """The trace's events since the last time."""
+        """Returns the trace's events since the last call."""
         messages = (json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance"))
         return [message["params"] for message in messages if message["method"] == "Tracing.dataCollected"]
 
@@ -111,7 +111,7 @@ class Window:
         return self.driver.execute_script(script, *arguments)
 
     def until(self, condition, what: str):
-        """What the condition returns once it is true; what is not there yet is false."""
+        """Waits until the condition is true, and returns its value; a missing element counts as false."""
 
         def found():
             try:
@@ -122,7 +122,7 @@ class Window:
         return until(found, what=what)
 
     def shows(self, selector: str, text: str = ""):
-        """The first that matches, once it is visible and has the text in it."""
+        """Waits for the first match that is visible and contains the text."""
         return self.until(lambda: self._found(selector, text), f"{selector} with {text!r}")
 
     def lacks(self, selector: str, text: str = ""):
@@ -139,7 +139,7 @@ class Window:
             "return [...document.querySelectorAll(arguments[0])].map((e) => e.innerText.trim())", selector)
 
     def reports(self) -> list[str]:
-        """What ran that may not, and errors of the page's own code."""
+        """Returns policy violations, and errors of the page's own code."""
         try:
             ran = self.run("return window.__reports || []")
         except WebDriverException:
@@ -152,7 +152,7 @@ class Window:
     # What a person does
 
     def go(self, address: str):
-        """Waits for the document alone; the page is waited for by what it shows."""
+        """Waits for the document alone; tests wait for the page by what it shows."""
         self.driver.get(address)
         self.until(
             lambda: self.run("return document.readyState === 'loading' ? '' : location.href").startswith(address), address)
@@ -164,7 +164,7 @@ class Window:
         self.go(f"{address}/" + (f"#/room/{room}" if room else ""))
 
     def visit_link(self, link: str):
-        """A link of `parlor --demo`."""
+        """Opens a link of `parlor --demo`."""
         self.origins.add(link.split("/#")[0])
         self.driver.get(link.strip())
         self.shows(".side-head")
@@ -175,7 +175,7 @@ class Window:
         self.until(lambda: self.run("return !window.__isOld && document.readyState === 'complete'"), "a reload")
 
     def enter(self, person, room: str = ""):
-        """The page of somebody who has signed in here before."""
+        """Opens the page as a person who has signed in before."""
         self.origins.add(person.address)
         self.go(f"{person.address}/healthz")
         problem = self.driver.execute_async_script(KEEP_SESSION, person.session)
@@ -186,7 +186,7 @@ class Window:
             self.shows(".composer textarea")
 
     def open_tab(self) -> str:
-        """Another tab of the same person, at the same address; it is the one in front."""
+        """Opens another tab of the same person, at the same address, in front."""
         address = self.driver.current_url
         self.driver.switch_to.new_window("tab")
         self.command("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
@@ -212,7 +212,7 @@ class Window:
         return self.shows(f'.item[data-id="{element["id"]}"]')
 
     def box(self, item) -> dict:
-        """Where an element lies on its board, and how large it is."""
+        """Returns an element's position on its board, and its size."""
         return self.run(
             "const e = arguments[0], box = e.getBoundingClientRect(), plane = e.closest('.surface').getBoundingClientRect();"
             "return [box.x - plane.x, box.y - plane.y, box.width, box.height].map(Math.round)", item)  # fmt: skip
@@ -232,7 +232,7 @@ class Window:
         ActionChains(self.driver).key_down(modifier).send_keys(key).key_up(modifier).perform()
 
     def focused(self) -> dict:
-        """What has the focus, and whether one sees that."""
+        """Returns the focused element, and whether the focus is visible."""
         return json.loads(self.run("""
             const e = document.activeElement, style = getComputedStyle(e);
             const around = getComputedStyle(e.closest(".composer-box, .search") ?? e);
@@ -241,7 +241,7 @@ class Window:
             """))
 
     def save_picture(self, path):
-        """As a PNG, or small, as a WebP; without the pointer over anything."""
+        """Takes a PNG, or a small WebP, without the pointer over anything."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self.command("Input.dispatchMouseEvent", type="mouseMoved", x=0, y=0)
         if path.suffix == ".png":

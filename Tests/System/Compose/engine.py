@@ -1,4 +1,4 @@
-"""A compose project on a Docker engine, and what a test may do to its containers."""
+"""A compose project on a Docker engine, and a test's control over its containers."""
 
 import json
 import os
@@ -15,7 +15,7 @@ GIVE_UP = 60.0  # seconds after a kill that nothing comes back from
 
 
 class Failed(Exception):
-    """Something that was to work did not."""
+    """A step that should have worked failed."""
 
 
 def docker(*arguments: str, check: bool = True) -> str:
@@ -26,19 +26,19 @@ def docker(*arguments: str, check: bool = True) -> str:
 
 
 def compose_command() -> list[str]:
-    """The plugin of newer engines, or the program of older ones."""
+    """Returns the plugin of newer engines, or the program of older ones."""
     has_plugin = subprocess.run(["docker", "compose", "version"], capture_output=True).returncode == 0
     return ["docker", "compose"] if has_plugin else ["docker-compose"]
 
 
 def can_have(image: str) -> bool:
-    """Whether it is there, or can be pulled."""
+    """Whether an image exists, or can be pulled."""
     tries = (["docker", "image", "inspect", image], ["docker", "pull", "-q", image])
     return any(subprocess.run(command, capture_output=True).returncode == 0 for command in tries)
 
 
 class Container:
-    """One container, whatever process is in it."""
+    """One container, with any process in it."""
 
     def __init__(self, name: str):
         self.name = name
@@ -53,12 +53,12 @@ class Container:
         return state["Running"] and state.get("Health", {}).get("Status", "healthy") == "healthy"
 
     def metrics(self) -> str:
-        """Of a program of Parlor's."""
+        """Returns the metrics of one of Parlor's programs."""
         ask = r'exec 3<>"/dev/tcp/127.0.0.1/$OPS_PORT"; printf "GET /metrics HTTP/1.0\r\n\r\n" >&3; cat <&3'
         return docker("exec", self.name, "bash", "-c", ask)
 
     def kill(self) -> str:
-        """Ends its process as a crash would, not as `docker kill`, which counts as a wish to stop.
+        """Ends its process like a crash, unlike `docker kill`, which counts as a requested stop.
 
         Returns when the process that was killed had been started.
         """
@@ -72,22 +72,22 @@ class Container:
         return state["StartedAt"]
 
     def wait_for(self, holds) -> float:
-        """The time at which its state is so; or would have been at the latest."""
+        """Waits for a state, and returns the time; at the latest that of the limit."""
         while not holds(self.state) and time.monotonic() < self.deadline:
             time.sleep(0.05)
         return time.monotonic()
 
     def wait_for_successor(self, started_before: str):
-        """Until another process than the one that was started then runs."""
+        """Waits until another process than the original one runs."""
         self.wait_for(lambda state: state["Running"] and state["StartedAt"] != started_before)
 
     def wait_until_well(self, started_before: str) -> float:
-        """The time at which such a process is healthy."""
+        """Returns the time at which the new process is healthy."""
         return self.wait_for(lambda state: state["StartedAt"] != started_before and self.is_well(state))
 
 
 class Project:
-    """What one set of compose files describes, under a project name of its own."""
+    """A project of one set of compose files, under a name of its own."""
 
     def __init__(self, name: str, files: list[str], environment: dict[str, str]):
         self.name, self.files = name, files
@@ -110,13 +110,13 @@ class Project:
         return self.run("config", "--services").split()
 
     def containers(self, service: str) -> list[Container]:
-        """Of a service, also those that have ended."""
+        """Returns a service's containers, including ended ones."""
         labels = {"project": self.name, "service": service}
         filters = [part for key, value in labels.items() for part in ("-f", f"label=com.docker.compose.{key}={value}")]
         return [Container(name) for name in docker("ps", "-aq", *filters).split()]
 
     def third_party_images(self) -> dict[str, str]:
-        """By service: those that are not built here."""
+        """Returns the images by service that are not built here."""
         described = "".join((ROOT / file).read_text() for file in self.files)
         images = dict(re.findall(r"^  ([a-z]+):\n(?:    .*\n)*?    image: (\S+)", described, re.MULTILINE))
         # As compose does: ${NAME:-default}.
@@ -126,7 +126,7 @@ class Project:
         }
 
     def image(self, service: str) -> str:
-        """Of a container that was made."""
+        """Returns the image id of a service's container."""
         return docker("inspect", "-f", "{{.Image}}", self.containers(service)[0].name).strip()
 
     def logs(self, to: Path):

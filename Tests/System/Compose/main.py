@@ -1,4 +1,4 @@
-"""What deploy/compose-test does once its tools are there."""
+"""The program behind deploy/compose-test, run once its tools are installed."""
 
 import argparse
 import asyncio
@@ -50,7 +50,7 @@ STAGES = [
 
 
 class Table:
-    """What was looked at, and whether it held."""
+    """The checks with their results."""
 
     def __init__(self):
         self.rows: list[tuple[str, str, bool | None, str]] = []
@@ -72,7 +72,7 @@ class Table:
 
 
 class Running:
-    """A stage that is up, as the tests of `Tests/System/Integration` see a Parlor."""
+    """A running stage, as a Parlor for the tests of `Tests/System/Integration`."""
 
     def __init__(self, stage: Stage, project: Project, address: str, table: Table):
         self.stage, self.project, self.address, self.table = stage, project, address, table
@@ -94,7 +94,7 @@ class Running:
         self.note("up and ready", True, f"{time.monotonic() - began:.1f} s")
 
     def call(self, what: str, command: list[str], **environment: str):
-        """A suite of somebody's: the last line that counts is the figure."""
+        """Runs an external suite: the last line with counts is the figure."""
         began = time.monotonic()
         log = LOGS / f"{self.stage.name}-{what}.log"
         done = subprocess.run(
@@ -108,14 +108,14 @@ class Running:
     # MARK: Kills
 
     def wait_until_ready(self, container: Container, started_before: str) -> float:
-        """The time at which all is ready, with another process than that one in the container."""
+        """Returns the time at which all is ready, with a new process in the container."""
         container.wait_for_successor(started_before)
         while not self.is_ready() and time.monotonic() < container.deadline:
             time.sleep(0.05)
         return time.monotonic()
 
     def check_sharing(self):
-        """Whether each instance of a service, the one that came back as well, had its part of the work."""
+        """Checks that each instance of a service, including the restarted one, had its part of the work."""
         for service in self.stage.scale:
             name = "parlor_http_requests_total" if service == "gateway" else "parlor_requests_total"
             texts = [container.metrics() for container in self.project.containers(service)]
@@ -123,7 +123,7 @@ class Running:
             self.note(f"{service} shares the work", min(served) > 0, f"requests served since its start: {served}")
 
     async def kill_each(self, services: list[str]):
-        """One container of each service, one after the other, while clients are at work."""
+        """Kills one container of each service, one after the other, while clients are at work."""
         load = Load(self, ROOMS)
         await load.start()
         await asyncio.sleep(BETWEEN_KILLS)
@@ -141,7 +141,7 @@ class Running:
             await asyncio.sleep(BETWEEN_KILLS)
         faults = await load.finish()
         self.check_sharing()
-        self.note("what clients were told", not faults, load.summary())
+        self.note("the clients' events", not faults, load.summary())
         for fault in faults[:20]:
             print(f"         {fault}", flush=True)
 
@@ -210,7 +210,7 @@ def main() -> int:
         parser.error(f"there is no stage {', '.join(unknown)}")
     # The stock client leaves connections that broke to the garbage collector, which complains.
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-    # Also who is told to stop leaves nothing running.
+    # A run that is stopped leaves nothing running, either.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     LOGS.mkdir(parents=True, exist_ok=True)
     table = Table()

@@ -1,4 +1,4 @@
-"""Clients that write, listen and come back while containers are killed, and what has to hold of them afterwards."""
+"""Clients that write, listen and reconnect while containers are killed, and the checks afterwards."""
 
 import asyncio
 import itertools
@@ -18,8 +18,8 @@ TRANSPORTS = itertools.cycle([["websocket"], ["polling"], ["polling", "websocket
 
 
 class Phone:
-    """A person's client in one room: it keeps a socket, catches up by its cursor, and writes down what it was acknowledged
-    and what it heard."""
+    """A person's client in one room: it keeps a socket, catches up by its cursor, and records its acknowledgements
+    and events."""
 
     def __init__(self, person: Person, room: dict):
         self.person, self.room = person, room["id"]
@@ -51,13 +51,13 @@ class Phone:
 
     def connected(self):
         self.connects += 1
-        # What came after the cursor is told again.
+        # Events after the cursor are replayed.
         for name, ids in self.heard.items():
             del ids[self.at_cursor[name] :]
         self.joining = asyncio.ensure_future(self.join())
 
     async def join(self):
-        """Until the room is open on this connection, or the connection is gone."""
+        """Waits until the room is open on this connection, or the connection is gone."""
         connection = self.connects
         while self.connects == connection and "/" in self.client.namespaces:
             try:
@@ -101,7 +101,7 @@ class Phone:
             await asyncio.sleep(PAUSE)
 
     async def insist(self, event: str, data: dict) -> dict | None:
-        """The ack, after as many tries as it takes; None, and a fault, if it never comes."""
+        """Returns the ack, after as many tries as needed; None, and a fault, if it never arrives."""
         loop = asyncio.get_running_loop()
         start = loop.time()
         answer = "nothing"
@@ -123,7 +123,7 @@ class Phone:
     # MARK: Afterwards
 
     async def stored(self, kind: str) -> list[dict]:
-        """All of the room's messages or elements, page by page."""
+        """Returns all of the room's messages or elements, page by page."""
         word, start = {"messages": ("after", "0"), "elements": ("cursor", "")}[kind]
         found, place = [], start
         while True:
@@ -137,7 +137,7 @@ class Phone:
                 return found
 
     async def check(self) -> list[str]:
-        """What does not hold."""
+        """Returns the violations."""
         faults = list(self.faults)
         messages, elements = await self.stored("messages"), await self.stored("elements")
         own = Counter((m["tempId"], m["id"], m["seq"]) for m in messages if m["senderId"] == self.person.id)
@@ -185,7 +185,7 @@ class Load:
         self.work = [asyncio.ensure_future(phone.work()) for phone in self.phones]
 
     async def finish(self) -> list[str]:
-        """Lets all come to rest; what does not hold then."""
+        """Waits until everything has settled, and returns the violations."""
         for phone in self.phones:
             phone.is_over = True
         await asyncio.gather(*self.work)
@@ -200,7 +200,7 @@ class Load:
             await self.world.http.aclose()
 
     async def hear_the_end(self, phone: Phone):
-        """Until it has heard as much as is stored: what is still on its way may take a moment."""
+        """Waits until it has received as much as is stored, as the last events may take a moment."""
         end = asyncio.get_running_loop().time() + 10
         while asyncio.get_running_loop().time() < end:
             counts = len(await phone.stored("messages")), len(await phone.stored("elements"))

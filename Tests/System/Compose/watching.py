@@ -1,4 +1,4 @@
-"""Whether Prometheus hears of every instance, and has an answer to all that is asked of it."""
+"""Checks that Prometheus scrapes every instance, and that all queries have results."""
 
 import json
 import time
@@ -13,7 +13,7 @@ PARTS = ["gateway", "accounts", "rooms", "messaging", "elements", "push"]
 
 
 class Prometheus:
-    """Its API, asked from inside: it is not published."""
+    """Prometheus' API, called from inside, as it is not published."""
 
     def __init__(self, project: Project):
         self.container = project.containers("prometheus")[0].name
@@ -28,7 +28,7 @@ class Prometheus:
 
 
 def check_dashboard(project: Project):
-    """What was looked at, whether it held, and a figure."""
+    """Yields each check, its result and a figure."""
     prometheus = Prometheus(project)
     expected = {part: len(project.containers(part)) for part in PARTS}
     up, end = {}, time.monotonic() + DEADLINE
@@ -43,7 +43,7 @@ def check_dashboard(project: Project):
     refused = [query for query in queries if prometheus.ask(query)["status"] != "success"]
     unknown = sorted(name for name in dashboard.all_metrics() if not {name, f"{name}_bucket"} & known)
     held = not refused and not unknown
-    yield "Prometheus: panels", held, f"{len(queries)} queries, refused: {refused}, metrics nobody tells: {unknown}"
+    yield "Prometheus: panels", held, f"{len(queries)} queries, refused: {refused}, unknown metrics: {unknown}"
 
     rules = [rule for group in prometheus.get("rules")["data"]["groups"] for rule in group["rules"]]
     ill = [rule["name"] for rule in rules if rule["health"] != "ok"]

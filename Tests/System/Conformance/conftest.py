@@ -21,7 +21,7 @@ def executable() -> str:
 
 
 def start(*options: str) -> tuple[subprocess.Popen, str]:
-    """A server of its own, and its address."""
+    """A server of the test's own, and its address."""
     process = subprocess.Popen([executable(), "--port", "0", *options], stdout=subprocess.PIPE, text=True)
     line = process.stdout.readline()
     assert line.startswith("protocol-echo ready http://127.0.0.1:"), line
@@ -47,7 +47,7 @@ def address():
 
 @pytest.fixture(scope="session")
 def patient_address():
-    """A server whose heartbeat stays out of the way."""
+    """A server with a heartbeat too slow to interfere."""
     process, address = start("--ping-interval", "60000")
     yield address
     assert process.poll() is None, "the server has ended"

@@ -174,7 +174,7 @@ async def test_heartbeat_by_websocket(server):
 
 @pytest.mark.parametrize("attempt", range(3))
 async def test_ping_timeout_by_polling(server, attempt):
-    """To the millisecond: the very next request is refused."""
+    """The limit is exact: the very next request is refused."""
     session = await server.polling()
     await asyncio.sleep((PING_INTERVAL + PING_TIMEOUT) / 1000)
     assert (await session.get())[0] == 400
@@ -284,7 +284,7 @@ async def test_a_probe_that_goes_wrong_leaves_the_session_by_polling(server, pac
 
 
 async def test_nothing_is_lost_or_doubled_by_an_upgrade(patient):
-    """A stream of messages, with the upgrade in its midst, twenty times at another moment."""
+    """Upgrades during a stream of messages, at twenty different moments."""
     for moment in range(20):
         session = await patient.polling()
         heard: list[str] = []

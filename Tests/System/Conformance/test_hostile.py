@@ -1,4 +1,4 @@
-"""Bytes from nowhere. Whatever comes, the server answers the next one."""
+"""Arbitrary bytes: whatever arrives, the server answers the next client."""
 
 import asyncio
 import random

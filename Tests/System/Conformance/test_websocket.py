@@ -11,7 +11,7 @@ TEXT, BINARY, CLOSE, PING, PONG = 1, 2, 8, 9, 10
 
 
 class Frames:
-    """A client that may do everything wrong."""
+    """A raw client that may violate the protocol."""
 
     def __init__(self, reader, writer):
         self.reader, self.writer = reader, writer

@@ -26,13 +26,13 @@ class Server:
         return WebSocket(await self.http.ws_connect(self.address + target, max_msg_size=0, **options))
 
     async def opened(self, path: str = "/engine.io/") -> "WebSocket":
-        """A WebSocket, past the handshake."""
+        """Returns a WebSocket after the handshake."""
         ws = await self.websocket(f"{path}?EIO=4&transport=websocket")
         assert (await ws.receive()).startswith("0{")
         return ws
 
     async def connected(self) -> "WebSocket":
-        """A WebSocket that is connected to Socket.IO's main namespace."""
+        """Returns a WebSocket that is connected to Socket.IO's main namespace."""
         ws = await self.opened("/socket.io/")
         await ws.send("40")
         assert (await ws.receive()).startswith("40{")
@@ -49,7 +49,7 @@ class Polling:
         return await self.server.request("GET", self.target)
 
     async def held(self) -> asyncio.Task:
-        """A GET that the server holds. Nothing on the wire tells that it does: a moment has to do."""
+        """Starts a GET that the server holds. The wire does not show that it does, so this waits a moment."""
         get = asyncio.create_task(self.get())
         await asyncio.sleep(0.01)
         return get
@@ -58,7 +58,7 @@ class Polling:
         return await self.server.request("POST", self.target, data=SEPARATOR.join(packets).encode())
 
     async def probe(self) -> "WebSocket":
-        """A WebSocket that names this session."""
+        """Returns a WebSocket that names this session."""
         return await self.server.websocket(f"{self.path}?EIO=4&transport=websocket&sid={self.sid}")
 
     async def upgraded(self) -> "WebSocket":
@@ -70,7 +70,7 @@ class Polling:
 
 
 class WebSocket:
-    """`receive` passes pings over, and gives None when the server has closed."""
+    """Wraps a WebSocket: `receive` skips pings, and returns None when the server has closed."""
 
     def __init__(self, ws: aiohttp.ClientWebSocketResponse):
         self.ws = ws

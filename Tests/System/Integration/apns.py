@@ -1,4 +1,4 @@
-"""Apple's push service as far as tests need it: a real HTTP/2 server with TLS, which does as it is told with each device.
+"""Apple's push service as far as tests need it: a real HTTP/2 server with TLS, with a set behaviour for each device.
 
 In a test: `with Apple(folder) as apple`, then `apple.script[token] = [Refuse(410, "Unregistered"), Accept()]`; the last of a
 device's list is for all later requests.
@@ -43,15 +43,15 @@ class Refuse:
 
 
 class Reset:
-    """The stream is reset."""
+    """Resets the stream."""
 
 
 class Away:
-    """GOAWAY, without an answer to this stream, and the connection is closed."""
+    """Sends GOAWAY without an answer to this stream, and closes the connection."""
 
 
 class Silence:
-    """No answer, ever."""
+    """Never answers."""
 
 
 @dataclasses.dataclass
@@ -72,7 +72,7 @@ class Arrival:
 
 
 def make_keys(folder: Path):
-    """A certificate for 127.0.0.1, and the key that Apple gives to a team; both new."""
+    """Makes a new certificate for 127.0.0.1, and a new key like those that Apple gives to a team."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "apns.test")])
     now = datetime.now(timezone.utc)
@@ -176,7 +176,7 @@ class Apple:
         self.changed = threading.Condition()
 
     def take(self, arrival: Arrival):
-        """Notes a request, and says what is to be done with it. What would make Apple refuse it is refused the same way."""
+        """Records a request, and returns its outcome. A request that Apple would refuse is refused in the same way."""
         with self.changed:
             self.count += 1
             given = arrival.headers.get("authorization", "")
@@ -206,7 +206,7 @@ class Apple:
             return [arrival for arrival in self.arrivals if arrival.token == token]
 
     def wait(self, token: str, count: int = 1, within: float = 15.0) -> list[Arrival]:
-        """The requests for a device, once there are so many."""
+        """Waits until there are so many requests for a device, and returns them."""
         with self.changed:
             enough = self.changed.wait_for(lambda: sum(a.token == token for a in self.arrivals) >= count, within)
         found = self.of(token)
@@ -214,7 +214,7 @@ class Apple:
         return found
 
     def settings(self) -> list[str]:
-        """The flags of a Parlor that takes this for Apple."""
+        """The flags of a Parlor that uses this server as Apple's."""
         return [
             "--push-provider", "apns", "--apns-url", self.address, "--apns-ca-file", str(self.folder / "apns.crt"),
             "--apns-key-file", str(self.folder / "team.p8"), "--apns-key-id", KEY_ID, "--apns-team-id", TEAM_ID,

@@ -6,13 +6,13 @@ from people import World
 
 
 def pytest_collection_modifyitems(items):
-    """Forms side by side: one Parlor of each serves all journeys, and is stopped before the next one starts."""
+    """Groups tests by form: one Parlor of each serves all journeys, and is stopped before the next one starts."""
     items.sort(key=lambda item: "own_parlor" in item.fixturenames)
 
 
 @pytest.fixture(scope="session", params=["one", "separate"] if "PARLOR_URL" not in os.environ else ["remote"])
 def parlor(request, tmp_path_factory):
-    """A Parlor that tests share: they may not harm it. PARLOR_URL names one that runs already."""
+    """A Parlor that tests share and must not harm. PARLOR_URL names one that already runs."""
     if request.param == "remote":
         yield Remote(os.environ["PARLOR_URL"])
         return
@@ -30,7 +30,7 @@ async def world(parlor):
 
 @pytest.fixture
 def start(tmp_path):
-    """Starts Parlors of the test's own."""
+    """Starts Parlors for a single test."""
     started = []
 
     def start(form: str, *flags: str) -> Parlor:
@@ -46,7 +46,7 @@ def start(tmp_path):
 
 @pytest.fixture(params=["one", "separate"])
 def own_parlor(request, start):
-    """A Parlor of the test's own, to be stopped and hurt."""
+    """A Parlor for a single test, which may stop and damage it."""
     return start(request.param)
 
 

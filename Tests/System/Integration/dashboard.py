@@ -1,4 +1,4 @@
-"""What the dashboard and the alert rules in deploy/monitoring ask Prometheus."""
+"""The Prometheus queries of the dashboard and the alert rules in deploy/monitoring."""
 
 import json
 import re
@@ -8,7 +8,7 @@ MONITORING = Path(__file__).parents[3] / "deploy/monitoring"
 
 
 def panels() -> dict[str, list[str]]:
-    """By title: PromQL, with an interval in the place of Grafana's variable."""
+    """Returns the queries by title: PromQL, with an interval in place of Grafana's variable."""
     return {
         panel["title"]: [target["expr"].replace("$__rate_interval", "1m") for target in panel["targets"]]
         for panel in json.loads((MONITORING / "parlor.json").read_text())["panels"]
@@ -21,7 +21,7 @@ def alerts() -> dict[str, str]:
 
 
 def metrics_in(expression: str) -> set[str]:
-    """The names that it asks for; of a histogram its own, without what is added for its series."""
+    """Returns the metric names in a query; a histogram's own name, without the suffixes of its series."""
     names = re.findall(r"\b(?:parlor|bus|haproxy|log|process)_[a-z_]+\b", re.sub(r'"[^"]*"', "", expression))
     return {re.sub(r"_(bucket|sum|count)$", "", name) for name in names}
 

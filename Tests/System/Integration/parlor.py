@@ -1,4 +1,4 @@
-"""The real executables, as one process or as separate ones, and what a test may do to them."""
+"""The real executables, as one process or as separate ones, and a test's control over them."""
 
 import functools
 import json
@@ -21,7 +21,7 @@ STOP_DEADLINE = 5.0  # seconds, as the project promises
 
 @functools.cache
 def binaries() -> Path:
-    """Where the executables are: PARLOR_BINARIES, or the release build."""
+    """Returns the folder of the executables: PARLOR_BINARIES, or the release build."""
     if named := os.environ.get("PARLOR_BINARIES"):
         return Path(named)
     shown = subprocess.run(
@@ -31,7 +31,7 @@ def binaries() -> Path:
 
 
 def until(condition, within: float = START_DEADLINE, what: str = "it"):
-    """What the condition returns once it is true."""
+    """Waits until the condition is true, and returns its value."""
     end = time.monotonic() + within
     while not (value := condition()):
         assert time.monotonic() < end, f"{what} did not come within {within} s"
@@ -40,7 +40,7 @@ def until(condition, within: float = START_DEADLINE, what: str = "it"):
 
 
 def ask_readiness(address: str) -> tuple[int, dict]:
-    """The status of /readyz, and what each service is; (0, {}) if nobody answers."""
+    """Returns the status of /readyz and of each service; (0, {}) without an answer."""
     try:
         with urllib.request.urlopen(f"{address}/readyz", timeout=5) as answer:
             return answer.status, json.load(answer)["services"]
@@ -51,7 +51,7 @@ def ask_readiness(address: str) -> tuple[int, dict]:
 
 
 class Process:
-    """A program that says `NAME ready ADDRESS` on its standard output."""
+    """A program that prints `NAME ready ADDRESS` on its standard output."""
 
     def __init__(self, *command, cwd=None, environment=None):
         self.errors = tempfile.TemporaryFile("w+")
@@ -77,7 +77,7 @@ class Process:
         self.process.send_signal(number)
 
     def stop(self) -> int:
-        """Its exit status after SIGTERM; it has to end in time."""
+        """Sends SIGTERM and returns the exit status; the program has to end in time."""
         if self.is_running():
             self.signal()
         return self.process.wait(STOP_DEADLINE)
@@ -89,7 +89,7 @@ class Process:
 
 
 class Parlor:
-    """All of Parlor at an address."""
+    """A whole Parlor at one address."""
 
     def __init__(self, form: str, data: Path, *flags: str, port: int = 0):
         self.form, self.data, self.flags = form, data, flags
@@ -103,21 +103,21 @@ class Parlor:
         self.port = urlsplit(self.address).port
 
     def start_again(self):
-        """At the same address, on the same data."""
+        """Starts again at the same address, on the same data."""
         self.run(self.port)
 
     def stop(self) -> int:
         return self.process.stop()
 
     def pid(self, program: str) -> int:
-        """Of one of the separate processes, or of the one that is all of them."""
+        """Returns the process id of one of the separate processes, or of the only one."""
         return self.process.pid if self.form == "one" else self.children()[program]
 
     def children(self) -> dict[str, int]:
         return dict(self.processes())
 
     def pids(self, program: str) -> list[int]:
-        """Of all instances of one of the separate processes."""
+        """Returns the process ids of all instances of one of the separate processes."""
         return [pid for name, pid in self.processes() if name == program]
 
     def processes(self) -> list[tuple[str, int]]:
@@ -136,20 +136,20 @@ class Parlor:
         os.kill(self.pid(program), signal.SIGKILL)
 
     def wait_for_successor(self, program: str, pid: int):
-        """Until another process has taken the place of one that ended, and all is ready again."""
+        """Waits until another process has replaced one that ended, and all are ready again."""
         until(lambda: self.children().get(program, pid) not in (pid, None), what=f"a new {program}")
         self.wait_until_ready()
 
 
 class Remote:
-    """A Parlor that somebody else runs."""
+    """A Parlor that was started elsewhere."""
 
     def __init__(self, address: str):
         self.address = address
 
 
 class Cluster:
-    """Separate processes with no parent over them: what a test ends stays away until the test starts it again."""
+    """Separate processes without a parent: one that a test ends stays down until the test starts it again."""
 
     def __init__(self, data: Path):
         self.data = data

@@ -1,4 +1,4 @@
-"""People with HTTP and sockets, as the tests tell of them."""
+"""People with HTTP and sockets, for tests."""
 
 import asyncio
 import secrets
@@ -35,7 +35,7 @@ class World:
         return Person(self, username, answer.json()["data"])
 
     async def pair(self) -> tuple["Person", "Person", dict]:
-        """Two people and a room of theirs."""
+        """Creates two people and a room of theirs."""
         alice, bob = await self.person("alice"), await self.person("bob")
         return alice, bob, await alice.post("/api/rooms", {"otherUserId": bob.id}, 201)
 
@@ -76,7 +76,7 @@ class Person:
 
 
 class Socket:
-    """A stock Socket.IO client that keeps what it hears, in order; its acks too. It comes back by itself."""
+    """A stock Socket.IO client that records events and acks in order. It reconnects by itself."""
 
     TRANSPORTS = {"websocket": ["websocket"], "polling": ["polling"], "upgrade": ["polling", "websocket"]}
 
@@ -103,7 +103,7 @@ class Socket:
         await self.client.disconnect()
 
     async def ask(self, event: str, data: dict) -> dict:
-        """The ack, whatever it says."""
+        """Sends an event and returns the ack, whatever it contains."""
         return await self.client.call(event, data, timeout=DEADLINE)
 
     async def do(self, event: str, data: dict) -> dict:
@@ -112,14 +112,14 @@ class Socket:
         return answer
 
     async def do_noting_ack(self, event: str, data: dict):
-        """The ack is then among what was heard, under the name "ack"."""
+        """Sends an event; its ack is recorded among the events under the name "ack"."""
         await self.client.emit(event, data, callback=lambda answer: self.hear("ack", answer))
 
     async def join(self, room: dict) -> dict:
         return (await self.do("room:join", {"roomId": room["id"]}))["room"]
 
     async def expect(self, event: str, within: float = DEADLINE, **values):
-        """The next such event; each is handed out once."""
+        """Waits for the next such event; each is returned once."""
 
         async def found():
             while True:
@@ -136,12 +136,12 @@ class Socket:
             raise AssertionError(f"no {event} {values or ''} within {within} s; heard: {self.heard[-20:]}") from None
 
     def order(self, *events: str) -> list[str]:
-        """Which of these were heard and not handed out yet, as they came."""
+        """Returns the recorded events of these names that were not returned yet, in order."""
         return [name for name, _ in self.heard if name in events]
 
 
 async def eventually(condition, within: float = 15.0):
-    """What an async condition returns once it is true."""
+    """Waits until an async condition is true, and returns its value."""
     loop = asyncio.get_running_loop()
     end = loop.time() + within
     while not (value := await condition()):

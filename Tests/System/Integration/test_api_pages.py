@@ -1,4 +1,4 @@
-"""docs/api.md and docs/api-sockets.md have all that services declare: their routes, events and error codes."""
+"""docs/api.md and docs/api-sockets.md list everything that services declare: their routes, events and error codes."""
 
 import json
 import re
@@ -14,7 +14,7 @@ SWIFT = {name: (ROOT / name).read_text() for name in (
 
 
 def codes() -> dict[str, str]:
-    """By their names in Swift."""
+    """Returns the error codes by their names in Swift."""
     body = re.search(r"enum ErrorCode.*?\n\n", SWIFT["Shared/Kit/Contracts/ServiceError.swift"], re.DOTALL)[0]
     return {name: code or name for name, code in re.findall(r'case `?(\w+)`?(?: = "(\w+)")?', body)}
 

@@ -23,7 +23,7 @@ def free_port() -> int:
 
 
 class Balancer:
-    """As the containers have it, but for where it listens and where the gateways are."""
+    """Returns the containers' configuration with other addresses of the balancer and the gateways."""
 
     def __init__(self, folder, gateway: str, **settings: str):
         self.port = free_port()
@@ -50,7 +50,7 @@ class Balancer:
             return 0, str(error)
 
     def memory(self) -> int:
-        """In bytes, without the kernel's."""
+        """Returns the memory in bytes, without the kernel's."""
         with open(f"/proc/{self.process.pid}/status") as status:
             return int(re.search(r"VmRSS:\s+(\d+) kB", status.read())[1]) * 1024
 

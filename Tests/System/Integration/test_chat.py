@@ -1,4 +1,4 @@
-"""parlor-chat, as two people see it: real terminals (tmux), a real server, a server that goes away."""
+"""parlor-chat as two people see it: real terminals (tmux), and a real server that fails and returns."""
 
 import os
 import re
@@ -13,7 +13,7 @@ PATIENCE = 20  # seconds
 
 
 class Terminal:
-    """A terminal of tmux's own, in which the program runs."""
+    """A tmux terminal in which the program runs."""
 
     def __init__(self, tmux, name: str, *arguments: str):
         self.tmux, self.name = tmux, name
@@ -52,7 +52,7 @@ class Terminal:
 
 @pytest.fixture
 def tmux(tmp_path):
-    """Commands to a tmux server of this test's own."""
+    """Runs a command on this test's own tmux server."""
     environment = os.environ | {"PARLOR_PASSWORD": "correct horse", "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
 
     def run(*arguments: str) -> str:

@@ -1,4 +1,4 @@
-"""The client library against real servers: client-journey (Tests/System/Journey) says what it does."""
+"""The client library against real servers, by client-journey (Tests/System/Journey)."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""`parlor verify` and `parlor backup`, beside a Parlor that is being written to."""
+"""`parlor verify` and `parlor backup` work beside a Parlor that is being written to."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ def parlor(*arguments, **options) -> subprocess.CompletedProcess:
 
 @contextlib.asynccontextmanager
 async def under_load(world: World):
-    """Two people who write, read, delete, create and look without a pause. Yields Alice, Bob, their room and what was sent."""
+    """Two people who write, read, delete, create and look without a pause. Yields Alice, Bob, their room and the sent messages."""
     alice, bob, room = await world.pair()
     sent = []
     phone = await bob.socket()

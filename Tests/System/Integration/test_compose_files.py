@@ -1,4 +1,4 @@
-"""What the compose files promise, without an engine; deploy/compose-test tries them on one."""
+"""The compose files keep their promises; checked without an engine. deploy/compose-test tries them on one."""
 
 import re
 
@@ -9,7 +9,7 @@ TEXTS = {file: (ROOT / file).read_text() for file in FILES}
 
 
 def blocks(text: str, indent: str = "  ") -> dict[str, str]:
-    """What stands under each name, at one indentation."""
+    """Returns the lines under each name at one indentation."""
     return dict(re.findall(rf"^{indent}([a-z-]+):[^\n]*\n((?:{indent}  [^\n]*\n|\n)*)", text, re.MULTILINE))
 
 

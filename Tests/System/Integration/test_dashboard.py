@@ -1,4 +1,4 @@
-"""The dashboard and the alerts ask for nothing that nobody tells."""
+"""The dashboard and the alerts query only metrics that exist."""
 
 import re
 
@@ -15,7 +15,7 @@ async def test_every_metric_that_is_asked_for_exists(start):
         told = set(re.findall(r"^# TYPE (\S+)", (await world.http.get("/metrics")).text, re.MULTILINE))
     asked = {name for name in dashboard.all_metrics() if not name.startswith("haproxy_")}
     assert len(asked) > 10
-    # A series is told of from its first count on: what did not happen here is looked up where it is made.
+    # A series exists from its first count on: other metrics are looked up in the sources.
     missing = {name for name in asked - told if f'"{name}"' not in sources()}
     # Panels of a service that is not there yet stay empty.
     if not (ROOT / "Services/Push").exists():

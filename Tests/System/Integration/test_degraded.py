@@ -1,4 +1,4 @@
-"""Separate processes: one is away, the others go on, and it comes back."""
+"""Separate processes: one fails, the others continue, and it returns."""
 
 import resource
 import time

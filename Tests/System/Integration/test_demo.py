@@ -1,4 +1,4 @@
-"""`parlor --demo`: rooms to look at, in a folder of its own, and never beside real data."""
+"""`parlor --demo` has sample rooms in a folder of its own, and never uses real data."""
 
 import os
 import re

@@ -42,7 +42,7 @@ class Dice:
         self.process.kill()
 
     def rolls(self) -> list[tuple[str, str, str | None]]:
-        """Of all rooms, in their order: the room, the person, and the message that rolled."""
+        """Returns the rolls of all rooms in order: the room, the person, and the message that rolled."""
         with sqlite3.connect(f"file:{self.database}?mode=ro", uri=True) as db:
             return db.execute("SELECT room, person, message FROM rolls ORDER BY id").fetchall()
 
@@ -73,7 +73,7 @@ async def world(dice):
 
 
 async def known(person, path: str):
-    """Until a gateway knows the route."""
+    """Waits until a gateway knows the route."""
 
     async def found():
         return (await person.request("GET", path)).status_code == 200
@@ -122,7 +122,7 @@ async def test_what_is_refused_and_nothing_that_a_client_sends_ends_it(dice, wor
 
 
 class Load:
-    """Messages and rolls of people in several rooms, each sent when the one before is answered, until it ends."""
+    """Sends messages and rolls of people in several rooms, each after the answer to the one before, until it ends."""
 
     def __init__(self):
         self.sent = {}  # by room: (seq, id) of its messages

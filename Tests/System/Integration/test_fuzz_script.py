@@ -1,4 +1,4 @@
-"""The table that deploy/fuzz ends with, with programs that stand for the toolchain and the fuzzer."""
+"""The final table of deploy/fuzz, with programs that stand in for the toolchain and the fuzzer."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""What images are built from."""
+"""The files from which images are built."""
 
 import json
 import re

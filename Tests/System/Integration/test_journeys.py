@@ -1,4 +1,4 @@
-"""What two people see of each other, through real processes and the stock client."""
+"""Two people see each other's changes, through real processes and the stock client."""
 
 import pytest
 

@@ -39,7 +39,7 @@ async def elsewhere(cluster):
 
 
 class Scene:
-    """Alice at the first gateway and Bob at the second are in a room; Bob types."""
+    """Puts Alice at the first gateway and Bob at the second into a room; Bob types."""
 
     def __init__(self, alice: Person, bob: Person, room: dict, laptop: Socket, phone: Socket):
         self.alice, self.bob, self.room, self.laptop, self.phone = alice, bob, room, laptop, phone
@@ -55,7 +55,7 @@ class Scene:
         return scene
 
     async def sees(self, within: float, **expected: bool):
-        """What Alice is sent of Bob."""
+        """Returns the events about Bob that Alice is sent."""
         for name, value in expected.items():
             event, flag = {"present": ("room:presence", "isPresent"), "typing": ("message:typing", "isTyping")}[name]
             assert (await self.laptop.expect(event, within, userId=self.bob.id))[flag] is value

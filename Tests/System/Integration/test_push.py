@@ -1,4 +1,4 @@
-"""Notifications, against a server that plays Apple's, and to a log and a webhook."""
+"""Notifications to a fake Apple server, to a log and to a webhook."""
 
 import asyncio
 import contextlib
@@ -44,7 +44,7 @@ async def register(person, token: str | None = None, environment: str = "product
 
 
 async def counted(world, name: str, **labels) -> float:
-    """The sum of a metric's series that have these labels."""
+    """Returns the sum of a metric's series with these labels."""
     text = (await world.http.get("/metrics")).text
     found = 0.0
     for line in text.splitlines():
@@ -59,7 +59,7 @@ async def arrivals(apple, token: str, count: int = 1):
 
 
 def jobs(parlor) -> int:
-    """How many are left, whatever becomes of them."""
+    """Returns how many jobs are left, in any state."""
     with contextlib.closing(sqlite3.connect(f"file:{parlor.data}/push.db?mode=ro", uri=True)) as database:
         return database.execute("SELECT count(*) FROM jobs").fetchone()[0]
 
@@ -137,7 +137,7 @@ async def test_what_was_read_or_deleted_meanwhile_is_not_sent(start, apple):
         alerts = [a for a in apple.of(token) if a.headers["apns-priority"] == "10"]
         assert [a.headers["apns-collapse-id"] for a in alerts] == [kept["id"]]
         assert alerts[0].json["aps"]["badge"] == 1
-        # Reading tells all devices, zero included, and makes no noise.
+        # Reading sends all devices a silent update, including zero.
         await ben.post(f"/api/rooms/{room['id']}/messages/read", {"messageIds": [kept["id"]]})
         silent = next(a for a in apple.of(token) if a.headers["apns-priority"] == "5")
         assert silent.json == {"aps": {"badge": 1}} and silent.headers["apns-push-type"] == "alert"
@@ -201,7 +201,7 @@ async def test_who_has_the_room_open_is_told_only_if_the_socket_dies_before_it_h
 
 
 async def test_what_apple_refuses(parlor_with, apple):
-    """Each reason has its consequence, and every other device is still told."""
+    """Each reason has its consequence, and every other device is still notified."""
     async with World(parlor_with()) as world:
         ada, ben, room = await world.pair()
         long_ago, to_come = int((time.time() - 3600) * 1000), int((time.time() + 3600) * 1000)
@@ -310,7 +310,7 @@ async def test_a_wrong_setting_is_one_line_and_not_ten_thousand(parlor_with, app
 
 
 async def test_a_wrong_topic_gives_nobody_up(parlor_with, apple):
-    """Apple calls every token bad then; nothing is lost, and what is wrong is said once."""
+    """Apple then reports every token as bad; nothing is lost, and the mistake is logged once."""
     parlor = parlor_with()
     async with World(parlor) as world:
         ada, ben, room = await world.pair()

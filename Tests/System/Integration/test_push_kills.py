@@ -1,4 +1,4 @@
-"""parlor-push is killed again and again while messages go out: nobody misses one, and nobody is shown one twice."""
+"""parlor-push is killed again and again while messages are sent: every person is notified of each message exactly once."""
 
 import asyncio
 import collections
@@ -56,7 +56,7 @@ def key(arrival) -> tuple[str, str]:
 
 
 async def send(person, room: dict, killing: asyncio.Event) -> list[str]:
-    """Over the time of the kills, and never more slowly than that."""
+    """Spreads the sends over the time of the kills, or longer."""
     ids = []
     for number in range(MESSAGES // PAIRS):
         ids.append((await person.send(room, f"{number} {secrets.token_hex(8)}"))["id"])

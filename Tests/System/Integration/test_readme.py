@@ -1,4 +1,4 @@
-"""The README is true: what it names exists, and its session works word by word."""
+"""The README is correct: everything that it names exists, and its session works word by word."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""What a service may do whose secrets somebody has got hold of: on the bus, on NATS, in PostgreSQL. All are as the containers have them,
+"""What an attacker with one service's secrets can do on the bus, on NATS and in PostgreSQL, which are set up as in the containers,
 by deploy/make-secrets and deploy/postgres-roles."""
 
 import json
@@ -20,7 +20,7 @@ WHO = [*NAMES, "bus", "gateway", "tools", "nats", "postgres", "roles", "grafana"
 
 
 class Secrets:
-    """What deploy/make-secrets hands to each."""
+    """The secrets that deploy/make-secrets hands to each service."""
 
     def __init__(self, folder: Path, *flags: str, who: list[str] = WHO):
         self.own, self.hands, self.flags = folder / "own", folder / "for", flags
@@ -49,7 +49,7 @@ class Secrets:
 
 
 class Lines:
-    """A peer of a bus by hand: lines in, lines out."""
+    """A raw peer of a bus: lines in, lines out."""
 
     def __init__(self, port: int):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=5)
@@ -210,7 +210,7 @@ def test_further_peers_come_with_a_file_and_a_table_with_its_tokens(tmp_path, st
 
 
 def test_a_service_may_ask_whatever_its_source_asks_of_others():
-    """What a service forgets to list would be missing on a bus with rights alone, and in no other test."""
+    """A right that a service forgets to list would be missed only on a bus with rights, and in no other test."""
     shown = subprocess.run([binaries() / "parlor", "bus-peers"], capture_output=True, text=True, check=True).stdout
     peers = {peer["name"]: peer for peer in map(json.loads, shown.splitlines())}
     contracts = "".join(path.read_text() for path in (ROOT / "Shared/Kit/Contracts").rglob("*.swift"))
@@ -254,7 +254,7 @@ def nats(tmp_path):
 
 
 class NATSPeer(Lines):
-    """Whoever has a user's password, by hand."""
+    """A raw client with a user's password."""
 
     def __init__(self, port: int, user: str, password: str):
         super().__init__(port)
@@ -262,7 +262,7 @@ class NATSPeer(Lines):
         self.say("CONNECT " + json.dumps({"user": user, "pass": password, "verbose": False, "pedantic": False}))
 
     def refusal(self, *lines: str) -> str:
-        """What the server says against it; nothing if it takes it."""
+        """Returns the server's refusal; nothing if it accepts."""
         for line in [*lines, "PING"]:
             self.say(line)
         said = ""
@@ -348,7 +348,7 @@ def sql(address: str, statement: str) -> subprocess.CompletedProcess:
 
 
 def give_roles(address: str, secrets: Secrets):
-    """As the container `roles` does."""
+    """Runs deploy/postgres-roles like the container `roles`."""
     parts = urlsplit(address)
     environment = {
         **os.environ, "PGHOST": parts.query.removeprefix("host="), "PGUSER": parts.username, "PGDATABASE": parts.path[1:]}  # fmt: skip

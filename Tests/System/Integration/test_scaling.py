@@ -12,7 +12,7 @@ WAVE, WAVES = 24, 5
 
 
 class Sender:
-    """A client that numbers its messages, and repeats what is refused for now."""
+    """A client that numbers its messages, and retries temporary refusals."""
 
     def __init__(self, person, room: dict):
         self.person, self.path = person, f"/api/rooms/{room['id']}/messages"
@@ -35,7 +35,7 @@ class Sender:
 
 
 async def kill_one_midway(sender: Sender, pids: list[int]):
-    """All requests of a room may go to one instance: each is halted in turn, until one has work that it does not answer."""
+    """All requests of a room may go to one instance: each is halted in turn, until one has a request that it does not answer."""
     sender.has_repeated.clear()
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)

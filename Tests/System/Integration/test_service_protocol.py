@@ -1,4 +1,4 @@
-"""Does what Services/SERVICE-PROTOCOL.md shows, against the real programs, so that the page and they cannot drift apart.
+"""Runs the transcripts in Services/SERVICE-PROTOCOL.md against the real programs, so that the page and they cannot diverge.
 
 The transcripts are one story, on one Parlor: what one leaves, the next one finds. A line says who, `>` for what is sent and `<` for
 what comes. `$name` stands for what varies: the first time it takes a value, and from then on it has to be that."""
@@ -21,7 +21,7 @@ ANOTHER = re.compile(r'"code":"route_not_found"')
 
 
 def blocks(kind: str) -> list[tuple[int, str]]:
-    """Each line of the page's blocks of a kind, with its number."""
+    """Returns each line of the page's blocks of a kind, with its number."""
     found, is_inside = [], False
     for number, line in enumerate(PAGE.splitlines(), 1):
         if line.startswith("```"):
@@ -32,7 +32,7 @@ def blocks(kind: str) -> list[tuple[int, str]]:
 
 
 class Peer:
-    """A connection to the bus, by hand."""
+    """A raw connection to the bus."""
 
     def __init__(self, url: str):
         self.address = url.removeprefix("tcp://").split(":")
@@ -56,7 +56,7 @@ class Peer:
 
 
 class Caller:
-    """A person over HTTP: a request is under way until its answer is read."""
+    """A person over HTTP: a request is open until its answer is read."""
 
     def __init__(self, person, expects_nothing):
         self.person, self.expects_nothing = person, expects_nothing
@@ -109,7 +109,7 @@ class Phone:
 
 
 class Story:
-    """The lines of the page in turn, and what has taken a value."""
+    """The lines of the page in turn, and the values of its names."""
 
     def __init__(self, lines: list[tuple[int, str]], values: dict[str, str]):
         self.lines, self.values, self.parties = lines, values, {}
@@ -125,7 +125,7 @@ class Story:
         return re.sub(r"\$(\w+)", value, text)
 
     def match(self, expected: str, text: str) -> bool:
-        """Byte by byte, but for names that have no value yet."""
+        """Compares byte by byte, except for names without a value yet."""
         new = []
 
         def pattern(name: re.Match) -> str:
@@ -145,7 +145,7 @@ class Story:
         return bool(found)
 
     def expects_unknown_route(self, who: str) -> bool:
-        """Whether the next answer to them is of a route that is not there."""
+        """Whether the next answer to the person says that the route does not exist."""
         return next(bool(ANOTHER.search(line)) for _, line in self.lines[self.next:] if line.startswith(f"{who}< "))
 
     async def run(self):
@@ -162,7 +162,7 @@ class Story:
                 assert self.match(text, got), f"line {number}: expected, and what came:\n{self.fill_known(text)}\n{got}"
 
     async def receive(self, party) -> str:
-        """What comes next. A gateway repeats who has a room open, if it is not sure that the service knows; it is answered again."""
+        """Returns the next line. A gateway may repeat which rooms are open; that request is answered again."""
         while True:
             text = await party.receive()
             presence = re.search(r'"reply":(\d+),"subject":"dice.presence",.*"data":(.*)', text)
@@ -175,7 +175,7 @@ class Story:
         return re.sub(r"\$(\w+)", lambda name: self.values.get(name[1], name[0]), text)
 
     def digest(self, seq: str) -> str:
-        """Of the entry with this number, wherever the service sends it."""
+        """Returns the entry with this number, wherever the service sends it."""
         shape = re.compile(rf'{{"seq":{seq},"at":(\d+),.*?"emissions":(\[.*?\])}}')
         at, emissions = next(found for _, line in self.lines if line.startswith("service>") for found in shape.findall(line))
         return str(digest(int(at), self.fill(emissions).encode()))

@@ -1,4 +1,4 @@
-"""A session that ended is over on every gateway, also on one that was not listening."""
+"""An ended session is refused on every gateway, also on one that missed its end."""
 
 import asyncio
 import signal
@@ -45,7 +45,7 @@ def keep_first(cluster):
 
 
 async def tablet_of(alice: Person) -> tuple[Person, str]:
-    """The same person on another device, and the session's id."""
+    """Signs the same person in on another device; returns it with the session's id."""
     answer = await alice.world.http.post("/api/auth/login", json={"username": alice.username, "password": PASSWORD})
     assert answer.status_code == 200, answer.text
     tablet = Person(alice.world, alice.username, answer.json()["data"])
@@ -61,7 +61,7 @@ def at(world: World, person: Person) -> Person:
 
 
 async def is_refused(person: Person, since: float):
-    """Its token is, in time."""
+    """Waits until its token is refused."""
     while (status := (await person.request("GET", "/api/users/me")).status_code) != 401:
         assert status == 200
         assert time.monotonic() - since < LIMIT + SLACK, "the token of an ended session is served"
@@ -145,7 +145,7 @@ async def test_a_gateway_that_starts_later_knows_and_waits_until_it_does(cluster
 
 
 async def test_the_bus_is_away_in_between(cluster, world, elsewhere):
-    """Who is back hears of what ended meanwhile, and of what ends then."""
+    """A gateway that returns learns of sessions that ended meanwhile, and of those that end later."""
     alice = await world.person("alice")
     tablet, session = await tablet_of(alice)
     socket = await at(elsewhere, tablet).socket()

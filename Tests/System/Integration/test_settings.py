@@ -1,4 +1,4 @@
-"""What a person meets who starts the executables by hand: settings, --help, and deploy/up."""
+"""Starting the executables by hand: settings, --help, and deploy/up."""
 
 import re
 import signal
@@ -17,7 +17,7 @@ def run(*command) -> subprocess.CompletedProcess:
 
 
 def settings_of(program: str) -> list[tuple[str, str, str, str]]:
-    """Flag, name, what it does, default: as --help shows them."""
+    """Returns flag, name, description and default as --help shows them."""
     shown = run(binaries() / program, "--help")
     assert shown.returncode == 0 and shown.stderr == ""
     return [
@@ -71,7 +71,7 @@ def test_a_data_folder_that_cannot_be_made_stops_the_start(name, tmp_path):
 
 
 def test_a_gateway_makes_its_data_folder_and_keeps_in_it_what_services_announce(tmp_path):
-    """With a key from elsewhere nothing else would make it."""
+    """With a key from elsewhere nothing else would create the folder."""
     (tmp_path / "key").write_text("k" * 32)
     (tmp_path / "key").chmod(0o600)
     bus = Process(binaries() / "parlor-bus", "--port", 0)
@@ -131,7 +131,7 @@ def test_several_run_side_by_side(start):
 @pytest.mark.parametrize("first", ["one", "separate"])
 @pytest.mark.parametrize("second", ["one", "separate"])
 def test_a_data_folder_serves_one_at_a_time(start, first, second):
-    """A second one on a bus of its own would not be heard by the first one's clients. After kill -9, the next just starts."""
+    """A second one on a bus of its own would not reach the first one's clients. After kill -9, the next just starts."""
     parlor = start(first)
     command = [binaries() / "parlor"] if second == "one" else [ROOT / "deploy/separate", "--binaries", binaries()]
     result = run(*command, "--port", 0, "--data", parlor.data)
@@ -145,7 +145,7 @@ def test_a_data_folder_serves_one_at_a_time(start, first, second):
 
 
 def test_several_of_a_service_share_its_data(tmp_path):
-    """Those on one bus do: that is how a service is replaced without a gap."""
+    """Programs on one bus share the data: that is how a service is replaced without a gap."""
     bus = Process(binaries() / "parlor-bus", "--port", 0)
     flags = ["--data", tmp_path, "--bus", bus.wait_until_ready()]
     rooms = [Process(binaries() / "parlor-rooms", *flags) for _ in range(2)]

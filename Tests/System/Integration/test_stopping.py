@@ -1,4 +1,4 @@
-"""SIGTERM and SIGKILL: what is under way finishes, what was acknowledged is kept, and clients come back."""
+"""SIGTERM and SIGKILL: open requests finish, acknowledged changes are kept, and clients reconnect."""
 
 import asyncio
 import json
@@ -132,7 +132,7 @@ def test_an_executable_that_waits_for_its_bus_stops_as_well(name, tmp_path):
 
 @pytest.mark.parametrize("name", ["parlor-bus", "parlor-gateway", *SERVICES])
 async def test_a_deploy_of_one_process_loses_nothing(start, name):
-    """Requests that are under way while it stops are done or refused as retryable; what was done is kept."""
+    """Open requests during the stop are done or refused as retryable; completed changes are kept."""
     parlor = start("separate")
     async with World(parlor) as world:
         alice, bob, room = await world.pair()

@@ -1,4 +1,4 @@
-"""What one request did, from the logs of all processes."""
+"""The logs of all processes show the path of one request."""
 
 import json
 
@@ -18,7 +18,7 @@ def cluster(tmp_path, monkeypatch):
 
 
 def lines(cluster, **members) -> list[dict]:
-    """The log lines of all programs that have these members."""
+    """Returns the log lines of all programs that have these members."""
     found = []
     for name in [*SERVICES, "parlor-gateway"]:
         for line in cluster.programs[name].log().splitlines():

@@ -1,4 +1,4 @@
-"""The web client at /: the page, the files that it is made of, and nothing else."""
+"""The web client at /: the page and its files are served, and nothing else."""
 
 import re
 from http.client import HTTPConnection
@@ -17,12 +17,12 @@ def linked(page: str) -> list[str]:
 
 
 def imported(module: str) -> list[str]:
-    """The modules that a module names, by import, export or import()."""
+    """Returns the modules that a module names, by import, export or import()."""
     return re.findall(r'(?:from|import)\s*\(?\s*"(\.[^"]+)"', module)
 
 
 def all_files(http: httpx.Client) -> dict[str, httpx.Response]:
-    """Every file that the page leads to, and the modules that its script is made of."""
+    """Returns every file that the page links, and the modules of its script."""
     links = linked(http.get("/").text)
     script = next(link for link in links if link.endswith(BUNDLE))
     wanted, files = ["/" + link for link in [*links, script.replace(BUNDLE, "page/main.js")]], {}

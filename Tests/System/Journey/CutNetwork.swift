@@ -1,8 +1,8 @@
 import Foundation
 import RoomsClient
 
-/// A device's real network, which can be switched off: connections die at once, and no request gets an answer, though the server may
-/// have it.
+/// A device's real network with a switch: while it is off, connections die at once, and no request
+/// gets an answer, though the server may receive it.
 actor CutNetwork: HTTPTransport, SocketTransport {
     private let http: URLSessionTransport
     private let sockets = WebSocketTransport()

@@ -1,7 +1,8 @@
 import Foundation
 import RoomsClient
 
-/// Ada writes five hundred messages while her network comes and goes; Ben reads, and answers now and then.
+/// Ada writes five hundred messages while her network fails and returns; Ben reads, and answers now
+/// and then.
 @MainActor
 struct Journey {
     struct Failed: Error, CustomStringConvertible {
@@ -19,15 +20,15 @@ struct Journey {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "client-journey-\(UUID().uuidString)")
 
     private static let sends = 500
-    /// So often her network goes, at even distances.
+    /// The number of network failures, at even distances.
     private static let cuts = 5
-    /// Less than a test has, so that it is this that says what was missing.
+    /// Shorter than a test's limit, so that this reports what was missing.
     private static let maxWait: Duration = .seconds(45)
     private static let pollInterval: Duration = .milliseconds(20)
 
     init(on server: URL) { self.server = server }
 
-    /// - Returns: what was done, in a line.
+    /// - Returns: a line about what was done.
     func run() async throws -> String {
         defer { try? FileManager.default.removeItem(at: folder) }  // a temporary one
         var ada = try await arrive("ada")
@@ -50,7 +51,7 @@ struct Journey {
                 await ada.network.switchOn()
                 await ada.client.enterForeground()
             }
-            // Some are under way when the network goes, and some are not.
+            // Some messages are under way when the network fails, and some are not.
             if number.isMultiple(of: 5) { try await Task.sleep(for: .milliseconds(5)) }
         }
         await ada.network.switchOn()
@@ -58,7 +59,8 @@ struct Journey {
 
         let total = Self.sends + Self.sends / 25
         try await until("all \(total) are stored and shown", "\(brief(hers)); \(brief(his))") {
-            // What was kept may have been too far behind to be shown on entering: then they scroll up to it.
+            // Cached messages may have been too far back to be shown on entering: the person
+            // scrolls up to them.
             for conversation in [hers, his] where conversation.hasOlder { await conversation.loadOlder() }
             return isWhole(hers, total) && isWhole(his, total)
         }
@@ -121,11 +123,11 @@ struct Journey {
         return Guest(session: session, tokens: tokens, network: network, client: client)
     }
 
-    /// The app ends in the middle, and is started again on what it left on the disk.
+    /// Ends the app abruptly, and starts it again on the data that it left on disk.
     private func returnAfterKill(of guest: Guest, in room: Room) async throws -> (Guest, Conversation) {
         let conversation = guest.client.open(room)
         let end = ContinuousClock.now + Self.maxWait
-        // Of what is not on the disk yet nothing could be known.
+        // Messages that are not on disk yet cannot be known.
         while !Set(conversation.items.compactMap(\.pending?.tempID)).isSubset(
             of: await guest.client.outbox.messages(in: room.id).map(\.tempID))
         {

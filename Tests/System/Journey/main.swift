@@ -1,8 +1,9 @@
 import Foundation
 import RoomsClient
 
-// client-journey URL: two people with the real library, on a real server. One of them is cut off again and again in the middle of her
-// sends, and ends her app once. At the end both show what the server has. Says what went wrong and ends with 1, or prints a line.
+// client-journey URL: two people with the real library, on a real server. One of them is cut off
+// again and again during her sends, and ends her app once. In the end both show what the server
+// has. Prints a line, or the failure and exits with 1.
 guard let argument = CommandLine.arguments.dropFirst().first, let server = URL(string: argument) else {
     print("client-journey URL")
     exit(2)

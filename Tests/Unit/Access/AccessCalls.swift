@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Workers
 
-/// What a client saw of an answer: all of it but the time.
+/// A client's view of an answer: everything but the time.
 struct Seen: Sendable, Equatable, CustomStringConvertible {
     let status: Int
     let head: [String]
@@ -28,7 +28,7 @@ struct AccessCalls: Sendable {
         self.workers = workers
     }
 
-    /// With one request id for all, so that two answers may be the same to the byte.
+    /// Calls with one request id for all, so that two answers may be equal to the byte.
     func http(_ method: String, _ target: String, token: String?, body: String = "") async throws -> Seen {
         let authorization = token.map { ["Authorization: Bearer \($0)"] } ?? []
         let client = try ThreadedClient(port: port, workers)
@@ -37,7 +37,7 @@ struct AccessCalls: Sendable {
                 method, target, headers: authorization + ["X-Request-Id: access-matrix"], body: body))
     }
 
-    /// The acks of these events, in order, over one socket; or what the CONNECT was refused with.
+    /// Returns the acks of these events, in order, over one socket; or the CONNECT's refusal.
     func acks(_ events: [(name: String, payload: String)], token: String?) async throws -> [String] {
         let client = try await ThreadedClient(port: port, workers).openSocketIO()
         func next(_ prefix: String) async throws -> String? {
@@ -88,7 +88,7 @@ struct AccessCalls: Sendable {
         try await http("GET", "/api/users/me", token: token).status == 200
     }
 
-    /// A gateway knows within a second that a session has ended.
+    /// Waits until the token is refused: a gateway learns within a second that a session has ended.
     func waitUntilRefused(_ token: String) async throws {
         let end = ContinuousClock.now + .seconds(10)
         while try await isAccepted(token) { try #require(.now < end, "the token is still accepted") }
@@ -98,7 +98,7 @@ struct AccessCalls: Sendable {
         try await created("/api/rooms", #"{"otherUserId":"\#(other.id)"}"#, as: person)
     }
 
-    /// The id of what was made.
+    /// Returns the id of the created item.
     func created(_ target: String, _ body: String, as person: AccessHarness.Person) async throws -> String {
         let answer = try await http("POST", target, token: person.token, body: body)
         try #require(answer.status == 201, "\(answer)")

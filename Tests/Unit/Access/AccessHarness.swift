@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Workers
 
-/// Where the services keep what they know.
+/// The engines that store the services' data.
 enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case sqlite = "SQLite"
     case postgres = "PostgreSQL"
@@ -14,7 +14,7 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     var testDescription: String { rawValue }
 }
 
-/// All of Parlor in this process, as its clients meet it, with four people and two rooms.
+/// All of Parlor in this process, as clients see it, with four people and two rooms.
 final class AccessHarness: Sendable {
     struct Person: Sendable {
         let id: String
@@ -30,18 +30,18 @@ final class AccessHarness: Sendable {
     }
 
     let port: UInt16
-    /// What the services have announced.
+    /// The services' manifests.
     let manifests: [Manifest]
     let alice: Person
     let bob: Person
-    /// In a room with Dave, and a stranger to Alice and Bob.
+    /// A participant in a room with Dave, and a stranger to Alice and Bob.
     let carol: Person
     let dave: Person
-    /// Of Alice and Bob.
+    /// The room of Alice and Bob.
     let room: String
-    /// Of Carol and Dave.
+    /// The room of Carol and Dave.
     let otherRoom: String
-    /// Of a session of Alice's that she has ended.
+    /// The token of a session that Alice has ended.
     let endedToken: String
     private let key: JSONWebKey
     private let workers: WorkerPool
@@ -79,7 +79,7 @@ final class AccessHarness: Sendable {
 
     var calls: AccessCalls { AccessCalls(port: port, workers) }
 
-    /// A person's token that was good until a minute ago.
+    /// Returns a person's token that expired a minute ago.
     func expiredToken(of person: Person) -> String {
         let now = SystemClock().now().milliseconds / 1000
         let caller = Caller(id: person.id, username: person.username, firstName: nil)
@@ -89,7 +89,7 @@ final class AccessHarness: Sendable {
 
     // MARK: What there is
 
-    /// Ids that are somebody's, all of one room.
+    /// Returns the ids of existing items, all of one room.
     func ids(in room: String, of person: Person, and other: Person) async throws -> Ids {
         let message = try await calls.created("/api/rooms/\(room)/messages", #"{"text":"secret"}"#, as: person)
         let element = try await calls.created(
@@ -108,7 +108,7 @@ final class AccessHarness: Sendable {
     }
 }
 
-/// What a call names.
+/// The ids that a call names.
 struct Ids: Sendable {
     var room: String
     var message: String
@@ -116,21 +116,21 @@ struct Ids: Sendable {
     var person: String
     var device: String
     var refreshToken: String
-    /// Of the list of sessions.
+    /// A session's id, as in the list of sessions.
     var session = "00000000-0000-7000-8000-000000000005"
 
-    /// Such as there never were.
+    /// Ids that never existed.
     static let missing = Ids(
         room: "00000000-0000-7000-8000-000000000001", message: "00000000-0000-7000-8000-000000000002",
         element: "00000000-0000-7000-8000-000000000003", person: "00000000-0000-7000-8000-000000000004",
         device: String(repeating: "0a", count: 32), refreshToken: "none")
 
-    /// As they stand in JSON; no database need take them.
+    /// Ids as raw JSON, which no database need accept.
     static let nul = Ids(
         room: "\\u0000", message: "\\u0000", element: "\\u0000", person: "\\u0000", device: "%00",
         refreshToken: "\\u0000")
 
-    /// These, but the things in the room another's.
+    /// These ids, but with the items of another room.
     func withThings(of other: Ids) -> Ids {
         var ids = self
         ids.message = other.message

@@ -1,23 +1,24 @@
 import Contracts
 
-/// How a call is made, and what those get who may make it and those who may not.
+/// A kind of call, with the answers to callers with and without access.
 struct AccessRow: Sendable {
-    /// Whose a call's resource is.
+    /// The owner of a call's resource.
     enum Scope: Sendable {
-        /// Nobody's: it needs no login.
+        /// No owner: the call needs no sign-in.
         case open
-        /// The caller's own: there is nobody else's that could be named.
+        /// The caller's own: nobody else's could be named.
         case own
-        /// A room's: to a stranger it is as if there were no such room.
+        /// A room: for a stranger it looks missing.
         case room
-        /// Of whoever is named: contract and route say what a stranger sees, the same of all whom one shares nothing with.
+        /// A named person: contract and route say what a stranger sees, which is the same for all
+        /// who share nothing.
         case person
     }
 
     let scope: Scope
-    /// The status that a participant gets, who names what there is.
+    /// The status for a participant who names existing items.
     let status: Int
-    /// What the body, or the event's payload, is for these ids.
+    /// The body, or the event's payload, for these ids.
     let body: @Sendable (Ids) -> String
 
     init(_ scope: Scope, _ status: Int = 200, _ body: @escaping @Sendable (Ids) -> String = { _ in "" }) {
@@ -27,7 +28,7 @@ struct AccessRow: Sendable {
     }
 }
 
-/// A row for each route and event. One that is announced and has none fails the test.
+/// A row for each route and event. One that is announced without a row fails the test.
 enum AccessMatrix {
     static func name(of route: Route) -> String { "\(route.method) \(route.path)" }
 
@@ -70,11 +71,11 @@ enum AccessMatrix {
         },
         "DELETE /api/devices/:token": AccessRow(.person, 204),
 
-        // The gateway's own.
+        // The gateway's own routes.
         "GET /api/sync": AccessRow(.own),
     ]
 
-    /// The gateway answers these itself; no service announces them.
+    /// Routes that the gateway answers itself; no service announces them.
     static let ownRoutes = [Route("GET", "/api/sync", "")]
     static let ownEvents = ["room:join", "room:leave", "message:typing"]
 

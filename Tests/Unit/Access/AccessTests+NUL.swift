@@ -2,9 +2,10 @@ import Contracts
 import JSON
 import Testing
 
-// PostgreSQL takes no NUL in a text: wherever a client may put one, a service has to refuse or to escape it.
+// PostgreSQL accepts no NUL in a text: a service has to refuse or escape it wherever a client may
+// send one.
 extension AccessTests {
-    /// Those that the rows' bodies do not have, of all routes and events.
+    /// Fields that the rows' bodies do not have, of all routes and events.
     private static let optionalFields = [
         "name", "clientRequestId", "tempId", "email", "firstName", "content", "position", "messageId", "elementId",
     ]
@@ -12,7 +13,7 @@ extension AccessTests {
 
     func checkNULs(_ harness: AccessHarness) async throws {
         var ids = try await harness.ids(in: harness.room, of: harness.alice, and: harness.bob)
-        // One that has been used would end Alice's session.
+        // A used one would end Alice's session.
         ids.refreshToken = Ids.missing.refreshToken
         for route in harness.manifests.flatMap(\.routes) + AccessMatrix.ownRoutes {
             guard let row = AccessMatrix.routes[AccessMatrix.name(of: route)] else { continue }
@@ -24,7 +25,7 @@ extension AccessTests {
             if row.body(ids).isEmpty {
                 for name in Self.queryItems { try await check("\(path)?\(name)=%00") }
             } else {
-                // Each attempt to sign in costs a hash: no field is tried there that is of no use.
+                // Each attempt to sign in costs a hash: unused fields are not tried there.
                 let others = path.hasPrefix("/api/auth/") ? [] : Self.optionalFields
                 for body in try Self.bodies(row.body(ids), others) { try await check(path, body) }
             }
@@ -40,7 +41,7 @@ extension AccessTests {
         }
     }
 
-    /// The body with a NUL in the place of each of its members, and in each other that it could have.
+    /// Returns the body with a NUL in each of its members, and in each other that it may have.
     private static func bodies(_ body: String, _ others: [String]) throws -> [String] {
         let members = try JSONValue(parsing: body).object?.all ?? []
         return (members.map(\.name) + others).map { name in

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Who may do what", .serialized)
 struct AccessTests {
-    @Test("each route and event, for each kind of caller and id", arguments: Engine.allCases)
+    @Test("each route and event answers as the matrix says, for each kind of caller and id", arguments: Engine.allCases)
     func matrix(engine: Engine) async throws {
         try await AccessHarness.run(on: engine) { harness in
             expectRows(for: harness)
@@ -14,7 +14,7 @@ struct AccessTests {
         }
     }
 
-    /// A service that offers more has more to show here.
+    /// Expects a row for everything that services offer.
     private func expectRows(for harness: AccessHarness) {
         #expect(harness.manifests.count == 5)
         for route in harness.manifests.flatMap(\.routes) {
@@ -41,7 +41,7 @@ struct AccessTests {
         func call(_ ids: Ids, _ token: String?) async throws -> Seen {
             try await harness.calls.http(route.method, ids.path(route.path), token: token, body: row.body(ids))
         }
-        // Another's things, made anew for each row: some of them delete.
+        // Another person's items, created again for each row, as some rows delete them.
         var theirs = try await harness.ids(in: harness.room, of: harness.alice, and: harness.bob)
         let own = try await harness.ids(in: harness.otherRoom, of: harness.carol, and: harness.dave)
         let session = route.path.contains(":id") ? try await harness.calls.signIn(harness.alice) : nil
@@ -59,7 +59,7 @@ struct AccessTests {
             let missing = try await call(.missing, harness.carol.token)
             #expect(missing.status == 404 && code(missing) == "room_not_found", name)
             #expect(try await call(theirs, harness.carol.token) == missing, name)
-            // What is in another room, by way of one's own.
+            // Items of another room, named under one's own.
             var mixed = own
             mixed = mixed.withThings(of: theirs)
             var none = own
@@ -97,7 +97,7 @@ struct AccessTests {
         let done = try await call(theirs, harness.alice.token)
         #expect(done.status == row.status, "\(name): \(done)")
         if let session { try await harness.calls.waitUntilRefused(session.token) }
-        // What was deleted is as if it had never been.
+        // Deleted items look as if they had never existed.
         guard route.method == "DELETE", route.path.contains("Id/"), let last = route.path.split(separator: "/").last,
             last.hasPrefix(":")
         else { return }

@@ -13,11 +13,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The manifests as gateways of other versions know them: what each service announces, byte by byte. A file in `Manifests`
+/// The manifests as gateways of other versions know them, byte by byte. A file in `Manifests`
 /// changes only with the contract between services and gateways.
 @Suite("The manifests on the bus")
 struct ManifestTests {
-    @Test("are as gateways of other versions know them")
+    @Test("are what gateways of other versions expect")
     func unchanged() async throws {
         try await check(AccountsService.self)
         try await check(RoomsService.self)
@@ -33,7 +33,7 @@ struct ManifestTests {
         #expect(try await announced(service) + "\n" == expected, "\(service.name)")
     }
 
-    /// The manifest in the first announcement of a service that starts.
+    /// Returns the manifest in the first announcement of a service that starts.
     private func announced<S: Service>(_ service: S.Type) async throws -> String {
         let folder = TemporaryFolder()
         let bus = InProcessBus()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Accounts
 
-/// The service as others see it: over a bus.
+/// The service over a bus, as others see it.
 @Suite("The accounts service")
 struct AccountsServiceTests {
     private let folder = TemporaryFolder()
@@ -17,7 +17,7 @@ struct AccountsServiceTests {
 
     init() throws { harness = try ServiceHarness(["--token-lifetime", "90s"], dataDirectory: folder.path) }
 
-    @Test("a person registers, signs in and is known, all over the bus, and the gateway's key believes the token")
+    @Test("a person registers, signs in and is identified over the bus, and the gateway's key accepts the token")
     func journey() async throws {
         try await harness.run {
             let alice = try SignedIn(
@@ -54,7 +54,7 @@ struct AccountsServiceTests {
         }
     }
 
-    @Test("it asks the rooms service who shares a room, on behalf of the caller, and says when it is away")
+    @Test("it asks the rooms service who shares a room, on behalf of the caller, and reports when it is unavailable")
     func partners() async throws {
         try await harness.run {
             var people: [SignedIn] = []
@@ -93,7 +93,7 @@ struct AccountsServiceTests {
             let limits = Set(manifest.limits.map(\.name))
             for route in manifest.routes {
                 let error = await failure { try await harness.ask(route.subject) }
-                // Who signs out is whoever has the token.
+                // The token says who signs out.
                 let needsCaller = route.needsLogin && route.subject != "accounts.logout"
                 #expect(error?.code == (needsCaller ? .unauthenticated : .invalidField), "\(route.subject)")
                 #expect(route.limits.allSatisfy(limits.contains))

@@ -29,7 +29,7 @@ struct GuessingTests {
 
     private static let atOnce = GuessesStore.atOnce
 
-    @Test("ten wrong guesses are one account's, by all its names and from anywhere; then there is one each 30 s")
+    @Test("an account allows ten wrong guesses, by all its names and from anywhere, and then one each 30 s")
     func limit() async throws {
         _ = try await harness.person("alice", email: "alice@example.org")
         for n in 0..<Self.atOnce {
@@ -46,14 +46,14 @@ struct GuessingTests {
         #expect(await guess("alice", from: "10.0.1.1") == .rateLimited)
     }
 
-    @Test("who has signed in from there before is not kept out by guesses from elsewhere")
+    @Test("guesses from elsewhere do not lock a person out of a network that they signed in from")
     func knownNetwork() async throws {
         _ = try await harness.person("alice")
         _ = try await harness.login("alice", from: "192.0.2.7")
         let mobile = try await harness.login("alice", from: "2001:db8:1:2::1")
         _ = await guesses(Self.atOnce + 1, at: "alice", from: "203.0.113.1")
         #expect(await failure { try await harness.login("alice", from: "203.0.113.1") }?.code == .rateLimited)
-        // It goes on: one guess each half minute, which takes the one that is allowed.
+        // The attack continues: one guess each half minute uses up the one that is allowed.
         for _ in 0..<20 {
             harness.clock.advance(by: .seconds(30))
             #expect(await guess("alice", from: "203.0.113.1") == .invalidCredentials)
@@ -62,12 +62,12 @@ struct GuessingTests {
         }
         #expect(await failure { try await harness.login("alice", from: "192.0.2.8") }?.code == .rateLimited)
         #expect(await failure { try await harness.login("alice", from: "2001:db8:1:3::1") }?.code == .rateLimited)
-        // A session that is used elsewhere has been there, too.
+        // A session used in another network makes that known, too.
         _ = try await harness.refresh(mobile.refreshToken, from: "198.51.100.3")
         _ = try await harness.login("alice", from: "198.51.100.3")
     }
 
-    @Test("a network that is known has guesses of its own, and no more of them")
+    @Test("a known network has an allowance of its own, and no more")
     func guessesFromKnownNetwork() async throws {
         _ = try await harness.person("alice")
         _ = try await harness.login("alice", from: "192.0.2.7")
@@ -77,7 +77,7 @@ struct GuessingTests {
         #expect(await guess("alice", from: "203.0.113.1") == .invalidCredentials)
     }
 
-    @Test("a name that nobody has is answered in the same way")
+    @Test("an unknown name gets the same answers")
     func unknownName() async throws {
         _ = try await harness.person("alice")
         for name in ["alice", "nobody", "no@example.org", "nul\0"] {
@@ -87,24 +87,24 @@ struct GuessingTests {
         }
     }
 
-    @Test("the right password is no guess")
+    @Test("the right password does not count as a guess")
     func rightPassword() async throws {
         _ = try await harness.person("alice")
         for n in 0..<(3 * Self.atOnce) { _ = try await harness.login("alice", from: "203.0.113.\(n)") }
     }
 
-    @Test("guesses that are sent together are counted before they are looked at")
+    @Test("guesses that are sent together are counted before they are checked")
     func together() async throws {
         _ = try await harness.person("alice")
         let codes = await withTaskGroup(of: ErrorCode?.self) { group in
-            // From as many networks, as the queue has but a few places for each.
+            // From as many networks, as the queue has only a few places for each.
             for n in 0..<40 { group.addTask { await guess("alice", from: "10.\(n).0.1") } }
             return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(codes.count { $0 == .invalidCredentials } == Self.atOnce)
     }
 
-    @Test("what is remembered ends: guesses with their time, networks of a person at twenty")
+    @Test("records expire: guesses after a time, a person's networks beyond twenty")
     func bounds() async throws {
         let alice = try await harness.person("alice")
         for n in 0..<30 {
@@ -141,7 +141,7 @@ struct GuessingTests {
         #expect(await failure { try await other.login(fields) }?.code == .rateLimited)
     }
 
-    @Test("a hash from before is checked at its cost and made anew at the next sign-in; a wrong password leaves it")
+    @Test("an old hash is checked at its own cost and replaced at the next sign-in; a wrong password leaves it")
     func raising() async throws {
         let alice = try await harness.person("alice")
         let dear = try AccountsHarness(cost: .dearerForTests)
@@ -170,7 +170,8 @@ struct GuessingTests {
         #expect(try await hash() == after)
     }
 
-    /// Holds the first salt back until the second is wanted: two hashes are being made anew at once by then.
+    /// Holds the first salt back until the second is requested: two hashes are then being replaced
+    /// at once.
     private final class TwoAtOnce: Randomness {
         private let count = Mutex(0)
         private let second = BlockingQueue<Void>(maxCount: 1, maxBytes: .max)
@@ -189,7 +190,7 @@ struct GuessingTests {
         }
     }
 
-    @Test("two sign-ins that make a hash from before anew at once are both let in")
+    @Test("two sign-ins that replace an old hash at once both succeed")
     func raisingAtOnce() async throws {
         _ = try await harness.person("alice")
         let passwords = PasswordChecker(
@@ -211,14 +212,14 @@ struct GuessingTests {
         }
     }
 
-    @Test("an address that asks for more than its share is refused at once, with the time to wait")
+    @Test("an address over its limit is refused at once, with the time to wait")
     func share() async throws {
         let workers = WorkerPool(threads: 2, maxWaiting: 64)
         let gate = BlockingQueue<Void>(maxCount: 8, maxBytes: .max)
         let passwords = PasswordChecker(workers, cost: .forTests, randomness: SeededRandomness(seed: 1))
         let attacker = SigningClient(harness.client(at: "10.0.0.1"))
         try await withThrowingTaskGroup(of: Void.self) { group in
-            // Both threads are held up; nobody else's work is on them.
+            // Both threads are blocked; no other work is on them.
             for _ in 0..<2 { group.addTask { try await workers.run { _ = gate.take(atMost: 1) } } }
             for _ in 0..<40 {
                 group.addTask {

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("People")
 struct PeopleTests {
-    @Test("those without a shared room are listed by username, never the caller")
+    @Test("people without a shared room are listed by username, without the caller")
     func withoutRooms() async throws {
         let harness = try AccountsHarness()
         var people: [SignedIn] = []
@@ -23,7 +23,7 @@ struct PeopleTests {
         #expect(try await harness.withoutRooms(for: people[3]).people.map(\.username) == ["Alice", "carol", "eve"])
     }
 
-    @Test("q is a prefix of the username or the first name, in whatever case")
+    @Test("q is a prefix of the username or the first name, in any case")
     func prefixes() async throws {
         let harness = try AccountsHarness()
         let me = try await harness.person("myself")
@@ -44,7 +44,7 @@ struct PeopleTests {
     }
 
     @Test(
-        "nothing in q is a pattern",
+        "characters in q are no patterns",
         arguments: ["%", "_", "*", "?", "\\", "'", "\"", "%' OR '1'='1", ".", "[", "\u{10FFFF}", "\u{D7FF}"])
     func literal(wild: String) async throws {
         let harness = try AccountsHarness()
@@ -55,7 +55,7 @@ struct PeopleTests {
         #expect(try await harness.withoutRooms(for: me, ["q": wild]).people == [])
     }
 
-    @Test("pages cover everyone once, with and without q", arguments: [1, 4, 11, 12, 200])
+    @Test("pages list each person once, with and without q", arguments: [1, 4, 11, 12, 200])
     func pages(limit: Int) async throws {
         let harness = try AccountsHarness()
         let me = try await harness.person("myself")
@@ -78,7 +78,7 @@ struct PeopleTests {
         }
     }
 
-    @Test("a limit out of bounds is the nearest one, and what is no number, or no cursor, is malformed")
+    @Test("an out-of-range limit is clamped, and one that is not a number, or a bad cursor, is malformed")
     func queries() async throws {
         let harness = try AccountsHarness()
         let me = try await harness.person("myself")
@@ -104,7 +104,7 @@ struct PeopleTests {
         #expect(await failure { try await harness.withoutRooms(for: me, ["q": "\0"]) }?.code == .invalidField)
     }
 
-    @Test("without the rooms service, the list is unavailable, and nothing else is")
+    @Test("without the rooms service the list is unavailable, and everything else works")
     func roomsAway() async throws {
         let harness = try AccountsHarness()
         let me = try await harness.person("myself")

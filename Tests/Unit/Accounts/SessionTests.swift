@@ -17,7 +17,7 @@ struct SessionTests {
         await failure { try await harness.refresh(token) }?.code == .invalidToken
     }
 
-    @Test("a refresh token gives the next one, for the same person")
+    @Test("a refresh token is exchanged for the next one, for the same person")
     func rotation() async throws {
         let alice = try await harness.person("alice")
         var tokens = [alice.refreshToken]
@@ -31,7 +31,7 @@ struct SessionTests {
         #expect(Set(tokens).count == tokens.count)
     }
 
-    @Test("one that comes again ends its session, for every token of it, and no other session")
+    @Test("a reused token ends its session, for every token of it, and no other session")
     func reuse() async throws {
         let phone = try await harness.person("alice")
         let tablet = try await harness.login("alice")
@@ -43,7 +43,7 @@ struct SessionTests {
         #expect(try await harness.refresh(tablet.refreshToken).person == phone.person)
     }
 
-    @Test("of many who present one token at once, one gets through")
+    @Test("one of many concurrent refreshes with the same token succeeds")
     func race() async throws {
         let alice = try await harness.person("alice")
         let successes = await withTaskGroup(of: Bool.self) { group in
@@ -55,7 +55,7 @@ struct SessionTests {
         #expect(successes == 1)
     }
 
-    @Test("a session ends when nobody comes for its whole life, and a refresh prolongs it")
+    @Test("a session ends when it is unused for its whole lifetime, and a refresh prolongs it")
     func expiry() async throws {
         let alice = try await harness.person("alice")
         let bob = try await harness.person("bob")
@@ -67,7 +67,7 @@ struct SessionTests {
         _ = try await harness.refresh(renewed.refreshToken)
     }
 
-    @Test("what ended is swept when someone signs in")
+    @Test("ended sessions are removed when someone signs in")
     func sweeping() async throws {
         for n in 0..<5 { _ = try await harness.person("person\(n)") }
         harness.clock.advance(by: .seconds(86_400))
@@ -78,7 +78,7 @@ struct SessionTests {
         #expect(sessions == 1)
     }
 
-    @Test("of too many sessions of one person, those that were away for longest end, and nobody else's")
+    @Test("a person's least recently used sessions end when there are too many, and nobody else's")
     func cap() async throws {
         let alice = try await harness.person("alice")
         let bob = try await harness.person("bob")
@@ -94,7 +94,7 @@ struct SessionTests {
         for token in [second, last, bob.refreshToken] { #expect(await !isRefused(token)) }
     }
 
-    @Test("an old token signs nobody out, nor one that was made up for the session; the newest does")
+    @Test("an old token, or one made up for the session, signs nobody out; the newest does")
     func logoutWithAnOldToken() async throws {
         let alice = try await harness.person("alice")
         let renewed = try await harness.refresh(alice.refreshToken)
@@ -111,7 +111,7 @@ struct SessionTests {
         #expect(try await harness.ended() == [harness.session(of: alice)])
     }
 
-    @Test("in its own session an old token signs out, too; in another one of the same person it does not")
+    @Test("an old token signs out when its own session sends it, but not when another one of the person does")
     func logoutInItsOwnSession() async throws {
         let alice = try await harness.person("alice")
         _ = try await harness.refresh(alice.refreshToken)
@@ -129,7 +129,7 @@ struct SessionTests {
         }
     }
 
-    @Test("signing out ends the session, twice does no harm, and one can sign in again")
+    @Test("signing out ends the session, may be repeated, and the person can sign in again")
     func logout() async throws {
         let alice = try await harness.person("alice")
         let body = try RequestFields.writing { $0.member("refreshToken", alice.refreshToken) }
@@ -140,7 +140,7 @@ struct SessionTests {
         #expect(try await harness.login("alice").person == alice.person)
     }
 
-    @Test("what is no refresh token is refused")
+    @Test("a malformed refresh token is refused")
     func garbage() async throws {
         let alice = try await harness.person("alice")
         for token in [
@@ -148,11 +148,11 @@ struct SessionTests {
         ] {
             #expect(await isRefused(token))
         }
-        // None of them had the name of a session, so none has ended one.
+        // None of them named a session, so none has ended one.
         _ = try await harness.refresh(alice.refreshToken)
     }
 
-    @Test("the database has no token and no password in it")
+    @Test("the database contains no token and no password")
     func nothingToSteal() async throws {
         let alice = try await harness.person("alice", password: "the password")
         let (passwordHash, tokenHash) = try #require(

@@ -17,7 +17,7 @@ struct SigningInTests {
         try await harness.accounts.register(RequestFields(JSONValue(parsing: json)))
     }
 
-    @Test("who registers is signed in, as who they said")
+    @Test("registering signs the person in, with the given name")
     func register() async throws {
         let alice = try await harness.person("Alice.A-_1", firstName: " Zoë  M. 🎉 ", email: "A@example.org")
         #expect(alice.status == .created)
@@ -28,7 +28,7 @@ struct SigningInTests {
         #expect(Person(me.data) == alice.person)
     }
 
-    @Test("the token says who it is for, and until when")
+    @Test("the token names its person and its expiry")
     func accessToken() async throws {
         let alice = try await harness.person("alice", firstName: "Alice")
         let now = harness.clock.now().milliseconds / 1000
@@ -43,7 +43,7 @@ struct SigningInTests {
     }
 
     @Test(
-        "a name that breaks the rule is refused by its name",
+        "an invalid name is refused with the name of the field",
         arguments: [
             "", "ab", String(repeating: "a", count: 33), "has space", "slash/y", "ünïcode", "semi;colon", "nul\0nul",
             "new\nline", "a@b", "ａｂｃ",
@@ -55,7 +55,7 @@ struct SigningInTests {
     }
 
     @Test(
-        "a password is 8 to 128 bytes, whatever they are",
+        "a password is 8 to 128 bytes, of any kind",
         arguments: ["short 7", "é é", "", String(repeating: "x", count: 129)])
     func badPasswords(password: String) async {
         let error = await failure { try await harness.person("alice", password: password) }
@@ -64,7 +64,7 @@ struct SigningInTests {
     }
 
     @Test(
-        "passwords at the limits work as given",
+        "passwords at the limits work unchanged",
         arguments: [
             "8 bytes!", String(repeating: "x", count: 128), String(repeating: "é", count: 64), "  spaces  ",
             "nul\0\u{1}nul",
@@ -97,7 +97,7 @@ struct SigningInTests {
         #expect(await failure { try await harness.login("a" + text, "password") }?.code == .invalidCredentials)
     }
 
-    @Test("a missing field and null count the same; a field of the wrong type is malformed")
+    @Test("a missing field and null are the same; a field of the wrong type is malformed")
     func fields() async {
         for json in [
             #"{"password":"password"}"#, #"{"username":null,"password":"password"}"#, #"{"username":"alice"}"#,
@@ -116,7 +116,7 @@ struct SigningInTests {
         #expect(reply?.status == .created)
     }
 
-    @Test("a name and an address belong to one person, in whatever case")
+    @Test("a name and an address belong to one person, in any case")
     func taken() async throws {
         _ = try await harness.person("Alice", email: "Alice@Example.org")
         for name in ["alice", "ALICE", "Alice"] {
@@ -128,7 +128,7 @@ struct SigningInTests {
         _ = try await harness.person("dave")
     }
 
-    @Test("of many who want a name at once, one gets it")
+    @Test("one of many who register a name at once gets it")
     func race() async {
         let codes = await withTaskGroup(of: ErrorCode?.self) { group in
             for name in ["dora", "DORA", "Dora", "dORA", "dora", "DORa"] {
@@ -140,7 +140,7 @@ struct SigningInTests {
         #expect(codes.count { $0 == .usernameTaken } == 5)
     }
 
-    @Test("one signs in by username or by address, in whatever case")
+    @Test("a person signs in by username or by address, in any case")
     func login() async throws {
         let alice = try await harness.person("Alice", email: "Alice@example.org")
         for name in ["Alice", "alice", "ALICE", "alice@example.org", "ALICE@EXAMPLE.ORG"] {
@@ -163,7 +163,7 @@ struct SigningInTests {
         #expect(await failure { try await harness.login("alice", String(repeating: "x", count: 100_000)) } == unknown)
     }
 
-    @Test("who is gone from the database is not signed in, whatever the token says")
+    @Test("a person who is no longer in the database is not signed in, whatever the token says")
     func unknownCaller() async {
         let error = await failure {
             try await harness.accounts.me(Caller(id: "0190-nobody", username: "x", firstName: nil))

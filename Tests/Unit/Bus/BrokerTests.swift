@@ -3,7 +3,7 @@ import Testing
 
 @testable import Bus
 
-/// The broker without sockets, and with a clock that the test turns.
+/// The broker without sockets, with a clock that the test advances.
 @Suite("broker")
 struct BrokerTests {
     private func send(_ broker: Broker, _ peer: BrokerPeer, _ line: String, at now: Duration = .zero) {
@@ -21,7 +21,7 @@ struct BrokerTests {
         return peer
     }
 
-    @Test("who says no hello in time is cut off")
+    @Test("a peer that sends no hello in time is disconnected")
     func helloTimeout() {
         let broker = Broker(settings: BrokerSettings())
         let peer = broker.connect(at: .seconds(1))
@@ -33,7 +33,7 @@ struct BrokerTests {
         #expect(broker.counters.peers == 0 && broker.counters.refusedPeers == 1)
     }
 
-    @Test("who is silent is pinged once an interval, and is dead after three; any line is a sign of life")
+    @Test("a silent peer is pinged once an interval, and is dead after three; any line is a sign of life")
     func keepalive() {
         let broker = Broker(settings: BrokerSettings())
         let silent = connectedPeer(broker)
@@ -52,7 +52,7 @@ struct BrokerTests {
         #expect(alive.phase == .open)
     }
 
-    @Test("a request is answered at its deadline, and a reply after it goes nowhere")
+    @Test("a request is answered at its deadline, and a reply after it is dropped")
     func deadline() {
         let broker = Broker(settings: BrokerSettings())
         let responder = connectedPeer(broker)
@@ -70,7 +70,7 @@ struct BrokerTests {
         #expect(!broker.hasRequests && broker.counters.requestsUnderWay == 0)
     }
 
-    @Test("only the one who was asked can reply")
+    @Test("only the peer that was asked can reply")
     func foreignReply() {
         let broker = Broker(settings: BrokerSettings())
         let responder = connectedPeer(broker)
@@ -83,7 +83,7 @@ struct BrokerTests {
         #expect(output(requester) == [#"{"op":"res","id":9,"data":"right"}"#])
     }
 
-    @Test("a peer that is too far behind gets the reason alone, and nothing more; others get all")
+    @Test("a peer that is too far behind gets the reason and nothing more; the others get everything")
     func slowConsumer() {
         var settings = BrokerSettings()
         settings.maxPendingBytes = 1000
@@ -107,7 +107,7 @@ struct BrokerTests {
         #expect(output(slow).isEmpty)
     }
 
-    @Test("what was handed over and is still on its way counts as waiting")
+    @Test("data that was handed over and is not yet sent counts as pending")
     func handedOver() {
         var settings = BrokerSettings()
         settings.maxPendingBytes = 1000
@@ -118,7 +118,7 @@ struct BrokerTests {
         #expect(peer.phase == .closing)
     }
 
-    @Test("subscriptions and requests of one peer are bounded")
+    @Test("a peer's subscriptions and requests are bounded")
     func bounds() {
         var settings = BrokerSettings()
         settings.maxSubscriptionsPerPeer = 2
@@ -139,7 +139,7 @@ struct BrokerTests {
         #expect(output(peer) == [#"{"op":"err","id":2,"code":"refused","message":"at most 1 requests under way"}"#])
     }
 
-    @Test("a draining broker answers no new request, and is done with the last reply")
+    @Test("a draining broker answers no new request, and ends after the last reply")
     func draining() {
         let broker = Broker(settings: BrokerSettings())
         let peer = connectedPeer(broker)
@@ -154,7 +154,7 @@ struct BrokerTests {
         #expect(!broker.hasRequests)
     }
 
-    @Test("a line that would be too long once it is passed on is refused, and the connection goes on")
+    @Test("a line that would be too long to forward is refused, and the connection goes on")
     func passedOnLength() {
         let broker = Broker(settings: BrokerSettings())
         let peer = connectedPeer(broker)
@@ -170,7 +170,7 @@ struct BrokerTests {
         #expect(answers.last?.hasPrefix(#"{"op":"err","id":5,"code":"line_too_long""#) == true)
     }
 
-    @Test("any lines, in any order, leave the tables whole")
+    @Test("the tables stay consistent for any lines in any order")
     func fuzz() {
         var random = SystemRandomNumberGenerator()
         let lines = [

@@ -16,7 +16,7 @@ struct BrokerWireTests {
         await server.drain(timeout: .zero)
     }
 
-    @Test("lines that come a byte at a time, or many in one piece, are the same lines")
+    @Test("lines parse the same a byte at a time and many in one read")
     func pieces() async throws {
         try await withServer { server in
             let client = try RawClient(port: server.port)
@@ -70,7 +70,7 @@ struct BrokerWireTests {
         }
     }
 
-    @Test("random bytes stop nobody else")
+    @Test("random bytes do not affect other peers")
     func fuzz() async throws {
         try await withServer { server in
             var random = SystemRandomNumberGenerator()
@@ -83,14 +83,14 @@ struct BrokerWireTests {
                     Int.random(in: 0..<20, using: &random) == 0
                         ? UInt8(ascii: "\n") : UInt8.random(in: 0...255, using: &random)
                 }
-                // It may be closed before it has said all.
+                // It may be closed before everything is sent.
                 try? client.send(bytes)
                 try witness.settle()
             }
         }
     }
 
-    @Test("a line of a mebibyte is read; a longer one ends the connection, with or without its newline")
+    @Test("a line of 1 MiB is read; a longer one ends the connection, with or without its newline")
     func lineTooLong() async throws {
         try await withServer { server in
             let client = try RawClient(port: server.port)
@@ -114,7 +114,7 @@ struct BrokerWireTests {
         }
     }
 
-    @Test("a subscriber that does not read is cut off with whole lines and the reason; the others get everything")
+    @Test("a subscriber that does not read is disconnected after whole lines and the reason; the others get everything")
     func slowConsumer() async throws {
         var settings = BrokerSettings()
         settings.maxPendingBytes = 256 * 1024
@@ -132,7 +132,7 @@ struct BrokerWireTests {
 
             let padding = String(repeating: "x", count: 2000)
             var sent = 0
-            // Each batch is awaited by the one who reads, so that only the other one falls behind.
+            // The reading peer awaits each batch, so that only the other one falls behind.
             while server.counters.slowConsumers == 0 {
                 for number in sent..<sent + 20 {
                     try quick.publish("flood", try JSONValue(parsing: #"{"n":\#(number),"padding":"\#(padding)"}"#))
@@ -151,7 +151,7 @@ struct BrokerWireTests {
         }
     }
 
-    @Test("without a token it listens on loopback only")
+    @Test("a broker without a token listens on loopback only")
     func loopbackOnly() async throws {
         for host in ["0.0.0.0", "::", "10.0.0.1", "127.example.com", "bus"] {
             await #expect(throws: BusServerError.openWithoutToken(host)) {
@@ -174,7 +174,7 @@ struct BrokerWireTests {
         await finish(group)
     }
 
-    @Test("draining lets a request under way finish, refuses connections, and closes in order")
+    @Test("draining lets open requests finish, refuses connections, and closes in order")
     func drain() async throws {
         let server = try await BusServer.start(host: "127.0.0.1", port: 0)
         let client = try RawClient(port: server.port)
@@ -197,7 +197,7 @@ struct BrokerWireTests {
         await drained
     }
 
-    @Test("draining ends in time also with a request that is never answered and a peer that never reads")
+    @Test("draining ends in time despite a request that is never answered and a peer that never reads")
     func drainTimeout() async throws {
         let server = try await BusServer.start(host: "127.0.0.1", port: 0)
         let deaf = try RawClient(port: server.port, receiveBuffer: 4096)

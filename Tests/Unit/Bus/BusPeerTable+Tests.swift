@@ -4,7 +4,7 @@ import Security
 @testable import ServiceKit
 
 extension BusPeerTable {
-    /// Of peers and their tokens, by way of the text that a bus reads.
+    /// Creates a table from peers and their tokens, through the text that a bus reads.
     init(_ peers: [(peer: BusPeer, token: String)]) throws {
         let lines = peers.map { peer, token in
             JSONWriter.object {

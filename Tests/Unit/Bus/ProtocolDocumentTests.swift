@@ -4,10 +4,10 @@ import ServiceKit
 import TestSupport
 import Testing
 
-/// Does what PROTOCOL.md shows, so that the document and the broker cannot drift apart.
+/// Runs the transcripts in PROTOCOL.md, so that the document and the broker cannot diverge.
 @Suite("PROTOCOL.md", .timeLimit(.minutes(1)))
 struct ProtocolDocumentTests {
-    /// One fenced block: a broker of its own, and what is said on each of its connections.
+    /// One fenced block, with a broker of its own and the lines on each of its connections.
     struct Transcript: CustomTestStringConvertible, Sendable {
         let firstLine: Int
         let access: String
@@ -19,7 +19,7 @@ struct ProtocolDocumentTests {
     static let transcripts: [Transcript] = {
         let document = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../Services/Bus/PROTOCOL.md")
-        // A document that cannot be read has no transcripts, and that fails.
+        // An unreadable document has no transcripts, which fails.
         let lines = (try? String(contentsOf: document, encoding: .utf8))?.split(
             separator: "\n", omittingEmptySubsequences: false)
         var found: [Transcript] = []
@@ -44,7 +44,7 @@ struct ProtocolDocumentTests {
         #expect(Self.transcripts.allSatisfy { $0.steps.count >= 5 })
     }
 
-    @Test("a transcript is what happens, byte by byte", arguments: transcripts)
+    @Test("each transcript matches what happens, byte for byte", arguments: transcripts)
     func run(transcript: Transcript) async throws {
         var settings = BrokerSettings()
         switch transcript.access {

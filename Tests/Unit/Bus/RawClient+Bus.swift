@@ -4,12 +4,12 @@ import TestSupport
 extension RawClient {
     func send(line: String) throws { try send("\(line)\n") }
 
-    /// Every byte in a packet of its own, as far as the kernel plays along.
+    /// Sends every byte in a packet of its own, if the kernel complies.
     func send(lineByByte line: String) throws {
         for byte in Array("\(line)\n".utf8) { try send([byte]) }
     }
 
-    /// Says hello and takes the welcome.
+    /// Sends hello and reads the welcome.
     func sendHello() throws {
         try send(line: #"{"op":"hello","version":1,"name":"raw"}"#)
         guard try receiveLine()?.hasPrefix(#"{"op":"welcome""#) == true else {
@@ -17,7 +17,7 @@ extension RawClient {
         }
     }
 
-    /// Returns when all that was sent before has been done by the broker.
+    /// Waits until the broker has processed everything sent before.
     func settle() throws {
         try send(line: #"{"op":"ping"}"#)
         guard try receiveLine() == #"{"op":"pong"}"# else { throw WireError.unexpected("no pong") }

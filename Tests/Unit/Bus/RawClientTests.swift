@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The tests' own client")
 struct RawClientTests {
-    @Test("a connection that it closes is closed, though a process was started meanwhile")
+    @Test("a connection that it closes is closed, even if a process was started meanwhile")
     func closing() async throws {
         let server = try await BusServer.start(host: "127.0.0.1", port: 0, settings: BrokerSettings())
         let client = try RawClient(port: server.port)
@@ -21,7 +21,7 @@ struct RawClientTests {
         _ = try other.receiveLine()
         try other.send(lineByByte: #"{"op":"req","id":1,"subject":"rooms.list","timeout":60000,"data":null}"#)
         client.close()
-        // Else the next line would be a ping, after fifteen seconds.
+        // Otherwise the next line would be a ping, after fifteen seconds.
         #expect(try other.receiveLine()?.contains(#""op":"err""#) == true)
         other.close()
         await server.drain(timeout: .zero)

@@ -11,7 +11,7 @@ import Testing
 
 @testable import Bus
 
-/// What each of Parlor's own peers may do, and what it may not.
+/// The rights of each of Parlor's own peers, and their limits.
 @Suite("rights on the bus")
 struct RightsTests {
     typealias Case = (peer: BusPeer, operation: BusRights.Operation, subjects: [String])
@@ -78,7 +78,7 @@ struct RightsTests {
         }
     }
 
-    @Test("nobody but a service itself serves its subjects, publishes its log or announces it", arguments: peers)
+    @Test("only a service itself serves its subjects, publishes its log and announces it", arguments: peers)
     func others(peer: BusPeer) throws {
         for name in ["accounts", "rooms", "messaging", "elements", "push", "polls"] where name != peer.name {
             #expect(try refusal(of: peer, .serve, "\(name).login") != nil)
@@ -94,7 +94,7 @@ struct RightsTests {
         #expect(try refusal(of: peer, .serve, "gateways.x.open") != nil)
     }
 
-    @Test("events are shared under a peer's own name alone: who looks takes nothing away from who works")
+    @Test("a peer shares events only under its own name, so a reader takes no events from the service")
     func queues() throws {
         func answer(_ known: BusPeer, _ subject: String, queue: String) throws -> String {
             let (broker, peer) = try connectedPeer(as: known)
@@ -112,7 +112,7 @@ struct RightsTests {
     }
 
     @Test(
-        "a service of one's own has no name that stands for something else on the bus",
+        "a custom service's name cannot be one that has another meaning on the bus",
         arguments: ["services", "status", "gateways", "gateway", "operator"])
     func reservedNames(name: String) throws {
         func table(_ line: String) throws -> BusPeerTable {
@@ -138,7 +138,7 @@ struct RightsTests {
         #expect(peer.phase == .open)
     }
 
-    @Test("a route that was found for one subject lets nothing through on another")
+    @Test("a cached route for one subject permits no other subject")
     func routesAreChecked() throws {
         let (broker, peer) = try connectedPeer(as: PushService.peer)
         for subject in ["push.log", "push.log", "messaging.log", "push.log", "messaging.log"] {
@@ -166,7 +166,7 @@ struct RightsTests {
         return (broker, peer)
     }
 
-    /// What the broker says of it, if that is a refusal.
+    /// Returns the broker's answer, if it is a refusal.
     private func refusal(of known: BusPeer, _ operation: BusRights.Operation, _ subject: String) throws -> String? {
         let (broker, peer) = try connectedPeer(as: known)
         let line =

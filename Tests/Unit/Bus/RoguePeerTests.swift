@@ -9,7 +9,7 @@ import Testing
 
 import struct Accounts.AccountsService
 
-/// What a peer does that has got hold of one service's token, on the wire.
+/// A peer on the wire that has stolen one service's token.
 @Suite("a rogue peer", .timeLimit(.minutes(1)))
 struct RoguePeerTests {
     private static let tokens = [
@@ -33,7 +33,7 @@ struct RoguePeerTests {
     }
 
     @Test(
-        "without a token, with a wrong one, or with a digest for one, nobody gets in",
+        "a peer without a token, with a wrong one, or with a token's digest is refused",
         arguments: [nil, "", "guess", "sha256:"])
     func strangers(token: String?) async throws {
         try await withServer { server in
@@ -43,7 +43,7 @@ struct RoguePeerTests {
         }
     }
 
-    @Test("with push's token nobody is handed a sign-in, announces a service, or speaks for another")
+    @Test("a peer with push's token receives no sign-in, announces no service and impersonates no other")
     func pushesToken() async throws {
         try await withServer { server in
             let accounts = try connect(server, token: "the token of accounts")
@@ -75,7 +75,7 @@ struct RoguePeerTests {
         }
     }
 
-    @Test("a bus client is told that it may not, at once, and goes on")
+    @Test("a bus client gets its refusal at once, and goes on")
     func client() async throws {
         try await withServer { server in
             let group = try EventLoopGroup(loopCount: 1)

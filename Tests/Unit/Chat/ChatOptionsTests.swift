@@ -5,14 +5,14 @@ import Testing
 
 @Suite("The command line of parlor-chat")
 struct ChatOptionsTests {
-    @Test("without arguments it is whoever signed in last, on this machine")
+    @Test("without arguments it uses the last account that signed in on this machine")
     func defaults() throws {
         let options = try ChatOptions([])
         #expect(options.server.absoluteString == "http://127.0.0.1:8080")
         #expect(options.username == nil && !options.registers && !options.showsHelp)
     }
 
-    @Test("each option is understood")
+    @Test("each option is parsed")
     func options() throws {
         let options = try ChatOptions(["http://parlor.test:1", "--user", "ada", "--register", "--data", "/tmp/x"])
         #expect(options.server.absoluteString == "http://parlor.test:1")
@@ -24,7 +24,7 @@ struct ChatOptionsTests {
     }
 
     @Test(
-        "what cannot be meant is refused, and named",
+        "an invalid option is refused by name",
         arguments: [
             ["--user"], ["--data"], ["--what"], ["parlor.test"], ["ftp://parlor.test"], ["--register"], ["http://"],
             ["--discard"],

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A terminal's keys and columns")
 struct TerminalTests {
-    @Test("bytes are keys, also when they come one at a time")
+    @Test("bytes become keys, also when they come one at a time")
     func keys() {
         let bytes = Array("hé👍\r\u{1b}[A\u{1b}OB\u{1b}[3~\u{1b}[1;5C\u{7f}\u{1}\t".utf8)
         let expected: [Key] = [
@@ -20,7 +20,7 @@ struct TerminalTests {
         #expect(keys == expected)
     }
 
-    @Test("an escape is a key once nothing follows it")
+    @Test("an escape is a key when nothing follows it")
     func escape() {
         var parser = KeyParser()
         var keys = parser.parse([0x1b])
@@ -33,7 +33,7 @@ struct TerminalTests {
         #expect(keys == [.escape])
     }
 
-    @Test("what is pasted is one key, whatever is in it, and however it comes")
+    @Test("pasted text is one key, whatever it contains and however it arrives")
     func paste() {
         let bytes = Array("a\u{1b}[200~one\r\ntwo\rthree\tfour\u{1b}[A\u{3}\u{1b}[201~b".utf8)
         let expected: [Key] = [.character("a"), .paste("one\ntwo\nthree four[A"), .character("b")]
@@ -52,7 +52,7 @@ struct TerminalTests {
         #expect(after == [.character("y")])
     }
 
-    @Test("any bytes at all make keys or nothing, and leave the parser usable")
+    @Test("arbitrary bytes become keys or nothing, and leave the parser usable")
     func noise() {
         var random = SeededGenerator(seed: 1)
         for _ in 0..<2000 {
@@ -84,7 +84,7 @@ struct TerminalTests {
         #expect(!isEdited)
     }
 
-    @Test("wide characters take two columns, and nothing is wider than it may be")
+    @Test("wide characters take two columns, and no line exceeds its width")
     func widths() {
         #expect("añ日👍".columns == 6)
         #expect("日本語".cut(to: 4) == "日…")
@@ -101,7 +101,7 @@ struct TerminalTests {
         }
     }
 
-    @Test("what people write cannot steer a terminal")
+    @Test("text from people cannot send control sequences to the terminal")
     func harmless() {
         #expect("a\u{1b}[2Jb\u{7}\u{9b}c\nd".harmless == "a [2Jb  c\nd")
     }

@@ -2,7 +2,7 @@ import Contracts
 import JSON
 import Testing
 
-@Suite("What crosses a border")
+@Suite("Encoding and decoding the contracts")
 struct ContractsTests {
     @Test(
         "times are written in UTC, in full or cut to the second",
@@ -17,7 +17,7 @@ struct ContractsTests {
         #expect(time.isoSeconds == text.prefix(19) + "Z")
     }
 
-    @Test("what is unavailable always says when to try again, also across the bus")
+    @Test("an unavailable error always says when to try again, also across the bus")
     func unavailable() throws {
         for error in [ServiceError.unavailable("Rooms"), ServiceError(.serviceUnavailable, "Too many at once.")] {
             #expect(error.retryAfter == 1 && error.code.isRetryable)
@@ -27,7 +27,7 @@ struct ContractsTests {
         #expect(ServiceError(.forbidden, "No.").retryAfter == nil)
     }
 
-    @Test("a manifest reads back as it was written")
+    @Test("a manifest decodes as it was encoded")
     func manifests() throws {
         let manifest = Manifest(
             service: "stars",
@@ -50,7 +50,7 @@ struct ContractsTests {
         #expect(read == manifest)
     }
 
-    @Test("a field that names no role has the one that its path had before there were roles")
+    @Test("a field without a role gets the role that its path had before roles existed")
     func impliedRoles() throws {
         func role(_ path: String, _ kind: String, _ rest: String = "") throws -> Contribution.Role? {
             let field = #"{"path":"\#(path)","kind":"\#(kind)","zero":0\#(rest)}"#
@@ -66,7 +66,7 @@ struct ContractsTests {
         #expect(try role("badges.x", "value", #","role":{"unknown":"y"}"#) == nil)
     }
 
-    @Test("a gateway from before roles reads a manifest as it did")
+    @Test("a gateway without roles reads a manifest as before")
     func rolesAreAddedMembers() throws {
         let manifest = Manifest(service: "x", contribution: Contribution(subject: "x.y", fields: [.badge("x")]))
         let field = manifest.json["contribution"]?["fields"]?.array?.first
@@ -74,7 +74,7 @@ struct ContractsTests {
         #expect(field?["zero"]?.int == 0)
     }
 
-    @Test("a reply reads back as it was written, and an error is thrown")
+    @Test("a reply decodes as it was encoded, and an error is thrown")
     func replies() throws {
         let reply = try Reply(
             Reply(.created, JSONValue(7), page: .null, position: StreamPosition(stream: "s", seq: 9), isDuplicate: true)
@@ -86,7 +86,7 @@ struct ContractsTests {
         #expect(throws: ServiceError.self) { try Reply(JSONValue(5)) }
     }
 
-    @Test("memberships and callers read back as they were written")
+    @Test("memberships and callers decode as they were encoded")
     func people() throws {
         let participant = Participant(userID: "u", username: "n", firstName: nil, joinedAt: Timestamp(milliseconds: 1))
         let membership = Membership(roomID: "r", participants: [participant])

@@ -4,7 +4,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// A type that crosses a border: what it writes, what it needs of that, and how it is read and written again.
+/// A contract type: its encoding, its required members, and how it is decoded and encoded again.
 private struct Crossing: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let json: JSONValue
@@ -75,7 +75,7 @@ private struct Crossing: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite("What crosses a border malformed")
+@Suite("Decoding malformed contracts")
 struct MalformedTests {
     private static let wrong = try? ["null", "true", "5", "-1e400", #""x""#, "[]", "[[1]]", "{}", #"{"a":1}"#].map {
         try JSONValue(parsing: $0)
@@ -85,7 +85,7 @@ struct MalformedTests {
         JSONWriter.object { for member in members { $0.member(member.name, member.value) } }
     }
 
-    @Test("it reads back as it was written, with members it does not know, in any order", arguments: Crossing.all)
+    @Test("a value decodes as it was encoded, with unknown members, in any order", arguments: Crossing.all)
     fileprivate func roundTrip(_ crossing: Crossing) throws {
         #expect(crossing.rewrite(crossing.json) == crossing.json)
         let members = try #require(crossing.json.object).all
@@ -93,7 +93,7 @@ struct MalformedTests {
         #expect(crossing.rewrite(other) == crossing.json)
     }
 
-    @Test("without a member that it needs it is refused; without another it is not", arguments: Crossing.all)
+    @Test("a value without a required member is refused; without an optional one it is not", arguments: Crossing.all)
     fileprivate func missing(_ crossing: Crossing) throws {
         let members = try #require(crossing.json.object).all
         #expect(crossing.required.isSubset(of: members.map(\.name)))
@@ -105,7 +105,7 @@ struct MalformedTests {
     }
 
     @Test(
-        "with a member of another kind it is refused, or reads as something that can be written",
+        "a member of another type is refused, or read as a value that can be encoded",
         arguments: Crossing.all)
     fileprivate func wrongKind(_ crossing: Crossing) throws {
         let members = try #require(crossing.json.object).all
@@ -121,7 +121,7 @@ struct MalformedTests {
         }
     }
 
-    @Test("random changes of its bytes never end the process", arguments: Crossing.all)
+    @Test("random changes to its bytes never crash the process", arguments: Crossing.all)
     fileprivate func random(_ crossing: Crossing) throws {
         var random = SeededGenerator(seed: 7)
         for _ in 0..<2_000 {
@@ -135,14 +135,14 @@ struct MalformedTests {
     }
 
     @Test(
-        "a token whose end is no moment is refused",
+        "a token with an invalid expiry is refused",
         arguments: ["-1e300", "1e300", "1e15", "-1e15", "1e400", "-1e400", "\"7\"", "null"])
     func expiry(exp: String) throws {
         let claims = try JSONValue(parsing: #"{"sub":"i","username":"n","exp":\#(exp)}"#)
         #expect(try AccessClaims(#require(claims.object)) == nil)
     }
 
-    @Test("what a newer service emits in a way unknown here is left out, and not sent half made")
+    @Test("an emission of an unknown kind from a newer service is dropped, and not sent in part")
     func unknownEmissions() throws {
         let json = try JSONValue(
             parsing: """
@@ -154,7 +154,7 @@ struct MalformedTests {
         #expect(entry.emissions.map(\.event) == ["known"])
     }
 
-    @Test("a contribution with a field unknown here is none: values would go to the wrong fields")
+    @Test("a contribution with an unknown field is ignored: values would go to the wrong fields")
     func unknownFields() throws {
         let json = try JSONValue(
             parsing: """
@@ -165,7 +165,7 @@ struct MalformedTests {
         #expect(manifest.contribution == nil)
     }
 
-    @Test("a log entry or a membership with somebody who is nobody is refused")
+    @Test("a log entry or a membership with an invalid person is refused")
     func participants() throws {
         let entry = #"{"seq":1,"at":1,"roomId":"r","participants":["a",5],"emissions":[]}"#
         #expect(try LogEntry(JSONValue(parsing: entry)) == nil)
@@ -193,9 +193,7 @@ struct MalformedTests {
         #expect(throws: error) { try Reply(error.json) }
     }
 
-    @Test(
-        "an error with an unknown code is an internal one and keeps its message; every code of the contract comes through"
-    )
+    @Test("an unknown error code becomes internal, and keeps its message; every code of the contract is read")
     func errors() throws {
         for code in ErrorCode.ofContract {
             let error = ServiceError(code, "Because \"so\".", retryAfter: code.isRetryable ? 3 : nil)

@@ -2,13 +2,13 @@ import Contracts
 import JSON
 import Testing
 
-@Suite("Who has a room open")
+@Suite("Encoding of open rooms")
 struct OpenRoomsTests {
     private let question = OpenRoomQuestion(
         stream: "messaging",
         members: [.init(roomID: "r1", userID: "ada"), .init(roomID: "r2", userID: "ben")])
 
-    @Test("a question and its answer come out as they went in")
+    @Test("a question and its answer decode as they were encoded")
     func roundTrip() {
         #expect(OpenRoomQuestion(question.json) == question)
         let sockets = [[SocketEvidence(age: 5, confirmed: 7), SocketEvidence(age: 60_000, confirmed: 0)], []]
@@ -16,7 +16,7 @@ struct OpenRoomsTests {
     }
 
     @Test(
-        "what is none of either is none",
+        "malformed questions and answers are refused",
         arguments: ["null", "[]", "{}", #"{"stream":"m"}"#, #"{"stream":"m","rooms":[{"roomId":"r"}]}"#, #"[[[1,2]]]"#])
     func malformed(text: String) throws {
         let json = try JSONValue(parsing: text)

@@ -6,7 +6,7 @@ struct TraceParentTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
 
     @Test(
-        "one that is well-formed is kept as it is, also of a later version that says more",
+        "a well-formed header is kept as it is, also one of a later version with more parts",
         arguments: [
             "00-\(trace)-00f067aa0ba902b7-01", "01-\(trace)-00f067aa0ba902b7-01-more",
             "cc-\(trace)-00f067aa0ba902b7-00",
@@ -18,7 +18,7 @@ struct TraceParentTests {
     }
 
     @Test(
-        "one that is not is as good as none",
+        "a malformed header is ignored",
         arguments: [
             "", "00", "00-\(trace)-00f067aa0ba902b7", "00-\(trace)-00f067aa0ba902b7-01-more",
             "ff-\(trace)-00f067aa0ba902b7-01",

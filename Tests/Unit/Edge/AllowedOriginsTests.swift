@@ -23,7 +23,7 @@ struct AllowedOriginsTests {
         try await TestServer.run(configuration: configuration, answering, test)
     }
 
-    @Test("a preflight is answered at shared paths alone", arguments: ["/api/rooms/x/name", "/api", handshake])
+    @Test("a preflight is answered on shared paths only", arguments: ["/api/rooms/x/name", "/api", handshake])
     func preflights(path: String) async throws {
         try await Self.run("*") { server in
             let client = try server.client()
@@ -38,7 +38,7 @@ struct AllowedOriginsTests {
         }
     }
 
-    @Test("every answer at a shared path may be read by an allowed page, and none elsewhere")
+    @Test("an allowed page may read every answer on a shared path, and none elsewhere")
     func answers() async throws {
         try await Self.run("*") { server in
             let client = try server.client()
@@ -70,7 +70,7 @@ struct AllowedOriginsTests {
         }
     }
 
-    @Test("a list keeps other pages' sockets out, which no preflight would; apps and the server's own page come in")
+    @Test("a list refuses other pages' sockets, which no preflight would; apps and the server's own page are accepted")
     func sockets() async throws {
         try await Self.run("https://app.example") { server in
             func open(_ headers: [String]) throws -> Int {
@@ -89,7 +89,7 @@ struct AllowedOriginsTests {
     }
 
     @Test(
-        "what is no list of origins is refused",
+        "a malformed list of origins is refused",
         arguments: ["", "app.example", "https://", "https://a/path", "*,https://a", "https://u@a"])
     func nonsense(text: String) { #expect(AllowedOrigins(text) == nil) }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Edge
 
-@Suite("What clients may hold", .timeLimit(.minutes(1)))
+@Suite("Limits per client", .timeLimit(.minutes(1)))
 struct ClientLimitsTests {
     private func configuration(_ change: (inout EdgeLimits) -> Void) -> EdgeConfiguration {
         .socketIO().with { change(&$0.limits) }
@@ -16,7 +16,7 @@ struct ClientLimitsTests {
 
     // MARK: Connections
 
-    @Test("where all places are taken, who has waited longest makes place for a newcomer")
+    @Test("a newcomer to a full server evicts the connection that has waited longest")
     func evictsOldest() async throws {
         try await TestServer.run(configuration: configuration { $0.connections = .init(total: 3, perAddress: nil) }) {
             server in
@@ -34,7 +34,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("who is answered, or has connected, keeps their place; a newcomer is refused then")
+    @Test("connections that are being answered, or have connected, stay; the newcomer is refused")
     func keepsBusy() async throws {
         let held = Mutex<HTTPResponder?>(nil)
         let behaviour = TestDelegate.Behaviour(onRequest: { _, _, responder in held.withLock { $0 = responder } })
@@ -58,7 +58,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("an address has its share of connections; others get theirs")
+    @Test("an address that reaches its share of connections is refused; others are not")
     func connectionsOfAddress() async throws {
         try await TestServer.run(configuration: configuration { $0.connections = .init(total: 100, perAddress: 2) }) {
             server in
@@ -86,7 +86,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("connections that a trusted proxy makes are counted for whoever it speaks for")
+    @Test("connections through a trusted proxy count for the client's address")
     func proxies() async throws {
         let configuration = configuration {
             $0.connections = .init(total: 100, perAddress: 2)
@@ -104,7 +104,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("the addresses of one IPv6 subscriber are one, of IPv4 each is")
+    @Test("an IPv6 subscriber's addresses count as one, an IPv4 address as itself")
     func subscribers() throws {
         func subscriber(_ text: String) -> IPAddress? { IPAddress(text)?.subscriber }
         #expect(subscriber("2001:db8:1:2::1") == subscriber("2001:db8:1:2:ffff::9"))
@@ -115,7 +115,7 @@ struct ClientLimitsTests {
 
     // MARK: Sockets
 
-    @Test("an address has its share of sockets that have not connected", arguments: ["websocket", "polling"])
+    @Test("an address that reaches its share of unconnected sockets is refused", arguments: ["websocket", "polling"])
     func unconnectedSockets(transport: String) async throws {
         try await TestServer.run(
             configuration: configuration { $0.unconnectedSockets = .init(total: 100, perAddress: 2) }
@@ -149,7 +149,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("where too many sockets wait in all, the one that has waited longest makes place")
+    @Test("a new socket evicts the longest-waiting unconnected one when there are too many in all")
     func evictsUnconnected() async throws {
         try await TestServer.run(
             configuration: configuration { $0.unconnectedSockets = .init(total: 2, perAddress: nil) }
@@ -190,7 +190,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("sockets that leave their namespace are over no limit: who cannot be counted is closed")
+    @Test("sockets that leave their namespace cannot exceed a limit: those over it are closed")
     func leavingInBulk() async throws {
         let limits = configuration {
             $0.unconnectedSockets = .init(total: 100, perAddress: 2)
@@ -209,7 +209,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("behind a proxy, too, an address has its share of connections that become WebSockets")
+    @Test("an address behind a proxy is refused over its share of connections that become WebSockets, too")
     func upgradesThroughProxy() async throws {
         let limits = configuration { $0.connections = .init(total: 100, perAddress: 2) }
             .with { $0.trustedProxies = [IPNetwork("127.0.0.1")].compactMap(\.self) }
@@ -226,7 +226,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("who has not connected may send little: few messages, and none that is large")
+    @Test("an unconnected client may send only a few messages, and none that is large")
     func beforeConnect() async throws {
         let limits = configuration {
             $0.maxUnconnectedMessages = 5
@@ -255,7 +255,7 @@ struct ClientLimitsTests {
 
     // MARK: Bytes
 
-    @Test("what one address has buffered is bounded, and small requests pass all the same")
+    @Test("an address's buffered bytes are bounded, and small requests still pass")
     func bufferedBytes() async throws {
         let limits = configuration { $0.bufferedBytes = .init(total: 1 << 20, perAddress: 200_000) }
         try await TestServer.run(configuration: limits) { server in
@@ -280,7 +280,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("who has not connected may have half of what is buffered; the rest is for those who have")
+    @Test("unconnected clients may use half of the buffer; the rest is for connected ones")
     func reserveForConnected() async throws {
         let limits = configuration { $0.bufferedBytes = .init(total: 200_000, perAddress: nil) }
         try await TestServer.run(configuration: limits) { server in
@@ -303,7 +303,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("strangers of one address may have an eighth of its share, who is signed in there the rest")
+    @Test("anonymous clients of an address may use an eighth of its share, signed-in clients the rest")
     func strangersOfAddress() async throws {
         let limits = configuration { $0.bufferedBytes = .init(total: 4 << 20, perAddress: 400_000) }
         try await TestServer.run(configuration: limits) { server in
@@ -327,7 +327,7 @@ struct ClientLimitsTests {
     }
 
     @Test(
-        "whatever strangers hold, who is signed in gets a long answer to its end; and also where others hold all there is"
+        "a signed-in client gets a long answer to its end, whatever strangers hold and even if the buffer is full"
     )
     func readers() async throws {
         let limits = configuration { $0.bufferedBytes = .init(total: 400_000, perAddress: nil) }
@@ -348,7 +348,7 @@ struct ClientLimitsTests {
             let (slow, slower) = (try server.client(receiveBuffer: 4096), try server.client(receiveBuffer: 4096))
             let count = try await server.leaveUnread(by: slow, atLeast: 40_000, headers: ["Authorization: x"])
             holders.append(try await hold(140_000, "Authorization: x\r\n"))
-            // All is taken now.
+            // The whole buffer is in use now.
             let other = try await server.leaveUnread(by: slower, atLeast: 40_000, headers: ["Authorization: x"])
             let refused = try server.client()
             try refused.send(
@@ -362,7 +362,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("what clients have buffered behind a trusted proxy is counted for whoever it speaks for")
+    @Test("bytes buffered behind a trusted proxy count for the client's address")
     func bufferedThroughProxy() async throws {
         let limits = configuration { $0.bufferedBytes = .init(total: 4 << 20, perAddress: 200_000) }
             .with { $0.trustedProxies = [IPNetwork("127.0.0.1")].compactMap(\.self) }
@@ -404,7 +404,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("an address that has had its share of the loop's time has little kept: more is read once it is looked at")
+    @Test("an address that used up its share of the loop's time has little buffered: more is read when its turn comes")
     func keepsLittleWhileResting() async throws {
         let limits = configuration {
             $0.bufferedBytes = .init(total: 4 << 20, perAddress: 400_000)
@@ -436,7 +436,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("a head counts until its request is answered")
+    @Test("a request's head counts until the request is answered")
     func headsCount() async throws {
         let held = Mutex<[HTTPResponder]>([])
         let behaviour = TestDelegate.Behaviour(onRequest: { _, _, responder in held.withLock { $0.append(responder) } })
@@ -457,7 +457,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("what the application keeps for a client counts until it is given back, also of a client that has gone")
+    @Test("bytes that the application holds for a client count until they are released, also after the client has gone")
     func heldByApplication() async throws {
         let limits = configuration { $0.bufferedBytes = .init(total: 1 << 20, perAddress: 200_000) }
         let sockets = Mutex<[Socket]>([])
@@ -492,7 +492,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("a person has as much buffered as an address may have, from however many addresses, by request and socket")
+    @Test("a person may buffer as much as an address, over all addresses, requests and sockets")
     func bufferedOfPerson() async throws {
         let limits = configuration { $0.bufferedBytes = .init(total: 4 << 20, perAddress: 200_000) }
         let behaviour = TestDelegate.Behaviour(
@@ -537,7 +537,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("a large event is asked about before it is read; a small one is not, nor one that attachments follow")
+    @Test("a large event is checked before it is read; small ones, and those with attachments, are not")
     func largeEvents() async throws {
         try await TestServer.run { server in
             let client = try server.connected()
@@ -566,7 +566,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("a large body is asked about before it is kept")
+    @Test("a large body is checked before it is kept")
     func largeBodies() async throws {
         let behaviour = TestDelegate.Behaviour(
             onRequest: { request, _, responder in
@@ -583,7 +583,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("an address that asks too often is refused, whatever for, and its connection ends")
+    @Test("an address that sends too many requests is refused on any path, and its connection ends")
     func tooOften() async throws {
         let behaviour = TestDelegate.Behaviour(secondsToWait: { "\($0)" == "127.0.0.1" ? 7 : nil })
         try await TestServer.run(behaviour) { server in
@@ -597,7 +597,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("each request is counted once, however it is answered, and refused if that is too often")
+    @Test("each request is counted once, however it is answered, and refused if there are too many")
     func countedOnce() async throws {
         let asked = Mutex(0)
         let behaviour = TestDelegate.Behaviour(
@@ -634,7 +634,7 @@ struct ClientLimitsTests {
         }
     }
 
-    @Test("limits follow from what the machine has, and leave descriptors for what is no client's")
+    @Test("limits are derived from the machine, and leave descriptors for everything but clients")
     func machine() {
         let large = EdgeLimits.fitting(descriptors: 1_048_576, memory: 24 << 30, loops: 2)
         #expect(large.connections.total > 1_000_000 && large.connections.perAddress == 1_000)

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Connections that go on as a WebSocket, or on another loop", .timeLimit(.minutes(1)))
+@Suite("Connections that become a WebSocket, or move to another loop", .timeLimit(.minutes(1)))
 struct ConnectionHandoverTests {
     private static let upgrade =
         "GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n"
@@ -20,11 +20,11 @@ struct ConnectionHandoverTests {
         responder.loop.execute { responder.loop.execute { responder.send(response) } }
     })
 
-    @Test("an upgrade behind answers that are not read counts them once", arguments: ["", slow])
+    @Test("an upgrade after unread answers counts them once", arguments: ["", slow])
     func upgradeWhileStalled(before: String) async throws {
         let configuration = EdgeConfiguration.socketIO().with {
             $0.limits.connections = .init(total: 2, perAddress: nil)
-            // Strangers have half: what is unread fits it once, and not twice.
+            // Strangers have half: the unread bytes fit it once, and not twice.
             $0.limits.bufferedBytes = .init(total: 100_000, perAddress: nil)
         }
         try await TestServer.run(configuration: configuration, Self.answers) { server in
@@ -33,7 +33,7 @@ struct ConnectionHandoverTests {
             try client.send(before + Self.upgrade)
             while server.edge.counters.webSockets.value == 0 { await Task.yield() }
             await server.turns()
-            // It takes the places of whoever waits, and nobody's who has gone.
+            // It evicts waiting connections, and none that has gone.
             let first = try server.client()
             #expect(try first.request("GET", "/").status == 200)
             let second = try server.client()
@@ -50,7 +50,7 @@ struct ConnectionHandoverTests {
         }
     }
 
-    @Test("what is unread at an upgrade is no longer counted once it is read", arguments: ["", slow])
+    @Test("bytes unread at an upgrade no longer count once they are read", arguments: ["", slow])
     func countsAfterUpgrade(before: String) async throws {
         try await TestServer.run(configuration: .socketIO(), Self.answers) { server in
             let client = try server.client(receiveBuffer: 4096)
@@ -63,7 +63,7 @@ struct ConnectionHandoverTests {
         }
     }
 
-    @Test("a connection that is cut off in the turn in which it moves to another loop is gone for good")
+    @Test("a connection that is cut in the turn in which it moves to another loop stays closed")
     func cutOffOnArrival() async throws {
         let configuration = EdgeConfiguration.socketIO().with {
             $0.limits.bufferedBytes = .init(total: 4 << 20, perAddress: 200_000)
@@ -89,7 +89,7 @@ struct ConnectionHandoverTests {
         }
     }
 
-    @Test("a large body is asked about on the loop of its session: a made-up one has none, on any")
+    @Test("a large body is checked on the loop of its session; a made-up session has none on any loop")
     func madeUpSession() async throws {
         let configuration = EdgeConfiguration.socketIO().with { $0.bodyTimeout = .seconds(2) }
         try await TestServer.run(loops: 2, configuration: configuration) { server in
@@ -104,7 +104,7 @@ struct ConnectionHandoverTests {
         }
     }
 
-    @Test("a large body of a session that has connected is taken on whatever loop it comes in")
+    @Test("a large body of a connected session is accepted on any loop")
     func largeBodyMoves() async throws {
         try await TestServer.run(loops: 4) { server in
             let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Clients behind proxies")
 struct ForwardedForTests {
-    /// Says whom it takes a request, and a socket, to be of.
+    /// Reports the client of a request, and of a socket.
     private static let whoAmI = TestDelegate.Behaviour(
         onRequest: { _, client, responder in responder.send(HTTPResponse(status: 200, body: Array("\(client)".utf8))) },
         onConnect: { socket, _ in
@@ -29,13 +29,13 @@ struct ForwardedForTests {
         }
     }
 
-    @Test("a peer that is no trusted proxy says nothing about whom it speaks for")
+    @Test("a forwarded address from an untrusted peer is ignored")
     func untrusted() async throws {
         try await expect("127.0.0.1", trusting: [], ["203.0.113.9"])
         try await expect("127.0.0.1", trusting: ["10.0.0.0/8"], ["203.0.113.9"])
     }
 
-    @Test("behind trusted proxies the last address that is none of theirs counts, over all fields")
+    @Test("behind trusted proxies the last untrusted address counts, over all fields")
     func forwarded() async throws {
         let proxies = ["127.0.0.1", "10.0.0.0/8", "2001:db8::/32"]
         try await expect("203.0.113.9", trusting: proxies, ["203.0.113.9"])
@@ -44,13 +44,13 @@ struct ForwardedForTests {
         try await expect("2001:db9::1", trusting: proxies, ["2001:db9::1"])
     }
 
-    @Test("where everyone is trusted the farthest counts, and without the field the peer")
+    @Test("with every peer trusted the farthest address counts, and without the field the peer")
     func allTrusted() async throws {
         try await expect("10.0.0.1", trusting: ["127.0.0.1", "10.0.0.0/8"], ["10.0.0.1, 10.0.0.2"])
         try await expect("127.0.0.1", trusting: ["127.0.0.1"], [])
     }
 
-    @Test("an entry that is no address makes the peer count, unless it stands before the client")
+    @Test("an invalid entry makes the peer count, unless it stands before the client")
     func malformed() async throws {
         for field in ["unknown", "", "203.0.113.9:80", "203.0.113.9,", "203.0.113.9, x, 127.0.0.1"] {
             try await expect("127.0.0.1", trusting: ["127.0.0.1"], [field])

@@ -16,7 +16,7 @@ struct HTTPTests {
         responder.loop.execute { responder.loop.execute { responder.send(response) } }
     })
 
-    @Test("requests on one connection are answered in order, those that were sent ahead too")
+    @Test("requests on one connection are answered in order, pipelined ones too")
     func pipelining() async throws {
         try await TestServer.run(Self.echo) { server in
             let client = try server.client()
@@ -30,7 +30,7 @@ struct HTTPTests {
         }
     }
 
-    @Test("a client that says close is told close, and closed")
+    @Test("a client that sends Connection: close gets it back, and is disconnected")
     func closing() async throws {
         try await TestServer.run(Self.echo) { server in
             let client = try server.client()
@@ -49,7 +49,7 @@ struct HTTPTests {
         }
     }
 
-    @Test("a body that was announced is asked for")
+    @Test("a client that expects 100-continue is asked for the announced body")
     func continues() async throws {
         try await TestServer.run(Self.echo) { server in
             let client = try server.client()
@@ -69,7 +69,7 @@ struct HTTPTests {
         }
     }
 
-    @Test("what is no HTTP is refused, and closed")
+    @Test("input that is not HTTP is refused, and the connection is closed")
     func malformed() async throws {
         try await TestServer.run(Self.echo) { server in
             let client = try server.client()
@@ -88,7 +88,7 @@ struct HTTPTests {
         }
     }
 
-    @Test("a client that has finished sending still gets its answers")
+    @Test("a client that has shut down its output still gets its answers")
     func halfClosed() async throws {
         try await TestServer.run(Self.echo) { server in
             let client = try server.client()
@@ -99,7 +99,7 @@ struct HTTPTests {
         }
     }
 
-    @Test("the request id is the caller's if it is sane")
+    @Test("the request id is the caller's if it is valid")
     func requestID() async throws {
         let behaviour = TestDelegate.Behaviour(onRequest: { _, _, responder in
             responder.send(HTTPResponse(status: 200, body: Array(responder.requestID.utf8)))
@@ -117,7 +117,7 @@ struct HTTPTests {
     }
 
     @Test(
-        "a request that takes too long is told so",
+        "a request that takes too long is answered 408",
         arguments: ["GET / HTTP/1.1\r\nHos", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc"])
     func slowRequest(start: String) async throws {
         let short = EdgeConfiguration.socketIO().with {
@@ -132,7 +132,7 @@ struct HTTPTests {
         }
     }
 
-    @Test("a connection that says nothing is closed without a word")
+    @Test("an idle connection is closed without an answer")
     func idle() async throws {
         let short = EdgeConfiguration.socketIO().with {
             $0.headTimeout = .milliseconds(50)
@@ -146,7 +146,7 @@ struct HTTPTests {
         }
     }
 
-    @Test("a client that does not take its answer is cut off")
+    @Test("a client that does not read its answer is disconnected")
     func slowReader() async throws {
         let large = TestDelegate.Behaviour(onRequest: { _, _, responder in
             responder.send(HTTPResponse(status: 200, body: [UInt8](repeating: 0x61, count: 16 << 20)))

@@ -2,10 +2,10 @@ import Edge
 import SocketIO
 import Testing
 
-/// What the conformance server is made with, on the connections that production has.
+/// The conformance server's parts, on the connections that production has.
 @Suite("Sockets without Socket.IO", .timeLimit(.minutes(1)))
 struct PlainSocketTests {
-    @Test("a request becomes a plain WebSocket; one that is no handshake is refused")
+    @Test("a request becomes a plain WebSocket; one that is not a handshake is refused")
     func plainWebSocket() async throws {
         let behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in
             responder.openWebSocket(for: request, maxMessageBytes: 10) { $0.send($1, isBinary: $2) }
@@ -22,7 +22,7 @@ struct PlainSocketTests {
         }
     }
 
-    @Test("Engine.IO's messages are taken as they are where an endpoint says so, and nobody waits for a CONNECT")
+    @Test("an endpoint may take Engine.IO messages as they are, without waiting for CONNECT")
     func engineAlone() async throws {
         var endpoint = EdgeEndpoint(
             path: "/engine.io/",

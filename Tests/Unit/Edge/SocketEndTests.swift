@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The end of a socket", .timeLimit(.minutes(1)))
 struct SocketEndTests {
-    @Test("only a client that must not come back is told DISCONNECT")
+    @Test("only a client that must not come back is sent DISCONNECT")
     func closing() async throws {
         let behaviour = TestDelegate.Behaviour(onEvent: { socket, event in
             if event.name == "leave" { socket.disconnect() } else { socket.closeTransport() }
@@ -20,7 +20,7 @@ struct SocketEndTests {
         }
     }
 
-    @Test("a client by polling is told DISCONNECT when it asks next, however long after its heartbeat")
+    @Test("a polling client is sent DISCONNECT at its next request, however long after its heartbeat")
     func leavingByPolling() async throws {
         let behaviour = TestDelegate.Behaviour(onEvent: { socket, _ in socket.disconnect() })
         let engine = EngineConfiguration(pingInterval: .milliseconds(300), pingTimeout: .seconds(5))
@@ -39,7 +39,7 @@ struct SocketEndTests {
         }
     }
 
-    @Test("that a client by polling has to go the application learns at once, and once")
+    @Test("the application learns at once, and once, that a polling client is disconnected")
     func leavingByPollingIsTold() async throws {
         let behaviour = TestDelegate.Behaviour(onEvent: { socket, _ in socket.disconnect() })
         try await TestServer.run(behaviour) { server in
@@ -65,14 +65,14 @@ struct SocketEndTests {
         }
     }
 
-    @Test("a packet that ends the session leaves no timer behind, whatever comes after it in the same body")
+    @Test("a packet that ends the session leaves no timer behind, whatever follows it in the same body")
     func endAmidBody() async throws {
         let engine = EngineConfiguration(pingInterval: .milliseconds(300), pingTimeout: .seconds(5))
         let configuration = EdgeConfiguration.socketIO(engine: engine)
         try await TestServer.run(configuration: configuration) { server in
             let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
             let client = try server.client()
-            // A packet of no known type, then a pong, which starts the heartbeat anew.
+            // A packet of an unknown type, then a pong, which restarts the heartbeat.
             #expect(try client.request("POST", target, body: "4garbage\u{1E}3").status == 200)
             #expect(try client.request("GET", target).status == 400)
             // Another session's ping comes after the time at which this one's would have been due.
@@ -82,7 +82,7 @@ struct SocketEndTests {
     }
 
     @Test(
-        "what comes before a close packet in the same body is delivered, and nothing after the application has closed")
+        "packets before a close packet in the same body are delivered, and none after the application has closed")
     func messagesBeforeClose() async throws {
         let behaviour = TestDelegate.Behaviour(onEvent: { socket, event in
             if event.name == "end" { socket.closeTransport() }
@@ -109,7 +109,7 @@ struct SocketEndTests {
         }
     }
 
-    @Test("draining closes WebSockets, and lets held polls go")
+    @Test("draining closes WebSockets, and answers held polls")
     func drain() async throws {
         try await TestServer.run { server in
             let webSocket = try server.connected()

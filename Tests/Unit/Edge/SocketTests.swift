@@ -12,7 +12,7 @@ struct SocketTests {
         SocketIOConfiguration(unexpectedPackets: .ignore, acceptsAttachments: false))
     private static let unauthorized = JSONWriter.object { $0.member("message", "unauthorized") }
 
-    @Test("the delegate learns what the client came with: of two tokens outside of CONNECT, the query's")
+    @Test("the delegate gets the handshake: of two tokens outside of CONNECT, the query's")
     func handshake() async throws {
         try await TestServer.run { server in
             let client = try server.webSocket(query: "&token=q", headers: ["Authorization: Bearer h"])
@@ -34,7 +34,7 @@ struct SocketTests {
         }
     }
 
-    @Test("events that come while CONNECT is checked follow its answer, in order")
+    @Test("events that arrive while CONNECT is checked follow its answer, in order")
     func queued() async throws {
         let asked = Mutex<Socket?>(nil)
         let behaviour = TestDelegate.Behaviour(onConnect: { socket, _ in asked.withLock { $0 = socket } })
@@ -51,7 +51,7 @@ struct SocketTests {
         }
     }
 
-    @Test("a client that is refused can try again; what it sent meanwhile is dropped")
+    @Test("a refused client can try again; what it sent meanwhile is dropped")
     func refused() async throws {
         let behaviour = TestDelegate.Behaviour(onConnect: { socket, auth in
             if auth == nil { socket.refuse("/", Self.unauthorized) } else { socket.accept() }
@@ -65,7 +65,7 @@ struct SocketTests {
         }
     }
 
-    @Test("attachments are refused politely")
+    @Test("attachments are refused with an error")
     func attachments() async throws {
         try await TestServer.run(configuration: Self.lenient) { server in
             let client = try server.connected()
@@ -77,7 +77,7 @@ struct SocketTests {
         }
     }
 
-    @Test("a missing version can be let pass, another one cannot")
+    @Test("a missing version can be accepted, another one cannot")
     func version() async throws {
         try await TestServer.run(configuration: .socketIO().with { $0.endpoints[0].takesMissingVersion = true }) {
             server in
@@ -102,7 +102,7 @@ struct SocketTests {
         }
     }
 
-    @Test("a handshake that polls names its session for load balancers; no other answer does")
+    @Test("a polling handshake names its session for load balancers; no other answer does")
     func sessionHeader() async throws {
         try await TestServer.run { server in
             let client = try server.client()
@@ -117,7 +117,7 @@ struct SocketTests {
         }
     }
 
-    @Test("requests of a session find it on whatever loop they come in")
+    @Test("a session's requests find it on any loop")
     func moves() async throws {
         try await TestServer.run(loops: 4) { server in
             let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
@@ -133,7 +133,7 @@ struct SocketTests {
         }
     }
 
-    @Test("requests that were sent ahead move along")
+    @Test("pipelined requests move to the session's loop, too")
     func movesPipelined() async throws {
         try await TestServer.run(loops: 4) { server in
             let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
@@ -151,7 +151,7 @@ struct SocketTests {
         }
     }
 
-    @Test("an upgrade finds its session on whatever loop it comes in")
+    @Test("an upgrade finds its session on any loop")
     func movesUpgrade() async throws {
         try await TestServer.run(loops: 4) { server in
             var clients: [RawClient] = []
@@ -173,14 +173,14 @@ struct SocketTests {
 
     // MARK: Slow readers
 
-    /// Answers each event with as much as its argument says, and acks it.
+    /// Answers each event with as many bytes as its argument says, and acks it.
     private static let flood = TestDelegate.Behaviour(onEvent: { socket, event in
         let packet = OutgoingPacket.event("flood", [JSONValue(String(repeating: "x", count: 64 * 1024))])
         for _ in 0..<(event.arguments.first?.int ?? 0) { socket.send(packet, droppable: event.name == "droppable") }
         if let id = event.ackID { socket.ack(id, JSONValue(socket.unsentCost)) }
     })
 
-    @Test("a client with too much waiting is cut off; the others are not")
+    @Test("a client with too much pending output is disconnected; the others are not")
     func slowReader() async throws {
         try await TestServer.run(configuration: .socketIO().with { $0.maxUnsentBytes = 1 << 20 }, Self.flood) {
             server in
@@ -194,7 +194,7 @@ struct SocketTests {
         }
     }
 
-    @Test("a client that takes nothing for too long is cut off")
+    @Test("a client that reads nothing for too long is disconnected")
     func stalled() async throws {
         let limits = EdgeConfiguration.socketIO().with {
             $0.maxUnsentBytes = 1 << 30
@@ -208,7 +208,7 @@ struct SocketTests {
         }
     }
 
-    @Test("what is of use only at once is dropped when a client is behind")
+    @Test("volatile packets are dropped when a client is behind")
     func droppable() async throws {
         try await TestServer.run(configuration: .socketIO().with { $0.maxUnsentBytes = 1 << 20 }, Self.flood) {
             server in
@@ -225,7 +225,7 @@ struct SocketTests {
         }
     }
 
-    @Test("a client that polls too slowly is cut off as well")
+    @Test("a client that polls too slowly is disconnected as well")
     func slowPoller() async throws {
         try await TestServer.run(configuration: .socketIO().with { $0.maxUnsentBytes = 1 << 20 }, Self.flood) {
             server in
@@ -240,7 +240,7 @@ struct SocketTests {
     }
 
     @Test(
-        "a batch goes out as its packets do, in order, by WebSocket and by polling, and cuts off who has too much waiting"
+        "a batch is sent as its packets, in order, by WebSocket and by polling, and disconnects slow clients"
     )
     func batches() async throws {
         let batch = OutgoingBatch((0..<3).map { .event("told", [JSONValue($0)]) })

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A call of a delegate.
+/// A call to a delegate.
 enum DelegateCall: Sendable, Equatable {
     case asked(namespace: String, auth: String?, query: String?, authorization: String?)
     case event(String, [String], ack: Int?)
@@ -17,7 +17,7 @@ enum DelegateCall: Sendable, Equatable {
     case closed(SocketCloseReason)
 }
 
-/// Reports its calls to a test, and does what the test says.
+/// Reports its calls to a test, and behaves as the test says.
 final class TestDelegate: EdgeDelegate {
     struct Behaviour: Sendable {
         var onRequest: @Sendable (HTTPRequest, IPAddress, HTTPResponder) -> Void = { _, _, responder in
@@ -29,7 +29,7 @@ final class TestDelegate: EdgeDelegate {
         var onEvent: @Sendable (Socket, SocketIOEvent) -> Void = { socket, event in
             if let id = event.ackID { socket.send(.ack(id, event.arguments)) }
         }
-        /// Of a plain WebSocket, which `/ws` is.
+        /// Called with messages of the plain WebSocket at `/ws`.
         var onMessage: @Sendable (PlainWebSocket, String) -> Void = { _, _ in }
     }
 
@@ -87,7 +87,7 @@ final class TestDelegate: EdgeDelegate {
     func socketDidClose(_ socket: Socket, reason: SocketCloseReason) { calls.yield(.closed(reason)) }
 }
 
-/// A server on a port of its own, and the calls of its delegates.
+/// A server on a port of its own, with its delegates' calls.
 struct TestServer {
     let edge: EdgeServer
     let group: EventLoopGroup
@@ -98,7 +98,7 @@ struct TestServer {
         loops: Int = 1, configuration: EdgeConfiguration = .socketIO(), _ behaviour: TestDelegate.Behaviour = .init(),
         _ test: (TestServer) async throws -> Void
     ) async throws {
-        // Kept without limit: a test reads all it makes.
+        // Unbounded: a test reads all that it causes.
         let (stream, continuation) = AsyncStream.makeStream(of: DelegateCall.self, bufferingPolicy: .unbounded)
         let group = try EventLoopGroup(loopCount: loops)
         let edge = try await EdgeServer.start(host: "127.0.0.1", port: 0, on: group, configuration: configuration) {
@@ -114,7 +114,7 @@ struct TestServer {
         }
         await edge.drain(within: .seconds(1))
         group.shutdown()
-        // Nothing is left then, and so nothing may be counted.
+        // Everything has ended, so nothing may be counted.
         #expect(edge.counters.connections.value == 0 && edge.counters.sockets.value == 0)
         #expect(edge.counters.unconnectedSockets == 0 && edge.counters.bufferedBytes == 0)
     }
@@ -124,18 +124,18 @@ struct TestServer {
         return nil
     }
 
-    /// Waits for the first that is of interest.
+    /// Waits for the first matching call.
     func first(where matches: (DelegateCall) -> Bool) async -> DelegateCall? {
         for await event in calls where matches(event) { return event }
         return nil
     }
 
-    /// - Parameter host: the last byte of the address that it comes from: 127.0.0.`host`.
+    /// - Parameter host: the last byte of the client's address: 127.0.0.`host`.
     func client(receiveBuffer: Int32? = nil, from host: UInt8 = 1) throws -> RawClient {
         try RawClient(port: edge.port, receiveBuffer: receiveBuffer, from: [127, 0, 0, host])
     }
 
-    /// A client past the handshake, and the session's id.
+    /// Returns a client after the handshake, and the session's id.
     func webSocket(
         receiveBuffer: Int32? = nil, from host: UInt8 = 1, query: String = "", headers: [String] = []
     ) throws -> RawClient {
@@ -146,7 +146,7 @@ struct TestServer {
         return client
     }
 
-    /// A client that is connected to the main namespace.
+    /// Returns a client that is connected to the main namespace.
     func connected(receiveBuffer: Int32? = nil, from host: UInt8 = 1) throws -> RawClient {
         let client = try webSocket(receiveBuffer: receiveBuffer, from: host)
         try client.sendFrame("40")
@@ -154,9 +154,10 @@ struct TestServer {
         return client
     }
 
-    /// Asks for answers of 8 KiB, one after the other, until so much of them waits in this process for the client, which reads nothing.
+    /// Requests answers of 8 KiB one after the other, until so many bytes wait in this process for
+    /// the client, which reads nothing.
     ///
-    /// - Returns: how many requests that took.
+    /// - Returns: the number of requests.
     func leaveUnread(by client: RawClient, atLeast bytes: Int, headers: [String] = []) async throws -> Int {
         let before = edge.counters.bufferedBytes
         let request = (["GET / HTTP/1.1", "Host: x"] + headers).joined(separator: "\r\n") + "\r\n\r\n"
@@ -171,7 +172,7 @@ struct TestServer {
         return count
     }
 
-    /// Waits until each loop has ended the turn that it is in.
+    /// Waits until each loop has ended its current turn.
     func turns() async {
         for loop in group.loops {
             await withCheckedContinuation { continuation in
@@ -180,7 +181,7 @@ struct TestServer {
         }
     }
 
-    /// Whether something comes true, within more time than it takes on a busy machine.
+    /// Returns whether a condition becomes true, within more time than it takes on a busy machine.
     func settles(_ condition: (EdgeCounters) -> Bool) async -> Bool {
         let end = ContinuousClock.now + .seconds(30)
         while !condition(edge.counters) {
@@ -202,7 +203,8 @@ struct TestServer {
 }
 
 extension EdgeConfiguration {
-    /// Cuts off nobody for being slow: on a busy machine a test's clients are.
+    /// Returns a configuration that disconnects no slow client, as a test's clients are slow on a
+    /// busy machine.
     static func socketIO(
         _ socketIO: SocketIOConfiguration = SocketIOConfiguration(), engine: EngineConfiguration = EngineConfiguration()
     ) -> EdgeConfiguration {

@@ -15,14 +15,14 @@ struct TimeSharesTests {
         .socketIO().with { $0.limits.loopTimePerAddress = percent }
     }
 
-    /// What an address may use of a loop is a hundredth here: after this it waits for nearly two seconds, in which a busy machine comes
-    /// to what others do meanwhile.
+    /// Uses up an address' share, which is a hundredth of the loop here: the address then waits for
+    /// nearly two seconds, in which even a busy machine serves the others.
     private static func spend(_ name: String, _ taken: borrowing Mutex<[String]>) {
         taken.withLock { $0.append(name) }
         run(for: 0.02)
     }
 
-    @Test("an address that has had its share waits, on all of its connections, and others are served meanwhile")
+    @Test("an address that used up its share waits on all of its connections, while others are served")
     func requests() async throws {
         let taken = Mutex<[String]>([])
         let behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in
@@ -42,7 +42,7 @@ struct TimeSharesTests {
         }
     }
 
-    @Test("a request that has come in time, and waits for its share, may take twice the time")
+    @Test("a request that arrives in time, and waits for its share, may take twice the time")
     func deadlines() async throws {
         let behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in
             if request.path == "/1" { Self.run(for: 0.02) }
@@ -58,13 +58,13 @@ struct TimeSharesTests {
             #expect(try first.response().status == 200)
             try second.send("GET /3 HTTP/1.1\r\nHost: x\r\n\r\n")
             #expect(try first.response().status == 200 && second.response().status == 200)
-            // What has begun and does not go on is over.
+            // A request that has begun and does not continue times out.
             try first.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\nGET /2 HTTP")
             #expect(try first.response().status == 200 && first.response().status == 408)
         }
     }
 
-    @Test("a share is what it says, also above half and beside whole parts", arguments: [30, 70])
+    @Test("a share has the configured size, also above half and beside whole parts", arguments: [30, 70])
     func shares(percent: Int) async throws {
         let group = try EventLoopGroup(loopCount: 1)
         defer { group.shutdown() }
@@ -82,11 +82,11 @@ struct TimeSharesTests {
             }
         }
         let paid = Duration.milliseconds(524) * 100 / percent
-        // But for what may be used at once.
+        // Minus the time that may be used at once.
         #expect(began.duration(to: woken) > paid - .milliseconds(10))
     }
 
-    @Test("whoever has had their share in an interval has had it for all of it, even if the thread does not run")
+    @Test("a share used up within an interval stays used up for all of it, even if the thread does not run")
     func intervals() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         defer { group.shutdown() }
@@ -94,7 +94,7 @@ struct TimeSharesTests {
         let address = try #require(IPAddress("192.0.2.1"))
         let answers = await withCheckedContinuation { continuation in
             loop.execute {
-                // Receiving counts as 3 ms of work, of which 1 ms is free: 2 ms are waited for.
+                // Receiving counts as 3 ms of work; 1 ms is free, so the wait is 2 ms.
                 var interval = TimeShares(percent: 100, on: loop).begin(for: address, received: 6 << 20)
                 let first = interval.goesOn()
                 usleep(20_000)
@@ -104,7 +104,8 @@ struct TimeSharesTests {
         #expect(answers == [false, false])
     }
 
-    /// Keeps the thread busy for so many seconds of its own time, however long others have the core meanwhile.
+    /// Keeps the thread busy for so many seconds of its own time, however long others use the core
+    /// meanwhile.
     private static func run(for seconds: Double) {
         func used() -> Double {
             var time = timespec()
@@ -119,7 +120,7 @@ struct TimeSharesTests {
         $0.limits.loopTimePerAddress = 1
     }
 
-    @Test("of a WebSocket that has closed nothing more is taken, also of what had come and waited for its share")
+    @Test("nothing more is processed for a closed WebSocket, also not what waited for its share")
     func closedWhileWaiting() async throws {
         // Called on the loop's thread, so that the close comes before the share does, however busy the machine is.
         let disconnect = Mutex<(@Sendable () -> Void)?>(nil)
@@ -145,7 +146,7 @@ struct TimeSharesTests {
         }
     }
 
-    @Test("what waited for its share is no longer counted once it is taken")
+    @Test("bytes that waited for their share no longer count once they are processed")
     func countedWhileWaiting() async throws {
         let behaviour = TestDelegate.Behaviour(onMessage: { _, message in
             if message == "1" { Self.run(for: 0.006) }
@@ -159,7 +160,7 @@ struct TimeSharesTests {
         }
     }
 
-    @Test("behind a trusted proxy each client has a share, and waits on no connection that brings others' requests")
+    @Test("each client behind a trusted proxy has its own share, and does not delay others on the same connection")
     func proxies() async throws {
         let taken = Mutex<[String]>([])
         let behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in
@@ -181,7 +182,7 @@ struct TimeSharesTests {
         }
     }
 
-    @Test("a socket's messages wait likewise")
+    @Test("a socket's messages wait for its share, too")
     func messages() async throws {
         let taken = Mutex<[String]>([])
         let behaviour = TestDelegate.Behaviour(onEvent: { socket, event in
@@ -200,7 +201,7 @@ struct TimeSharesTests {
         }
     }
 
-    @Test("while the thread did not run, nobody had any of it")
+    @Test("time in which the thread did not run counts for nobody")
     func preempted() async throws {
         let taken = Mutex<[String]>([])
         let hasBegun = DispatchSemaphore(value: 0)
@@ -224,7 +225,7 @@ struct TimeSharesTests {
         }
     }
 
-    @Test("without limits an address may have all of it")
+    @Test("without limits an address may use all of the time")
     func unlimited() async throws {
         let taken = Mutex<[String]>([])
         let behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Clients that send and do not read", .timeLimit(.minutes(1)))
+@Suite("Clients that send without reading", .timeLimit(.minutes(1)))
 struct UnreadAnswersTests {
     private static let answer = TestDelegate.Behaviour(onRequest: { request, _, responder in
         let response = HTTPResponse(status: 200, body: [UInt8](repeating: 0x61, count: 8 * 1024))
@@ -18,7 +18,7 @@ struct UnreadAnswersTests {
     }
 
     @Test(
-        "requests are no longer taken from a client that reads no answer, and it is cut off",
+        "no more requests are read from a client that reads no answer, and it is disconnected",
         arguments: ["/", "/slow"])
     func pipelining(path: String) async throws {
         try await TestServer.run(configuration: .socketIO().with { $0.writeTimeout = .seconds(1) }, Self.answer) {
@@ -36,7 +36,7 @@ struct UnreadAnswersTests {
         }
     }
 
-    @Test("asking for more gives a client that does not read no more time")
+    @Test("more requests give a client that does not read no more time")
     func trickle() async throws {
         try await TestServer.run(configuration: .socketIO().with { $0.writeTimeout = .milliseconds(500) }, Self.answer)
         {
@@ -68,7 +68,7 @@ struct UnreadAnswersTests {
         }
     }
 
-    @Test("a client that asks for much at once holds nobody else up for it")
+    @Test("a client that asks for much at once does not delay others")
     func fairTurns() async throws {
         let gate = Gate()
         let order = Mutex<[String]>([])
@@ -90,7 +90,7 @@ struct UnreadAnswersTests {
         }
     }
 
-    @Test("of pings that come together the first ten and the last one are answered")
+    @Test("the first ten pings and the last of a burst are answered")
     func pings() async throws {
         try await TestServer.run { server in
             let client = try server.connected()
@@ -106,7 +106,7 @@ struct UnreadAnswersTests {
         }
     }
 
-    @Test("of a flood of pings a few are answered each turn, and it holds next to nothing")
+    @Test("a few pings of a flood are answered each turn, and the flood uses almost no memory")
     func pingFlood() async throws {
         try await TestServer.run { server in
             let client = try server.webSocket(receiveBuffer: 4096)
@@ -121,7 +121,7 @@ struct UnreadAnswersTests {
     }
 }
 
-/// Holds a loop until it is opened.
+/// Blocks a loop until it is opened.
 private final class Gate: Sendable {
     private let isOpen = Atomic<Bool>(false)
 

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Elements
 
-@Suite("Who has seen what")
+@Suite("Unseen elements")
 struct BadgesTests {
-    @Test("an element is unseen by the others, and not by its maker")
+    @Test("an element is unseen for the others, and not for its author")
     func counting() async throws {
         try await ElementsHarness.serving { harness in
             _ = try await harness.create()
@@ -18,7 +18,7 @@ struct BadgesTests {
         }
     }
 
-    @Test("neither changing, nor deleting, nor clearing changes it")
+    @Test("changing, deleting and clearing leave the count of unseen elements")
     func otherChanges() async throws {
         try await ElementsHarness.serving { harness in
             let ids = [try await harness.create().text("id"), try await harness.create().text("id")]
@@ -30,7 +30,7 @@ struct BadgesTests {
         }
     }
 
-    @Test("opening a room makes all in it seen, and tells the person, if there was something")
+    @Test("opening a room marks all in it seen, and notifies the person if anything was unseen")
     func opening() async throws {
         try await ElementsHarness.serving { harness in
             let (alice, bob) = (ElementsHarness.alice, ElementsHarness.bob)
@@ -54,7 +54,7 @@ struct BadgesTests {
         }
     }
 
-    @Test("it stays zero while the room is open on any gateway, and what came meanwhile stays seen")
+    @Test("the badge stays zero while the room is open on any gateway, and elements from then stay seen")
     func whileOpen() async throws {
         try await ElementsHarness.serving { harness in
             let bob = ElementsHarness.bob
@@ -71,7 +71,7 @@ struct BadgesTests {
         }
     }
 
-    @Test("closing what is not open is nothing")
+    @Test("closing a room that is not open does nothing")
     func closing() async throws {
         try await ElementsHarness.serving { harness in
             _ = try await harness.create()
@@ -81,7 +81,7 @@ struct BadgesTests {
         }
     }
 
-    @Test("several rooms are opened at once, and the answer belongs after the last that told somebody")
+    @Test("several rooms open in one request, whose position is that of the last entry written")
     func several() async throws {
         try await ElementsHarness.serving { harness in
             _ = try await harness.create()
@@ -95,7 +95,7 @@ struct BadgesTests {
         }
     }
 
-    @Test("rooms are answered in the order they were asked for, those without a board with null")
+    @Test("rooms are answered in the requested order, null for those without a board")
     func contribution() async throws {
         try await ElementsHarness.serving { harness in
             _ = try await harness.create(in: ElementsHarness.otherRoom)

@@ -4,14 +4,14 @@ import Testing
 
 @testable import Elements
 
-@Suite("How much lies on a board")
+@Suite("The size limits of a board")
 struct BoardLimitsTests {
     private static let fullByCount = ["--max-room-elements", "3"]
     private static let fullByBytes = ["--max-room-bytes", "128k"]
 
     private func content(_ count: Int) -> String { #","content":{"a":"\#(String(repeating: "x", count: count))"}"# }
 
-    @Test("one element more than may be is refused, tells nobody, and has a place once another is gone")
+    @Test("an element over the limit is refused without an event, and fits once another is deleted")
     func count() async throws {
         try await ElementsHarness.serving(Self.fullByCount) { harness in
             var ids: [String] = []
@@ -30,7 +30,7 @@ struct BoardLimitsTests {
         }
     }
 
-    @Test("bytes count at a creation and at an update, and no longer after a deletion or a clearing")
+    @Test("bytes count at creation and update, and no longer after a deletion or a clearing")
     func bytes() async throws {
         try await ElementsHarness.serving(Self.fullByBytes) { harness in
             let large = try await harness.create(content(60_000)).text("id")
@@ -41,7 +41,7 @@ struct BoardLimitsTests {
                     == .payloadTooLarge)
             let grown = #"{"elementId":"\#(small)"\#(content(20_000))}"#
             #expect(try await harness.refusal("elements.update", grown)?.code == .payloadTooLarge)
-            // What becomes smaller, or is only moved, always may.
+            // An update that makes an element smaller, or only moves it, always passes.
             _ = try await harness.ask("elements.update", #"{"elementId":"\#(large)"\#(content(30_000))}"#)
             _ = try await harness.ask("elements.update", grown)
             _ = try await harness.ask("elements.update", #"{"elementId":"\#(small)","position":{"x":1,"y":2}}"#)
@@ -55,7 +55,7 @@ struct BoardLimitsTests {
 
     private static let twoOfAPerson = ["--max-person-elements", "2"]
 
-    @Test("a person has so many elements in all rooms together, and place for another once one is gone")
+    @Test("a person's elements are limited over all rooms together, and deleting one allows another")
     func elementsOfAPerson() async throws {
         try await ElementsHarness.serving(Self.twoOfAPerson) { harness in
             let first = try await harness.create().text("id")
@@ -65,7 +65,7 @@ struct BoardLimitsTests {
             #expect(refusal?.code == .payloadTooLarge && refusal?.message.contains("2 elements") == true)
             #expect(harness.takeEntries().isEmpty)
             #expect(try await harness.list().count == 1)
-            // Nobody else is refused for it, and whoever deletes it: it was hers.
+            // Nobody else is refused because of it, and it counts for her, whoever deletes it.
             _ = try await harness.create(by: ElementsHarness.bob)
             _ = try await harness.ask("elements.delete", by: ElementsHarness.bob, #"{"elementId":"\#(first)"}"#)
             _ = try await harness.create()
@@ -76,7 +76,7 @@ struct BoardLimitsTests {
         }
     }
 
-    @Test("an element is on the account of whoever made it larger: nobody can fill up another's")
+    @Test("an element counts for the person who made it larger: nobody can use up another's quota")
     func bytesOfAPerson() async throws {
         try await ElementsHarness.serving(["--max-person-bytes", "128k"]) { harness in
             let hers = try await harness.create(content(10)).text("id")
@@ -105,7 +105,7 @@ struct BoardLimitsTests {
         }
     }
 
-    @Test("without rate limits only what a room may have counts")
+    @Test("without rate limits only the room's limit counts")
     func off() async throws {
         try await ElementsHarness.serving(Self.twoOfAPerson + Self.fullByCount + ["--rate-limits", "off"]) { harness in
             for _ in 1...3 { _ = try await harness.create() }
@@ -113,7 +113,7 @@ struct BoardLimitsTests {
         }
     }
 
-    @Test("a retry of what was made is answered, however full the board is by now")
+    @Test("a retry of a created element is answered, however full the board is by now")
     func retry() async throws {
         try await ElementsHarness.serving(Self.fullByCount) { harness in
             let first = try await harness.ask("elements.create", #"{"type":"note","tempId":"t"}"#)

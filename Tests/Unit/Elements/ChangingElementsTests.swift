@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Changing and deleting elements")
 struct ChangingElementsTests {
-    @Test("what is given replaces what was there, the rest stays, and the update has its author, time and version")
+    @Test("given fields are replaced, the rest stays, and the update has its author, time and version")
     func update() async throws {
         try await ElementsHarness.serving { harness in
             let made = try await harness.create(#","content":{"a":1,"b":2},"position":{"x":0,"y":0},"tempId":"t""#)
@@ -31,7 +31,7 @@ struct ChangingElementsTests {
     }
 
     @Test(
-        "an update of nothing is refused, also of an element that is not there",
+        "an update without changes is refused, also of an element that does not exist",
         arguments: [#""#, #","content":null"#, #","version":1"#])
     func nothingGiven(members: String) async throws {
         try await ElementsHarness.serving { harness in
@@ -40,7 +40,7 @@ struct ChangingElementsTests {
         }
     }
 
-    @Test("a version that is not the current one conflicts, and changes nothing")
+    @Test("an update with an outdated version conflicts, and changes nothing")
     func conflict() async throws {
         try await ElementsHarness.serving { harness in
             let id = try await harness.create().text("id")
@@ -60,7 +60,7 @@ struct ChangingElementsTests {
         }
     }
 
-    @Test("of many updates at once from one version, one wins")
+    @Test("one of many concurrent updates from one version succeeds")
     func race() async throws {
         try await ElementsHarness.serving { harness in
             let id = try await harness.create().text("id")
@@ -77,7 +77,7 @@ struct ChangingElementsTests {
         }
     }
 
-    @Test("any participant deletes an element, once")
+    @Test("any participant can delete an element, once")
     func delete() async throws {
         try await ElementsHarness.serving { harness in
             let kept = try await harness.create().text("id")
@@ -106,7 +106,7 @@ struct ChangingElementsTests {
         }
     }
 
-    @Test("clearing empties one room and says of how many; an empty one stays as it is and nobody is told")
+    @Test("clearing empties one room and returns the count; an empty room stays as it is, without an event")
     func clear() async throws {
         try await ElementsHarness.serving { harness in
             let kept = try await harness.create(in: ElementsHarness.otherRoom).text("id")
@@ -128,7 +128,7 @@ struct ChangingElementsTests {
         }
     }
 
-    @Test("a clock that goes back takes no time and no order back")
+    @Test("a clock that goes back affects neither times nor order")
     func clockGoesBack() async throws {
         try await ElementsHarness.serving { harness in
             let first = try await harness.create()

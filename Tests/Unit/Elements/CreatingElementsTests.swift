@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Creating elements")
 struct CreatingElementsTests {
-    @Test("an element has what was sent, its maker and a version, and its answer belongs after its entry")
+    @Test("an element has the content sent, its author and a version, and its answer has its entry's position")
     func create() async throws {
         try await ElementsHarness.serving { harness in
             let sent =
@@ -39,7 +39,7 @@ struct CreatingElementsTests {
     }
 
     @Test(
-        "what breaks a rule is refused with that rule's error, and nothing is kept or told",
+        "invalid input is refused with its own error, and nothing is stored or emitted",
         arguments: [
             (#"{}"#, ErrorCode.invalidField), (#"{"type":1}"#, .malformedRequest),
             (#"{"type":""}"#, .invalidField), (#"{"type":"A"}"#, .invalidField), (#"{"type":"_a"}"#, .invalidField),
@@ -62,7 +62,7 @@ struct CreatingElementsTests {
         }
     }
 
-    @Test("a number too long to be a coordinate is not kept")
+    @Test("a number too long for a coordinate is not stored")
     func longNumber() async throws {
         let digits = "0." + String(repeating: "1", count: ElementPosition.maxNumberBytes)
         try await ElementsHarness.serving { harness in
@@ -72,7 +72,7 @@ struct CreatingElementsTests {
         }
     }
 
-    @Test("a room one is not in has no elements to see or change, and is not told from one that does not exist")
+    @Test("another's room shows no elements, and looks like one that does not exist")
     func authorisation() async throws {
         try await ElementsHarness.serving { harness in
             let id = try await harness.create().text("id")
@@ -85,7 +85,7 @@ struct CreatingElementsTests {
         }
     }
 
-    @Test("the same key again gives the first element, also with another content, and writes nothing")
+    @Test("a repeated key returns the first element, also with other content, and writes nothing")
     func duplicate() async throws {
         try await ElementsHarness.serving { harness in
             let first = try await harness.ask("elements.create", #"{"type":"note","content":{"n":1},"tempId":"key"}"#)
@@ -101,7 +101,7 @@ struct CreatingElementsTests {
         }
     }
 
-    @Test("a key is its sender's and its room's")
+    @Test("a key is scoped to its sender and its room")
     func keys() async throws {
         try await ElementsHarness.serving { harness in
             let key = #","tempId":"key""#
@@ -114,7 +114,7 @@ struct CreatingElementsTests {
         }
     }
 
-    @Test("of many at once with one key, one creates")
+    @Test("one of many concurrent creations with one key creates an element")
     func race() async throws {
         try await ElementsHarness.serving { harness in
             let replies = try await withThrowingTaskGroup(of: Reply.self) { group in

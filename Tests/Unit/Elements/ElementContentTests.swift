@@ -6,7 +6,7 @@ import Testing
 
 @Suite("An element's content")
 struct ElementContentTests {
-    /// An object of exactly so many bytes.
+    /// Returns an object of exactly so many bytes.
     private func object(ofBytes count: Int, after name: String = #"{"data":"#) -> String {
         name + "\"" + String(repeating: "x", count: count - #"{"data":""}"#.utf8.count) + "\"}"
     }
@@ -27,7 +27,7 @@ struct ElementContentTests {
         #expect(try code(object(ofBytes: 65_537)) == .payloadTooLarge)
     }
 
-    @Test("white space between tokens does not count, and is not kept")
+    @Test("white space between tokens does not count, and is not stored")
     func whiteSpace() throws {
         #expect(try code(object(ofBytes: 65_536, after: "{ \n\t\"data\" :\r")) == nil)
         #expect(try code(object(ofBytes: 65_537, after: "{ \n\t\"data\" :\r")) == .payloadTooLarge)
@@ -42,7 +42,7 @@ struct ElementContentTests {
     }
 
     @Test(
-        "everything else stays as it was written",
+        "everything else is kept as written",
         arguments: [
             #"{"b":1,"a":2,"b":3}"#, #"{"n":[1e2,-0,1.50,123456789012345678901234567890,1e400]}"#,
             #"{"":"","\u00e9\ud83c\udf89":"é🎉","/":"\/"}"#, #"{"\u0000":"\u0000"}"#, "{}",
@@ -51,7 +51,7 @@ struct ElementContentTests {
         #expect(try ElementContent(JSONValue(parsing: json)).json.text == json)
     }
 
-    @Test("256 levels are enough for everyone, brackets in strings are none")
+    @Test("256 levels of nesting are allowed, and brackets in strings do not count")
     func depth() throws {
         func nested(_ levels: Int) -> String {
             #"{"[[{":"# + String(repeating: "[", count: levels - 1) + String(repeating: "]", count: levels - 1) + "}"
@@ -60,7 +60,7 @@ struct ElementContentTests {
         #expect(try code(nested(257)) == .invalidField)
     }
 
-    @Test("it is an object and nothing else", arguments: ["[]", "1", "\"{}\"", "true"])
+    @Test("it must be an object", arguments: ["[]", "1", "\"{}\"", "true"])
     func kind(json: String) throws {
         #expect(try code(json) == .malformedRequest)
     }

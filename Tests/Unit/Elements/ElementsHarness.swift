@@ -8,7 +8,7 @@ import Testing
 
 @testable import Elements
 
-/// The service, with a rooms service that knows the rooms of the test.
+/// The service, with a rooms service that has the test's rooms.
 struct ElementsHarness: SuiteHarness {
     let serviceHarness: ServiceHarness<ElementsService>
 
@@ -54,7 +54,7 @@ struct ElementsHarness: SuiteHarness {
         try await ask(subject, by: Caller(userID), Self.request(json, in: roomID))
     }
 
-    /// The error that a request is refused with; nil if it succeeds.
+    /// Returns the error that a request is refused with; nil if it succeeds.
     func refusal(
         _ subject: String, by userID: String = alice, in roomID: String = room, _ json: String = "{}"
     ) async throws -> ServiceError? {
@@ -98,7 +98,8 @@ struct ElementsHarness: SuiteHarness {
             })
     }
 
-    /// A room's element count, badge and time of the last change, as one person sees them; nil if it has no board.
+    /// Returns a room's element count, badge and time of the last change, as one person sees them;
+    /// nil if it has no board.
     func contribution(
         for userID: String, in roomID: String = room
     ) async throws -> (elementCount: Int?, badge: Int?, updatedAt: Int?)? {
@@ -119,7 +120,7 @@ struct ElementsHarness: SuiteHarness {
         try await contribution(for: userID, in: roomID)?.badge ?? 0
     }
 
-    /// What `parlor verify` would print of a room and of people.
+    /// Returns what `parlor verify` would print about a room and about people.
     func countedAgain(_ room: String = room) async throws -> [String] {
         try await database.read { connection in
             let ofRoom = try ElementsService.differences(in: room, members: [], on: connection)

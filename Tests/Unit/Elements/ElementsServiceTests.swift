@@ -28,7 +28,7 @@ struct ElementsServiceTests {
     }
 
     @Test(
-        "what is no request of a gateway's is refused",
+        "a request that does not come from a gateway is refused",
         arguments: [
             ("contribute", #"{"roomIds":[]}"#), ("contribute", #"{"userId":"a","roomIds":[1]}"#),
             ("presence", #"{"isOpen":true,"rooms":[]}"#), ("presence", #"{"gateway":"g","rooms":[]}"#),
@@ -42,7 +42,7 @@ struct ElementsServiceTests {
         }
     }
 
-    @Test("a change's entry is in the log for whoever missed it")
+    @Test("a change's entry is in the log for subscribers that missed it")
     func log() async throws {
         try await ElementsHarness.serving { harness in
             _ = try await harness.create(#","content":{"a":1}"#)

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Elements
 
-@Suite("What a change tells")
+@Suite("The events of a change")
 struct EmissionTests {
-    /// Does everything there is to do, one after the other, and gives what each told.
+    /// Performs every change one after the other, and returns each one's events.
     private func everything(_ harness: ElementsHarness) async throws -> [(element: JSONValue, entry: LogEntry)] {
         var done: [(JSONValue, LogEntry)] = []
         func note(_ reply: Reply) throws {
@@ -29,7 +29,7 @@ struct EmissionTests {
         return done
     }
 
-    @Test("the room is told in full, in an entry with its participants")
+    @Test("the room gets the element in full, in an entry with its participants")
     func room() async throws {
         try await ElementsHarness.serving { harness in
             let done = try await everything(harness)
@@ -50,7 +50,7 @@ struct EmissionTests {
         }
     }
 
-    @Test("everyone is told ids, times and counts, and nothing else")
+    @Test("everyone gets ids, times and counts, and nothing else")
     func everyone() async throws {
         try await ElementsHarness.serving { harness in
             let done = try await everything(harness)
@@ -73,7 +73,7 @@ struct EmissionTests {
         }
     }
 
-    @Test("whatever happens at once, revisions have no gaps, counts follow the changes, and a recount agrees")
+    @Test("concurrent changes leave no gap in revisions, counts follow, and a recount agrees")
     func underLoad() async throws {
         try await ElementsHarness.serving { harness in
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -20,7 +20,7 @@ struct GatewayMonitorTests {
         try harness.bus.publish(Subject.gatewayAlive, JSONWriter.object { $0.member("gateway", gateway) })
     }
 
-    @Test("what a dead gateway had open is closed, and others' is not")
+    @Test("a dead gateway's rooms are closed, and others' are not")
     func death() async throws {
         try await ElementsHarness.serving { harness in
             let (alice, bob) = (ElementsHarness.alice, ElementsHarness.bob)
@@ -38,7 +38,7 @@ struct GatewayMonitorTests {
         }
     }
 
-    @Test("what a gateway left open before the service started is closed if it stays silent")
+    @Test("rooms open on a gateway before the service started are closed if the gateway stays silent")
     func earlierGateway() async throws {
         try await ElementsHarness.serving { harness in
             let bob = ElementsHarness.bob
@@ -56,7 +56,7 @@ struct GatewayMonitorTests {
         }
     }
 
-    @Test("a gateway that is back from the dead is asked what is open, once")
+    @Test("a gateway that returns from the dead is asked once which rooms are open")
     func back() async throws {
         try await ElementsHarness.serving { harness in
             let asked = Mutex(0)
@@ -71,7 +71,7 @@ struct GatewayMonitorTests {
         }
     }
 
-    @Test("one that is back from the dead with a request is asked what is open, too", arguments: [true, false])
+    @Test("a gateway that returns with a request is asked which rooms are open, too", arguments: [true, false])
     func backWithRequest(isOpen: Bool) async throws {
         try await ElementsHarness.serving { harness in
             let asked = Mutex(0)
@@ -85,7 +85,8 @@ struct GatewayMonitorTests {
         }
     }
 
-    /// A gateway died that had a room open, and closing it is a write that the test may meddle with: it takes the turns.
+    /// A gateway died with a room open; closing it is a write that the test may delay or fail. The
+    /// test takes the turns.
     private func watching(
         _ test: (GatewayMonitor, FailingDatabase, GatewayMembership) async throws -> Void
     ) async throws {
@@ -115,7 +116,7 @@ struct GatewayMonitorTests {
         }
     }
 
-    @Test("a gateway that comes back between its death and the write that closes its rooms keeps them")
+    @Test("a gateway that returns between its death and the write that closes its rooms keeps them")
     func backBeforeClosing() async throws {
         try await watching { watch, database, membership in
             let wasDead = Mutex(false)
@@ -131,7 +132,7 @@ struct GatewayMonitorTests {
     }
 }
 
-/// A database whose next write fails, or comes late, if the test says so.
+/// A database whose next write fails, or is late, if the test says so.
 private final class FailingDatabase: Database {
     private let base: any Database
     private let fails = Atomic(false)
@@ -140,7 +141,7 @@ private final class FailingDatabase: Database {
     init(_ base: any Database) { self.base = base }
 
     func failNextWrite() { fails.store(true, ordering: .relaxed) }
-    /// What happens while the next write has yet to begin.
+    /// Runs before the next write begins.
     func beforeNextWrite(_ hook: @escaping @Sendable () -> Void) { self.hook.withLock { $0 = hook } }
     var isFailing: Bool { fails.load(ordering: .relaxed) }
 

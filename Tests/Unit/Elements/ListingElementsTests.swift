@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Listing elements")
 struct ListingElementsTests {
-    /// All pages, and how many there were.
+    /// Returns all pages' elements, and the number of pages.
     private func walk(_ harness: ElementsHarness, limit: Int) async throws -> (ids: [String], pages: Int) {
         var ids: [String] = []
         var pages = 0
@@ -22,7 +22,7 @@ struct ListingElementsTests {
         return (ids, pages)
     }
 
-    @Test("elements come oldest first, each on one page, whatever the limit")
+    @Test("elements are listed oldest first, each on one page, whatever the limit")
     func pages() async throws {
         try await ElementsHarness.serving { harness in
             var made: [String] = []
@@ -38,7 +38,7 @@ struct ListingElementsTests {
         }
     }
 
-    @Test("pages go on where they stood when elements are deleted and added meanwhile")
+    @Test("pages continue at the same place when elements are deleted and added meanwhile")
     func changesBetweenPages() async throws {
         try await ElementsHarness.serving { harness in
             var made: [String] = []
@@ -66,7 +66,7 @@ struct ListingElementsTests {
         }
     }
 
-    @Test("a limit out of range is clamped")
+    @Test("an out-of-range limit is clamped")
     func limits() async throws {
         try await ElementsHarness.serving { harness in
             for _ in 0..<3 { _ = try await harness.create() }
@@ -78,7 +78,7 @@ struct ListingElementsTests {
     }
 
     @Test(
-        "a cursor that was not given out is malformed",
+        "a cursor that was not issued is malformed",
         arguments: ["!!", "", "-1", "0", "+1", "01", "1.5", #"\u0000"#, "99999999999999999999"])
     func badCursor(cursor: String) async throws {
         try await ElementsHarness.serving { harness in

@@ -5,13 +5,15 @@ import Testing
 
 @testable import Elements
 
-/// Rows are damaged by hand; what is found and repaired is compared with what the service said before.
-@Suite("Counting elements again")
+/// Rows are damaged by hand; the findings and repairs are compared with the service's earlier
+/// state.
+@Suite("Recounting elements")
 struct VerifyElementsTests {
     private static let room = ElementsHarness.room
     private static let bob = ElementsHarness.bob
 
-    /// Three elements of Alice's, one of them changed; one of Bob's. With deleting: one more of Alice's that went.
+    /// Three elements of Alice's, one of them changed; one of Bob's. With deleting: one more of
+    /// Alice's that was deleted.
     private func fill(_ harness: ElementsHarness, deleting: Bool = true) async throws {
         var ids: [String] = []
         for _ in 0..<3 { ids.append(try await harness.create().text("id")) }
@@ -32,7 +34,7 @@ struct VerifyElementsTests {
         }
     }
 
-    @Test("what the service wrote is right: after changes, deletions, a clearing, and openings")
+    @Test("the service's own data passes: after changes, deletions, a clearing, and openings")
     func right() async throws {
         try await ElementsHarness.serving { harness in
             try await fill(harness, deleting: false)
@@ -53,7 +55,7 @@ struct VerifyElementsTests {
     }
 
     @Test(
-        "a number that is wrong is named, and repaired to what it was",
+        "a wrong number is reported, and repaired",
         arguments: [
             ("UPDATE boards SET element_count = 9", "elements: 9 kept, 4 counted"),
             ("UPDATE boards SET element_count = -1", "elements: -1 kept, 4 counted"),
@@ -76,7 +78,7 @@ struct VerifyElementsTests {
         }
     }
 
-    @Test("a revision is not below what the elements have seen")
+    @Test("a revision is at least that of the newest element")
     func revision() async throws {
         try await ElementsHarness.serving { harness in
             try await fill(harness)
@@ -89,7 +91,7 @@ struct VerifyElementsTests {
         }
     }
 
-    @Test("a time is as the last change has it, or later once something was deleted", arguments: [false, true])
+    @Test("a time is that of the last change, or later if something was deleted", arguments: [false, true])
     func times(deleting: Bool) async throws {
         try await ElementsHarness.serving { harness in
             try await fill(harness, deleting: deleting)
@@ -99,7 +101,7 @@ struct VerifyElementsTests {
                 }
                 let found = try await harness.countedAgain()
                 if deleting && move > 0 {
-                    #expect(found == [], "nobody knows when it was deleted")
+                    #expect(found == [], "the time of the deletion is unknown")
                 } else {
                     #expect(found.count == 1 && found[0].hasPrefix("time of the last change: "))
                 }
@@ -110,7 +112,7 @@ struct VerifyElementsTests {
     }
 
     @Test(
-        "an account that is wrong is named, and repaired to what it was",
+        "a wrong quota account is reported, and repaired",
         arguments: [
             (
                 "UPDATE people SET element_count = 9, bytes = 7 WHERE user_id = 'alice'",
@@ -147,7 +149,7 @@ struct VerifyElementsTests {
         }
     }
 
-    @Test("what an instance of an earlier version wrote meanwhile is counted by what it is, and repaired")
+    @Test("rows written by an earlier version meanwhile are counted by their content, and repaired")
     func earlierVersion() async throws {
         try await ElementsHarness.serving { harness in
             try await fill(harness)
@@ -185,7 +187,7 @@ struct VerifyElementsTests {
         }
     }
 
-    @Test("who has the room open has nothing unseen")
+    @Test("a person with the room open has nothing unseen")
     func present() async throws {
         try await ElementsHarness.serving { harness in
             _ = try await harness.presence(of: Self.bob, on: "g1", isOpen: true)
@@ -204,7 +206,7 @@ struct VerifyElementsTests {
         }
     }
 
-    @Test("a board that is gone is made again")
+    @Test("a missing board is created again")
     func board() async throws {
         try await ElementsHarness.serving { harness in
             try await fill(harness)
@@ -220,7 +222,7 @@ struct VerifyElementsTests {
     }
 
     @Test(
-        "badges from before it was kept which elements are unseen can be counted, too, and end when the room is opened")
+        "badges from before unseen elements were stored can be counted, too, and end when the room is opened")
     func migrated() async throws {
         let old = try SQLiteDatabase(.temporary, migrations: [ElementsService.migrations[0]])
         try await old.write { connection in

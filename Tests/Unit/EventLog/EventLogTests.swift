@@ -22,7 +22,7 @@ struct EventLogTests {
         }
     }
 
-    @Test("entries are read back as they were written, after a position and up to a limit", arguments: Engine.allCases)
+    @Test("entries are read back as written, after a position and up to a limit", arguments: Engine.allCases)
     func entries(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let log = EventLog(database)
@@ -43,7 +43,7 @@ struct EventLogTests {
         #expect(try await log.entries(since: 5, limit: 10) == [])
     }
 
-    @Test("entries of some rooms, up to a position, are told from the rest", arguments: Engine.allCases)
+    @Test("the log reads the entries of some rooms up to a position", arguments: Engine.allCases)
     func ofRooms(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         for n in 1...9 {
@@ -71,7 +71,7 @@ struct EventLogTests {
         #expect(try await database.read { try EventLog.entry(at: 10, on: $0) } == nil)
     }
 
-    @Test("a limit in bytes is kept, but one entry always comes", arguments: Engine.allCases)
+    @Test("a limit in bytes applies, but at least one entry is returned", arguments: Engine.allCases)
     func byteLimit(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         try await append(5, to: database)
@@ -81,7 +81,7 @@ struct EventLogTests {
         #expect(try await log.entries(since: 0, limit: 10, maxBytes: 3 * (size + 2 * 40)).map(\.seq) == [1, 2, 3])
     }
 
-    @Test("pruning goes by age, and keeps the newest", arguments: Engine.allCases)
+    @Test("pruning is by age, and keeps the newest entry", arguments: Engine.allCases)
     func pruning(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let log = EventLog(database)
@@ -98,7 +98,7 @@ struct EventLogTests {
         #expect(try await log.head() == 11)
     }
 
-    @Test("more than one batch is pruned in one call", arguments: [Engine.temporary])
+    @Test("one call prunes more than one batch", arguments: [Engine.temporary])
     func pruningMany(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         try await database.write { connection in
@@ -111,7 +111,7 @@ struct EventLogTests {
         #expect(try await EventLog(database).oldest() == 2400)
     }
 
-    @Test("positions go on after a restart", arguments: [Engine.file])
+    @Test("positions continue after a restart", arguments: [Engine.file])
     func restart(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         try await append(3, to: database)

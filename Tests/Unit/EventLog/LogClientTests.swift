@@ -6,7 +6,7 @@ import Testing
 
 @testable import EventLog
 
-@Suite("Asking the owner of a log")
+@Suite("Asking a log's owner")
 struct LogClientTests {
     private let bus = InProcessBus()
     private let client: LogClient
@@ -26,7 +26,7 @@ struct LogClientTests {
         try bus.respond(to: "notes.events", queue: "notes") { $0.reply(payload) }
     }
 
-    @Test("within a process it gets the owner's own entries; over a wire the same ones")
+    @Test("it gets the owner's own entries within a process, and equal ones over a wire")
     func page() async throws {
         let answer = LogPage.Answer(Self.page)
         #expect(answer.maxBytes >= answer.json.bytes.count)
@@ -42,7 +42,7 @@ struct LogClientTests {
         serving.cancel()
     }
 
-    @Test("the owner's error is thrown; an owner that is away, or answers with nonsense, cannot be reached")
+    @Test("the owner's error is thrown; an owner that is away, or whose answer makes no sense, is unreachable")
     func errors() async throws {
         let away = ServiceError.unavailable("It")
         await #expect(throws: away) { try await client.page(of: "notes", .head) }
@@ -59,13 +59,13 @@ struct LogClientTests {
         }
     }
 
-    @Test("heads are those of the owners that answer")
+    @Test("the heads are those of the owners that answer")
     func heads() async throws {
         _ = try answer(LogPage.Answer(Self.page))
         #expect(await client.heads(of: ["letters", "notes"]) == ["notes": Self.page.head])
     }
 
-    @Test("a question has what it was made with, and no more")
+    @Test("a question has the members that it was made with, and no others")
     func question() {
         #expect(LogQuery.head.json.text == #"{"since":0,"limit":0}"#)
         let position = LogPosition(databaseID: "d", seq: 3, digest: 9)

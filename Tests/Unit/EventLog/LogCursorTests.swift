@@ -5,7 +5,7 @@ import Testing
 
 @testable import EventLog
 
-@Suite("a place in a stream")
+@Suite("a position in a stream")
 struct LogCursorTests {
     private static func entry(_ seq: Int, bytes: Int = 2) -> LogEntry {
         let emissions = JSONValue(trusted: [UInt8](repeating: UInt8(ascii: " "), count: bytes - 2) + Array("[]".utf8))
@@ -14,13 +14,13 @@ struct LogCursorTests {
     }
 
     @Test(
-        "in any order, repeated, with what is lost fetched: each is given once, in order",
+        "entries in any order, repeated, or fetched when lost are delivered once each, in order",
         arguments: 0..<200 as Range<UInt64>)
     func property(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let start = Int.random(in: 0...50, using: &random)
         let end = start + Int.random(in: 1...60, using: &random)
-        // All that was ever said, repeated at random, some of it lost, in any order.
+        // All entries, repeated at random, some of them lost, in any order.
         let lost = Set((start + 1...end).filter { _ in Int.random(in: 0..<4, using: &random) == 0 })
         var coming = (max(1, start - 5)...end).filter { !lost.contains($0) }
         coming += coming.filter { _ in Bool.random(using: &random) }
@@ -37,7 +37,7 @@ struct LogCursorTests {
         if startsAfter == coming.count { given += cursor.start(at: start).map(\.seq) }
         #expect(cursor.isBehind == (given.count < (coming.filter { $0 > start }.max() ?? start) - start))
 
-        // The owner gives what is missing, from where the cursor stands.
+        // The owner supplies missing entries, from the cursor's position on.
         for seq in (cursor.last ?? 0) + 1...max(end, (cursor.last ?? 0) + 1) where seq <= end {
             given += cursor.receive(Self.entry(seq)).map(\.seq)
         }
@@ -45,7 +45,7 @@ struct LogCursorTests {
         #expect(!cursor.isBehind)
     }
 
-    @Test("more early entries than are kept do not keep the missing one from passing")
+    @Test("more early entries than the limit do not prevent the missing one from passing")
     func tooManyEarly() {
         var cursor = LogCursor()
         _ = cursor.start(at: 0)
@@ -70,7 +70,7 @@ struct LogCursorTests {
         #expect(!cursor.isBehind)
     }
 
-    @Test("what came early from one log is not of the next")
+    @Test("early entries of one log do not become entries of the next")
     func restart() {
         var cursor = LogCursor()
         _ = cursor.start(at: 10)
@@ -80,7 +80,7 @@ struct LogCursorTests {
         #expect((4...13).flatMap { cursor.receive(Self.entry($0, bytes: 3)) }.map(\.seq) == Array(4...13))
     }
 
-    @Test("going on past what is gone gives what came early")
+    @Test("skipping pruned entries delivers the early ones")
     func skip() {
         var cursor = LogCursor()
         _ = cursor.start(at: 0)
@@ -90,7 +90,7 @@ struct LogCursorTests {
         #expect(cursor.receive(Self.entry(10)).map(\.seq) == [10, 11])
     }
 
-    @Test("an entry that is only expected is behind, until it comes")
+    @Test("an expected entry counts as behind until it arrives")
     func expect() {
         var cursor = LogCursor()
         cursor.expect(2)
@@ -101,7 +101,7 @@ struct LogCursorTests {
         #expect(!cursor.isBehind)
     }
 
-    @Test("numbers at the end of all integers break nothing")
+    @Test("numbers at the limits of Int cause no overflow")
     func extremes() {
         var cursor = LogCursor()
         _ = cursor.start(at: Int.max)

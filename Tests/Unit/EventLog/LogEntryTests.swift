@@ -21,7 +21,7 @@ struct LogEntryTests {
             fact: fact, requestID: "q")
     }
 
-    @Test("it reads back over a wire as it was made", arguments: facts)
+    @Test("it decodes from the bus as it was encoded", arguments: facts)
     func wire(fact: Fact?) throws {
         let entry = Self.entry(fact)
         let read = try #require(LogEntry(entry.json))
@@ -36,7 +36,7 @@ struct LogEntryTests {
         #expect(entry.maxBytes >= entry.json.bytes.count)
     }
 
-    @Test("it reads back from the table as it was made", arguments: facts)
+    @Test("it reads back from the table as it was written", arguments: facts)
     func table(fact: Fact?) async throws {
         let database = try SQLiteDatabase(.temporary, migrations: [])
         try await database.write { connection in
@@ -49,7 +49,7 @@ struct LogEntryTests {
         await database.close()
     }
 
-    @Test("the data of its emissions lies in its JSON, and is not held twice", arguments: facts)
+    @Test("its emissions' data is part of its JSON, and not held twice", arguments: facts)
     func sharing(fact: Fact?) {
         let entry = Self.entry(fact)
         func isInside(_ emission: Emission) -> Bool {
@@ -64,14 +64,14 @@ struct LogEntryTests {
         #expect(!Self.emissions.contains(where: isInside), "those that it was made of have bytes of their own")
     }
 
-    @Test("whoever knows no facts finds the same emissions, in the same order")
+    @Test("a reader that knows no facts finds the same emissions, in the same order")
     func olderReaders() throws {
         let elements = try #require(Self.entry(Self.facts[1]).emissionsJSON.array)
         #expect(elements.count == 4)
         #expect(elements.compactMap(Emission.init).map(\.event) == ["a", "b", "c"])
     }
 
-    @Test("a fact that only a newer service knows is none, and none is derived in its place")
+    @Test("an unknown fact of a newer service is dropped, and none is derived in its place")
     func newerFact() throws {
         let message = #"{"to":"room","event":"message:new","data":{"message":{"id":"m","senderId":"u"}}}"#
         let json = try JSONValue(parsing: #"[{"fact":"messageImported","id":"m"},\#(message)]"#)
@@ -80,7 +80,7 @@ struct LogEntryTests {
         #expect(entry.fact == nil && entry.emissions.map(\.event) == ["message:new"])
     }
 
-    /// As the release before facts wrote them, and the digests that it computed.
+    /// Entries as the release before facts wrote them, with the digests that it computed.
     private static let older: [(at: Int, emissions: String, digest: Int, fact: Fact?)] = [
         (
             1_734_428_700_123,

@@ -9,14 +9,15 @@ import Testing
 
 @Suite("following a stream", .timeLimit(.minutes(1)))
 struct LogFollowerTests {
-    /// The owner of an event log, as far as followers see it. It publishes what a test says, and answers from all it has.
+    /// The owner of an event log, as followers see it. It publishes on the test's command, and
+    /// answers from its whole log.
     private final class Owner: Sendable {
         struct Log {
             var databaseID = "first"
-            /// Another one has other entries under the same numbers.
+            /// Another log has other entries under the same numbers.
             var past = "one past"
             var seqs: [Int] = []
-            /// It answers when the test says so.
+            /// Whether it answers only on the test's command.
             var holds = false
         }
 
@@ -75,7 +76,7 @@ struct LogFollowerTests {
         }
     }
 
-    /// A follower on a loop of its own, and all that it has handed on.
+    /// A follower on a loop of its own, with the entries it has delivered.
     private struct Harness {
         let owner: Owner
         let group: EventLoopGroup
@@ -94,7 +95,7 @@ struct LogFollowerTests {
             if let failure { throw failure }
         }
 
-        /// With a follower that has started, at the end of an empty log.
+        /// Runs a test with a follower that has started at the end of an empty log.
         static func following(_ body: (Harness) async throws -> Void) async throws {
             try await run { harness in
                 harness.announce()
@@ -116,7 +117,8 @@ struct LogFollowerTests {
             follower.announced(owner.head)
         }
 
-        /// The first question, for entries that are committed now: the owner leaves it unanswered.
+        /// Returns the first request, for entries that are committed now: the owner leaves it
+        /// unanswered.
         func holdQuestion(committing seqs: ClosedRange<Int>) async throws -> BusRequest {
             owner.log.withLock { $0.holds = true }
             owner.commit(seqs)
@@ -124,13 +126,13 @@ struct LogFollowerTests {
             return try #require(await owner.asked.first(1).first)
         }
 
-        /// Returns when the loop has done all that it was given before.
+        /// Waits until the loop has done all earlier work.
         func settled() async {
             await withCheckedContinuation { continuation in group.loops[0].execute { continuation.resume() } }
         }
     }
 
-    @Test("it starts where the owner stands, with what came before it was told")
+    @Test("it starts at the announced position, and delivers later entries that arrived before it")
     func starts() async throws {
         try await Harness.run { harness in
             harness.owner.commit(1...7)
@@ -142,7 +144,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("entries in any order and repeated are handed on once and in order, without asking")
+    @Test("entries in any order and repeated are delivered once and in order, without a request")
     func inOrder() async throws {
         try await Harness.following { harness in
             harness.owner.commit(1...6)
@@ -163,7 +165,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("what an announcement says is there is fetched, page by page")
+    @Test("entries that an announcement implies are fetched, page by page")
     func announcedHead() async throws {
         try await Harness.following { harness in
             harness.owner.commit(1...1200)
@@ -173,7 +175,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("more early entries than are kept are fetched, too")
+    @Test("entries beyond the bound on early ones are fetched, too")
     func flood() async throws {
         try await Harness.following { harness in
             harness.owner.commit(1...5000)
@@ -182,7 +184,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("an entry that somebody was told of is fetched if it does not come")
+    @Test("an expected entry is fetched if it does not arrive")
     func expected() async throws {
         try await Harness.following { harness in
             harness.owner.commit(1...1)
@@ -191,7 +193,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("what is expected while an older answer is on its way is asked for again")
+    @Test("an entry expected while an older answer is on its way is requested again")
     func expectedMeanwhile() async throws {
         try await Harness.following { harness in
             let request = try await harness.holdQuestion(committing: 1...1)
@@ -205,7 +207,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("an owner with another database is followed from its head, and nothing early is taken for its own")
+    @Test("an owner with another database is followed from its head, and early entries are not taken for its own")
     func anotherDatabase() async throws {
         try await Harness.following { harness in
             harness.owner.log.withLock { $0.holds = true }
@@ -227,7 +229,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("an answer that is of another database starts there as an announcement does")
+    @Test("an answer from another database restarts there, as an announcement does")
     func anotherDatabaseAnswers() async throws {
         try await Harness.following { harness in
             harness.owner.log.withLock { $0 = Owner.Log(databaseID: "second", seqs: Array(1...10)) }
@@ -240,7 +242,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("a restored backup, whose log has another past under the same name, is followed from its head")
+    @Test("a restored backup, whose log has another history under the same name, is followed from its head")
     func restoredBackup() async throws {
         try await Harness.following { harness in
             harness.owner.commit(1...5)
@@ -262,7 +264,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("an entry that its owner does not know is not asked for again and again")
+    @Test("an entry that its owner does not know is not requested again and again")
     func neverWas() async throws {
         try await Harness.run { harness in
             harness.owner.commit(1...2)
@@ -279,7 +281,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("an announcement that comes late changes nothing")
+    @Test("a late announcement changes nothing")
     func lateAnnouncement() async throws {
         try await Harness.following { harness in
             let early = harness.owner.head
@@ -296,7 +298,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("an owner that is away is asked until it is back")
+    @Test("an unavailable owner is asked until it is back")
     func away() async throws {
         try await Harness.following { harness in
             harness.owner.goAway()
@@ -309,7 +311,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("an owner that answers with an error, or with nonsense, is asked again")
+    @Test("an owner that answers with an error, or an invalid answer, is asked again")
     func failing() async throws {
         try await Harness.following { harness in
             let first = try await harness.holdQuestion(committing: 1...1)
@@ -321,7 +323,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("entries that the owner no longer has are passed over")
+    @Test("entries that the owner no longer has are skipped")
     func pruned() async throws {
         try await Harness.following { harness in
             harness.owner.commit(8...10)
@@ -330,7 +332,7 @@ struct LogFollowerTests {
         }
     }
 
-    @Test("once stopped it hands nothing on and asks for nothing, also when it was waiting for an answer")
+    @Test("a stopped follower delivers nothing and asks for nothing, also if it was waiting for an answer")
     func stopped() async throws {
         try await Harness.following { harness in
             let request = try await harness.holdQuestion(committing: 1...2)

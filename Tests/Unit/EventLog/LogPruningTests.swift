@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Pruning the event log")
 struct LogPruningTests {
-    @Test("entries go when they are a day old, and the newest one stays")
+    @Test("entries are pruned when they are a day old, and the newest one stays")
     func prunes() async throws {
         let database = try SQLiteDatabase(.temporary, migrations: [])
         let clock = ManualClock()

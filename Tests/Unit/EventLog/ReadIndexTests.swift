@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Where logs end, asked once for all who wait", .timeLimit(.minutes(1)))
+@Suite("The ends of logs, asked once for all callers", .timeLimit(.minutes(1)))
 struct ReadIndexTests {
     private let bus = InProcessBus()
     private let group: EventLoopGroup
@@ -30,7 +30,7 @@ struct ReadIndexTests {
     }
 
     @Test(
-        "callers that come while it is asked get the next answer, all the same one, and none that was read before they came"
+        "callers that arrive during a request share the next answer, and get none read before they called"
     )
     func rounds() async throws {
         async let first = index.ends(of: ["notes"])
@@ -46,7 +46,7 @@ struct ReadIndexTests {
         group.shutdown()
     }
 
-    @Test("an owner that does not answer is left out, and then nobody is asked for a while")
+    @Test("an owner that does not answer is left out, and not asked for a while")
     func pause() async throws {
         #expect(await index.ends(of: ["letters"]) == [:])
         #expect(await index.ends(of: ["notes"]) == [:])

@@ -6,7 +6,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A service that answers as the test says, and fails the test when it is asked anything else. It keeps an event log.
+/// A service that answers as the test says, and fails the test on any other request. It keeps an
+/// event log.
 final class FakeService: Sendable {
     typealias Handler = @Sendable (BusRequest) -> Void
 
@@ -54,7 +55,7 @@ final class FakeService: Sendable {
     func on(_ subject: String, reply: Reply) { on(subject) { $0.reply(reply.json) } }
     func on(_ subject: String, error: ServiceError) { on(subject) { $0.reply(error.json) } }
 
-    /// Gives what is asked to the test, which answers it later.
+    /// Passes a subject's requests to the test, which answers them later.
     func hold(_ subject: String) -> Arrivals<BusRequest> {
         let requests = Arrivals<BusRequest>()
         on(subject) { requests.add($0) }
@@ -71,12 +72,12 @@ final class FakeService: Sendable {
 
     // MARK: Being there
 
-    /// Nobody answers its subjects from now on.
+    /// Stops answering its subjects.
     func goAway() {
         for subscription in state.withLock({ $0.subscriptions }) { subscription.cancel() }
     }
 
-    /// For good: what the handlers hold is let go.
+    /// Stops for good, and releases what the handlers hold.
     func stop() {
         goAway()
         state.withLock { $0.handlers = [:] }
@@ -90,7 +91,7 @@ final class FakeService: Sendable {
         announce()
     }
 
-    /// - Parameter manifest: what it offers by now, if that is something else than at its start.
+    /// - Parameter manifest: its manifest now, if it differs from that at its start.
     func announce(_ manifest: Manifest? = nil) {
         let head = state.withLock { $0.head }
         publish(
@@ -122,7 +123,8 @@ final class FakeService: Sendable {
         StreamPosition(stream: manifest.service, seq: entry.seq)
     }
 
-    /// Its database is another one from now on: a backup, with these entries fewer, and perhaps one that was written since.
+    /// Replaces its database: a backup without the last entries, and perhaps with one written
+    /// since.
     func restore(forgetting count: Int, adding emissions: [Emission]? = nil) {
         state.withLock { state in
             state.entries.removeLast(count)

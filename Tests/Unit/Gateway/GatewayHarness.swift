@@ -70,8 +70,8 @@ struct GatewayHarness: Sendable {
     ///
     /// - Parameters:
     ///   - settings: as flags.
-    ///   - withChat: false: it has never been heard of.
-    ///   - logsAll: whether both services' logs tell of all that rooms show.
+    ///   - withChat: false if the service was never announced.
+    ///   - logsAll: whether both services' logs cover everything that rooms show.
     static func run(
         _ settings: [String] = [], loops: Int = 2, withChat: Bool = true, logsAll: Bool = false,
         pacing: BroadcastPacing = BroadcastPacing(),
@@ -129,12 +129,12 @@ struct GatewayHarness: Sendable {
         return try await client.request(method, target, headers: authorization + headers, body: body)
     }
 
-    /// A WebSocket past the Engine.IO handshake.
+    /// Returns a WebSocket after the Engine.IO handshake.
     func openSocket() async throws -> SocketIOTestClient {
         try await ThreadedClient(port: port, workers).openSocketIO()
     }
 
-    /// A client that is connected to the main namespace.
+    /// Returns a client that is connected to the main namespace.
     func connect(
         _ caller: Caller = ada, session: String? = nil, lifetime: Duration = .seconds(3600)
     ) async throws -> SocketIOTestClient {
@@ -143,7 +143,7 @@ struct GatewayHarness: Sendable {
         return client
     }
 
-    /// A connected client that has joined the room `r`.
+    /// Returns a connected client that has joined the room `r`.
     func join(_ caller: Caller = ada, room: String = "r") async throws -> SocketIOTestClient {
         serveRoom()
         let client = try await connect(caller)
@@ -158,7 +158,7 @@ struct GatewayHarness: Sendable {
 
     // MARK: What services say
 
-    /// The rooms service knows every room, of Ada and Bob.
+    /// Makes the rooms service know every room, with Ada and Bob in it.
     func serveRoom() {
         rooms.on("rooms.get") { request in
             request.reply(Reply(.ok, Self.base(request.data["roomId"]?.string ?? "")).json)
@@ -173,7 +173,7 @@ struct GatewayHarness: Sendable {
         contribute(badge: 0)
     }
 
-    /// What `chat` adds to each room from now on.
+    /// Sets what `chat` adds to each room from now on.
     func contribute(badge: Int, messageAt: Int? = nil) {
         chat.on("chat.contribute") { request in
             let count = request.data["roomIds"]?.array?.count ?? 0
@@ -194,7 +194,7 @@ struct GatewayHarness: Sendable {
         }
     }
 
-    /// A room as the rooms service writes it.
+    /// Returns a room as the rooms service writes it.
     static func base(_ id: String, name: String? = nil, updatedAt: Int = 5000) -> JSONValue {
         JSONWriter.object { json in
             json.member("id", id)

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Gateway
 
-@Suite("What a gateway measures")
+@Suite("A gateway's metrics")
 struct GatewayMetricsTests {
-    @Test("acks, those that say a service failed, and how far each log was fanned out, and when")
+    @Test("the metrics cover acks, those for a failed service, and how far and when each log was fanned out")
     func counts() async throws {
         // One loop: what an event is followed by has been counted when the next request comes.
         try await GatewayHarness.run(loops: 1) { harness in

@@ -11,12 +11,12 @@ struct PluginTests {
         try await ServiceHarness<PollsService>(bus: harness.bus, clock: harness.clock).run(test)
     }
 
-    @Test("a service that starts later adds a route, a socket event, a badge and events, with no change to the gateway")
+    @Test("a service that starts later adds a route, a socket event, a badge and events, without a gateway change")
     func plugin() async throws {
         try await GatewayHarness.run { harness in
             let (ada, bob) = (try await harness.join(), try await harness.join(GatewayHarness.bob))
             guard case .event("room:presence", _) = try await ada.next() else {
-                Issue.record("bob's coming was not told")
+                Issue.record("bob's presence was not sent")
                 return
             }
             #expect(try await harness.request("GET", "/api/rooms/r/votes").status == 404)

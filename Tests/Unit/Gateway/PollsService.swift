@@ -4,7 +4,8 @@ import JSON
 import ServiceKit
 import Storage
 
-/// A small plugin: people vote in rooms, and see how many votes others cast. The gateway has never heard of it.
+/// A small plugin: people vote in rooms, and see the number of others' votes. The gateway has no
+/// code for it.
 struct PollsService: Service {
     static let name = "polls"
     static let migrations = [

@@ -1,7 +1,7 @@
 import Reactor
 import TestSupport
 
-/// A loop for what lives on one, and calls on it.
+/// A loop for objects that live on one, with calls to it.
 struct TestLoop: Sendable {
     let loop: EventLoop
 

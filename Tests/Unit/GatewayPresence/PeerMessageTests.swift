@@ -7,13 +7,14 @@ import Testing
 
 @testable import GatewayPresence
 
-/// Gateways of this version and of earlier ones are on one bus: what they publish stays as it is, to the byte.
+/// Gateways of this version and of earlier ones share a bus: their publications must not change by
+/// a byte.
 @Suite("What gateways publish")
 struct PeerMessageTests {
     private let ada = Presence.Entry(kind: .presence, member: RoomMember(roomID: "r", userID: "ada"))
     private let bob = Presence.Entry(kind: .typing, member: RoomMember(roomID: "r", userID: "bob"))
 
-    @Test("each publication, as it stands on the bus")
+    @Test("each publication is encoded as documented")
     func written() throws {
         let bus = InProcessBus()
         let lines = Mutex<[String]>([])
@@ -41,10 +42,10 @@ struct PeerMessageTests {
         #expect(lines.withLock { $0 } == expected)
     }
 
-    @Test("the heartbeat is the one that everybody counts")
+    @Test("the heartbeat is the one that all gateways count")
     func heartbeat() { #expect(PeerMessage.Topic.alive.subject == Subject.gatewayAlive) }
 
-    @Test("each is read as it is written")
+    @Test("each message decodes as it was encoded")
     func read() throws {
         let read = try [
             body(.presence, #"{"gateway":"g","number":4,"roomId":"r","userId":"ada","isOn":false}"#),
@@ -62,7 +63,7 @@ struct PeerMessageTests {
         #expect(read == expected)
     }
 
-    @Test("one that cannot be read is a sign of life; one that names no gateway is nothing")
+    @Test("an unreadable message is a sign of life; one without a gateway's name is nothing")
     func unreadable() throws {
         for topic in [PeerMessage.Topic.presence, .typing, .snapshot] {
             let message = try #require(try message(topic, #"{"gateway":"g","roomId":"r"}"#))

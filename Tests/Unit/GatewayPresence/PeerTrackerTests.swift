@@ -2,12 +2,12 @@ import Testing
 
 @testable import GatewayPresence
 
-@Suite("What is known of other gateways")
+@Suite("What a gateway knows of others")
 struct PeerTrackerTests {
     private let open = Presence.Entry(kind: .presence, member: RoomMember(roomID: "r", userID: "ada"))
     private let typing = Presence.Entry(kind: .typing, member: RoomMember(roomID: "r", userID: "bob"))
 
-    /// - Parameter number: the last of a gateway that is in sync; nil: it is new.
+    /// - Parameter number: the last number of a gateway in sync; nil for a new gateway.
     private func tracker(_ number: Int? = nil) -> PeerTracker {
         var tracker = PeerTracker()
         _ = tracker.note("g")
@@ -18,7 +18,7 @@ struct PeerTrackerTests {
         return tracker
     }
 
-    @Test("a gateway is new until something is known of it or it answers, and again when it was removed")
+    @Test("a gateway is new until its state is known or it answers, and again after it was removed")
     func new() {
         var tracker = tracker()
         #expect(tracker.note("g") == true)
@@ -28,7 +28,7 @@ struct PeerTrackerTests {
         #expect(tracker.note("g") == true)
     }
 
-    @Test("one that was asked is given a heartbeat to answer, then asked again")
+    @Test("a gateway that was asked has one heartbeat's time to answer, and is then asked again")
     func asking() {
         var tracker = tracker()
         tracker.noteAnswering("g")
@@ -37,7 +37,9 @@ struct PeerTrackerTests {
         #expect(tracker.takeOutOfSync() == ["g"])
     }
 
-    @Test("one of whom nothing was missed is not asked; a number that is left out, or named as the last, is something")
+    @Test(
+        "a gateway with nothing missing is not asked; a skipped number, or a higher last one, means something is missing"
+    )
     func missing() {
         var whole = tracker(4)
         whole.advance("g", to: 5)
@@ -50,7 +52,7 @@ struct PeerTrackerTests {
         #expect(whole.takeOutOfSync() == ["g"])
     }
 
-    @Test("what a snapshot leaves out is owned no longer, but for what was published since it began")
+    @Test("a snapshot ends ownership of what it leaves out, except what was published since it began")
     func snapshot() {
         var tracker = tracker(1)
         tracker.advance("g", to: 2)
@@ -61,7 +63,7 @@ struct PeerTrackerTests {
         #expect(tracker.endSnapshot(of: "g") == [])
     }
 
-    @Test("a snapshot of which a part was missed says nothing of what it leaves out, and another one is asked for")
+    @Test("an incomplete snapshot removes nothing, and another one is requested")
     func brokenSnapshot() {
         var tracker = tracker(1)
         tracker.advance("g", to: 2)

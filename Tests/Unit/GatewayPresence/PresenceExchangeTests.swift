@@ -9,7 +9,7 @@ import Testing
 
 @testable import GatewayPresence
 
-@Suite("What gateways tell each other of presence")
+@Suite("Exchanging presence between gateways")
 struct PresenceExchangeTests {
     private let ada = RoomMember(roomID: "r", userID: "ada")
     private let bob = RoomMember(roomID: "r", userID: "bob")
@@ -22,7 +22,7 @@ struct PresenceExchangeTests {
 
     private func names(_ members: [RoomMember]) -> Set<String> { Set(members.map { "\($0.userID)@\($0.roomID)" }) }
 
-    /// Takes in what clients are told until they know that these places are open, and no others.
+    /// Reads clients' events until exactly these places are open.
     private func collect(_ side: PresenceSide, after first: [String] = [], until expected: Set<String>) async throws {
         var open: Set<String> = []
         var waiting = first[...]
@@ -30,11 +30,11 @@ struct PresenceExchangeTests {
             let change = if let next = waiting.popFirst() { next } else { try await side.delivered.next() }
             let words = change.split(separator: " ").map(String.init)
             let isNews = words[2] == "on" ? open.insert(words[1]).inserted : open.remove(words[1]) != nil
-            #expect(isNews, "clients are told what they know: \(change)")
+            #expect(isNews, "clients are sent a state that they have: \(change)")
         }
     }
 
-    @Test("a gateway that falls silent is forgotten, with all it held")
+    @Test("a gateway that falls silent is forgotten, with all that it owned")
     func silence() async throws {
         try await PresenceSide.run(on: InProcessBus()) { a, b in
             await b.presence.join(ada, socketID: "1")
@@ -46,7 +46,7 @@ struct PresenceExchangeTests {
         }
     }
 
-    @Test("a gateway that starts late learns who is there")
+    @Test("a gateway that starts late learns who is present")
     func lateStart() async throws {
         let bus = InProcessBus()
         try await PresenceSide.run(on: bus) { a, _ in
@@ -59,7 +59,7 @@ struct PresenceExchangeTests {
         }
     }
 
-    @Test("gateways that were all held up for long do not take each other for dead")
+    @Test("gateways that were all held up do not take each other for dead")
     func heldUp() async throws {
         let group = try EventLoopGroup(loopCount: 2)
         let bus = InProcessBus()
@@ -84,7 +84,7 @@ struct PresenceExchangeTests {
                 }
             }
         }
-        // Each has heard of the other since, and has told its clients nothing.
+        // Each has received messages of the other since, and sent its clients nothing.
         for (side, member) in zip(sides, [bob, ada]) { await side.presence.setTyping(true, member, socketID: "3") }
         for side in sides {
             let delivered = Set(try await side.delivered.next(2))
@@ -94,7 +94,7 @@ struct PresenceExchangeTests {
         await finish(group)
     }
 
-    @Test("while the bus is away, typing elsewhere ends and presence elsewhere stands")
+    @Test("while the bus is down, typing elsewhere ends and presence elsewhere stays")
     func busAway() async throws {
         let bus = FakeBus()
         let group = try EventLoopGroup(loopCount: 2)
@@ -114,7 +114,7 @@ struct PresenceExchangeTests {
         await finish(group)
     }
 
-    @Test("signs that were lost are made good: nobody types or stays for ever", arguments: ["typing", "presence"])
+    @Test("lost messages are made good: nobody types or stays present for ever", arguments: ["typing", "presence"])
     func lostChange(kind: String) async throws {
         let bus = FakeBus()
         try await PresenceSide.run(on: bus) { a, b in
@@ -128,7 +128,7 @@ struct PresenceExchangeTests {
         }
     }
 
-    @Test("a part of a snapshot that was lost is made good", arguments: [0, 1, 2])
+    @Test("a lost part of a snapshot is made good", arguments: [0, 1, 2])
     func lostPart(part: Int) async throws {
         let bus = FakeBus()
         let there = members(0..<1400)
@@ -151,7 +151,7 @@ struct PresenceExchangeTests {
         }
     }
 
-    @Test("who comes between two snapshots is not in the first and stays with the second")
+    @Test("a person who joins between two snapshots is not in the first and stays with the second")
     func betweenSnapshots() async throws {
         let bus = FakeBus()
         let there = members(0..<1400)
@@ -176,7 +176,7 @@ struct PresenceExchangeTests {
         }
     }
 
-    @Test("30,000 open rooms are told over a broker, and what changes meanwhile")
+    @Test("30,000 open rooms and the changes meanwhile are exchanged over a broker")
     func manyRooms() async throws {
         let server = try await BusServer.start(host: "127.0.0.1", port: 0)
         let group = try EventLoopGroup(loopCount: 2)
@@ -199,7 +199,7 @@ struct PresenceExchangeTests {
         await finish(group)
     }
 
-    @Test("over a broker, too, each hears of the other")
+    @Test("gateways see each other over a broker, too")
     func broker() async throws {
         let server = try await BusServer.start(host: "127.0.0.1", port: 0)
         let group = try EventLoopGroup(loopCount: 2)

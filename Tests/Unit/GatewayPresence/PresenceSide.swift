@@ -8,7 +8,7 @@ import Testing
 
 @testable import GatewayPresence
 
-/// A gateway's presence, and what it delivers to its clients.
+/// A gateway's presence, with its deliveries to clients.
 struct PresenceSide: Sendable {
     let presence: Presence
     let delivered = Arrivals<String>()
@@ -41,7 +41,7 @@ struct PresenceSide: Sendable {
         await finish(group)
     }
 
-    /// Another gateway, on a loop of its own, which starts now.
+    /// Starts another gateway on a loop of its own.
     static func runLate(on bus: any MessageBus, _ test: (PresenceSide) async throws -> Void) async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let late = PresenceSide("late", bus, on: group.loops[0])

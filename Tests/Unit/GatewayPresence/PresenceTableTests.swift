@@ -2,7 +2,7 @@ import Testing
 
 @testable import GatewayPresence
 
-@Suite("Who owns what")
+@Suite("Ownership of presence")
 struct PresenceTableTests {
     private let ada = Presence.Entry(kind: .presence, member: RoomMember(roomID: "r", userID: "ada"))
     private let bob = Presence.Entry(kind: .presence, member: RoomMember(roomID: "r", userID: "bob"))
@@ -19,7 +19,7 @@ struct PresenceTableTests {
         #expect(!owners.hasOwner(ada) && owners.owners(of: ada).isEmpty && owners.all.isEmpty)
     }
 
-    @Test("what one never owned is not removed")
+    @Test("an entry that was not owned is not removed")
     func strangers() {
         var owners = OwnerTable()
         let early = owners.remove(ada, from: "1")
@@ -40,7 +40,7 @@ struct PresenceTableTests {
         #expect(removed == [false, true, false] && !table.isOwnedHere(ada) && table.entries(ofGateway: "here").isEmpty)
     }
 
-    @Test("clients are sent when the first of all gateways owns an entry, and when the last one lets it go")
+    @Test("clients are notified when the first gateway owns an entry, and when the last one releases it")
     func changes() {
         var table = PresenceTable(gatewayID: "here")
         var changes: [Bool?] = []
@@ -57,7 +57,7 @@ struct PresenceTableTests {
         #expect(table.evict("there") == [])
     }
 
-    @Test("a gateway that is evicted takes what only it owned")
+    @Test("evicting a gateway removes what only it owned")
     func eviction() {
         var table = PresenceTable(gatewayID: "here")
         for entry in [ada, bob, typing] { table.set(true, entry, byGateway: "there") }
@@ -69,7 +69,7 @@ struct PresenceTableTests {
         #expect(typingChange == nil)
     }
 
-    @Test("others' typing can be evicted by itself; this gateway's stays")
+    @Test("others' typing can be evicted alone; this gateway's stays")
     func othersTyping() {
         var table = PresenceTable(gatewayID: "here")
         for entry in [bob, typing] { table.set(true, entry, byGateway: "there") }
@@ -79,7 +79,7 @@ struct PresenceTableTests {
         #expect(table.entries(ofGateway: "there") == [bob] && table.isOwnedHere(ownTyping))
     }
 
-    @Test("the revision rises when who is present does, and only then")
+    @Test("the revision rises when presence changes, and only then")
     func revision() {
         var table = PresenceTable(gatewayID: "here")
         table.add(typing, socketID: "1")

@@ -17,7 +17,7 @@ struct PresenceTests {
         try await PresenceSide.run(on: bus, test)
     }
 
-    @Test("who comes and goes on one gateway does so on both")
+    @Test("a person who joins or leaves on one gateway does so on both")
     func joinAndLeave() async throws {
         try await run { a, b in
             await a.presence.join(ada, socketID: "1")
@@ -33,7 +33,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a person is there as long as any of their sockets is, on any gateway")
+    @Test("a person is present as long as any of their sockets is, on any gateway")
     func severalSockets() async throws {
         try await run { a, b in
             await a.presence.join(ada, socketID: "1")
@@ -50,7 +50,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("leaving a room ends typing there, once, and first")
+    @Test("leaving a room ends typing there, once, and before presence")
     func leavingEndsTyping() async throws {
         try await run { a, b in
             await a.presence.join(ada, socketID: "1")
@@ -78,7 +78,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("without a renewal typing ends by itself, once")
+    @Test("typing that is not renewed ends by itself, once")
     func typingTimesOut() async throws {
         try await PresenceSide.run(on: bus, typingTimeout: .milliseconds(50)) { a, b in
             await a.presence.setTyping(true, ada, socketID: "1")
@@ -88,7 +88,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("what was typed is sent: typing ends for all of the person's sockets")
+    @Test("sending a message ends typing for all of the person's sockets")
     func sendingEndsTyping() async throws {
         try await run { a, b in
             for socket in ["1", "2"] { await a.presence.setTyping(true, ada, socketID: socket) }
@@ -100,7 +100,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("of two gateways that change at once, clients hear what is so in the end")
+    @Test("after changes on two gateways at once, clients end up with the current state")
     func crossing() async throws {
         try await run { a, b in
             let asked = try slowService()
@@ -110,7 +110,7 @@ struct PresenceTests {
             await joined
             async let left: Void = a.presence.leave(ada, socketID: "1")
             let leaving = try await asked.requests.next()
-            // While the service is told that she left here, she comes in over there.
+            // While the service is notified of her leaving here, she joins over there.
             await b.presence.join(ada, socketID: "2")
             await a.presence.setTyping(true, bob, socketID: "3")
             leaving.reply(Reply().json)
@@ -120,7 +120,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("services know before clients and other gateways do")
+    @Test("services are notified before clients and other gateways")
     func servicesFirst() async throws {
         try await run { a, b in
             let asked = try slowService()
@@ -135,7 +135,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("who leaves while services are being told of their coming is gone in the end")
+    @Test("a person who leaves while services are still being notified of the join ends up absent")
     func leavingEarly() async throws {
         try await run { a, b in
             let asked = try slowService()
@@ -150,7 +150,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a service that could not be told is told what is so once it announces itself")
+    @Test("a service that could not be reached gets the current state when it announces itself")
     func toldLater() async throws {
         try await run { a, _ in
             let asked = try slowService()
@@ -169,7 +169,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("a service that was only too slow is told again, without its asking")
+    @Test("a service that was only too slow is notified again, without its asking")
     func toldAgain() async throws {
         try await run { a, _ in
             let asked = try slowService()
@@ -182,7 +182,7 @@ struct PresenceTests {
         }
     }
 
-    @Test("who leaves while a service is told again that they are there is gone in the end")
+    @Test("a person who leaves while a service is notified again ends up absent")
     func leavingWhileToldAgain() async throws {
         try await run { a, _ in
             await a.presence.join(ada, socketID: "1")
@@ -198,14 +198,14 @@ struct PresenceTests {
         }
     }
 
-    // MARK: A service that is told who has a room open
+    // MARK: A service that is notified of open rooms
 
     private struct SlowService {
         let manifest = Manifest(service: "slow", presenceSubject: "slow.presence")
         let requests: Arrivals<BusRequest>
         let subscription: BusSubscription
 
-        /// Answers the next request, and says what it told.
+        /// Answers the next request, and returns its content.
         @discardableResult
         func answer(_ expected: String? = nil) async throws -> String {
             let request = try await requests.next()

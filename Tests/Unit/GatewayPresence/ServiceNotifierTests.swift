@@ -8,7 +8,7 @@ import Testing
 
 @testable import GatewayPresence
 
-@Suite("Services that know who has a room open")
+@Suite("Notifying services of open rooms")
 struct ServiceNotifierTests {
     private let bus = InProcessBus()
     private let requests = Arrivals<String>()
@@ -16,7 +16,7 @@ struct ServiceNotifierTests {
     private let ada = RoomMember(roomID: "r", userID: "ada")
     private let manifest = Manifest(service: "counting", presenceSubject: "counting.presence")
 
-    /// A notifier, and a service that answers at once.
+    /// Runs a test with a notifier, and a service that answers at once.
     private func run(_ test: (ServiceNotifier) async throws -> Void) async throws {
         let (requests, notified) = (requests, notified)
         try bus.respond(to: "counting.presence", queue: "counting") { request in
@@ -36,7 +36,7 @@ struct ServiceNotifierTests {
         #"{"gateway":"g","isOpen":\#(isOpen),"rooms":[{"roomId":"r","userId":"ada"}]}"#
     }
 
-    @Test("each change is one request, and what services know is none")
+    @Test("each change is one request, and state that services have causes none")
     func changes() async throws {
         try await run { notifier in
             await notifier.setOpen(true, ada)?.value
@@ -48,7 +48,7 @@ struct ServiceNotifierTests {
         }
     }
 
-    @Test("services that have taken the gateway for dead are notified anew of what is open")
+    @Test("services that considered the gateway dead are notified again of what is open")
     func heldUp() async throws {
         try await run { notifier in
             await notifier.setOpen(true, ada)?.value
@@ -59,7 +59,7 @@ struct ServiceNotifierTests {
         }
     }
 
-    @Test("a service that is gone for good is not notified any more")
+    @Test("a service that is permanently gone is no longer notified")
     func forgotten() async throws {
         try await run { notifier in
             await notifier.forget(service: "counting")

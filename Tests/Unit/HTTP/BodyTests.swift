@@ -35,7 +35,7 @@ struct BodyTests {
         #expect(Outcome(post("Transfer-Encoding: chunked", "Content-Length: 5", body: chunks)).error?.status == 400)
     }
 
-    @Test("a length that no number holds is a body that is too large")
+    @Test("a length beyond all integers is a body that is too large")
     func hugeLength() {
         let outcome = Outcome(post("Content-Length: 99999999999999999999999"))
         #expect(outcome.error == nil)
@@ -45,7 +45,7 @@ struct BodyTests {
         }
     }
 
-    @Test("chunks are put together, extensions and trailers dropped (section 7.1)")
+    @Test("chunks are joined, extensions and trailers dropped (section 7.1)")
     func chunks() {
         let chunks = "5\r\nhello\r\n01;a=b;c=\"d\"\r\n,\r\n6\r\n world\r\n0;last\r\nX-Sum: 1\r\nY: 2\r\n\r\n"
         #expect(body(post("Transfer-Encoding: Chunked", body: chunks)) == "hello, world")
@@ -78,7 +78,7 @@ struct BodyTests {
         #expect(Outcome(post(coding, body: fewer)).request?.body.count == 60)
     }
 
-    @Test("a trailer is bounded as a head is")
+    @Test("a trailer has the bounds of a head")
     func trailers() {
         let coding = "Transfer-Encoding: chunked"
         let many = String(repeating: "X: y\r\n", count: 101)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Requests on one connection")
 struct ConnectionTests {
-    @Test("pipelined requests come one by one, in order, with their own bodies")
+    @Test("pipelined requests are parsed one by one, in order, with their own bodies")
     func pipelining() throws {
         var parser = HTTPRequestParser()
         parser.append((get("/1") + post("Content-Length: 3", body: "two") + get("/3")).utf8)
@@ -31,7 +31,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("a deadline can tell an idle connection from half a head and half a body")
+    @Test("the parser distinguishes an idle connection from half a head and half a body, for deadlines")
     func progress() throws {
         var parser = HTTPRequestParser()
         #expect(parser.progress == .idle)

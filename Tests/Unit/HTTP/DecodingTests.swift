@@ -24,7 +24,7 @@ struct DecodingTests {
         #expect(HTTPQuery(parsing: "\(text)=a") == nil)
     }
 
-    @Test("more segments and items than anyone has are malformed")
+    @Test("too many segments or items are malformed")
     func tooMany() {
         #expect(segments(String(repeating: "/a", count: 64))?.count == 64)
         #expect(segments(String(repeating: "/a", count: 65)) == nil)

@@ -11,14 +11,14 @@ struct EntityTagTests {
     }
 
     @Test(
-        "a tag is found wherever it is listed, weakened or not",
+        "a tag is found anywhere in a list, weak or not",
         arguments: [
             #""a,b""#, #"W/"a,b""#, #""x", "a,b""#, #""x",W/"y" ,"# + "\t" + #"W/"a,b","z""#, #",, "a,b""#, "*",
         ])
     func found(field: String) { #expect(isNamed(field)) }
 
     @Test(
-        "what only looks like it is another",
+        "a similar tag is another one",
         arguments: [
             "", "a,b", #""a"#, #""a,b"#, #""A,B""#, #"w/"a,b""#, #""a","b""#, #"x "a,b""#, #""*""#, #""x" y, "a,b""#,
         ])

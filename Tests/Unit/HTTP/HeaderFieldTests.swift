@@ -26,7 +26,7 @@ struct HeaderFieldTests {
     }
 
     @Test(
-        "a line that is no field is malformed",
+        "a line without a valid field is malformed",
         arguments: [
             "no colon", ": no name", "Name : space before the colon", "Na me: x", "Näme: x", " folded: first",
             "X: a\u{0}b", "X: a\u{1}b", "X: a\u{7F}b", "X: a\rb", "X: a\r", "(X): y",
@@ -81,7 +81,7 @@ struct HeaderFieldTests {
     }
 
     @Test(
-        "names, addresses and ports are hosts, and so is nothing",
+        "names, addresses, ports and an empty value are valid hosts",
         arguments: ["example.com", "example.com:8080", "127.0.0.1:1", "[::1]", "[2001:db8::1.2.3.4]:443", "a:", ""])
     func goodHost(host: String) {
         #expect(Outcome("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n").request?.headers["host"] == host)
@@ -94,7 +94,7 @@ struct HeaderFieldTests {
     }
 
     @Test(
-        "who keeps the connection open (section 9.3)",
+        "the connection stays open as section 9.3 says",
         arguments: [
             ("1.1", "", true), ("1.1", "Connection: close\r\n", false), ("1.1", "Connection: x,\tCLOSE\r\n", false),
             ("1.1", "Connection: keep-alive\r\nConnection: close\r\n", false),

@@ -24,7 +24,7 @@ struct LargeBodyTests {
 
     private func bytes(_ count: Int) -> String { String(repeating: "x", count: count) }
 
-    @Test("a body of exactly the limit is taken, in both framings")
+    @Test("a body of exactly the limit is accepted, in both framings")
     func atTheLimit() {
         #expect(kinds(Outcome(post("Content-Length: 10", body: bytes(10)), limits: limits)) == ["POST 10"])
         let chunks = "4\r\nxxxx\r\n6\r\nxxxxxx\r\n0\r\n\r\n"
@@ -41,7 +41,7 @@ struct LargeBodyTests {
         #expect(kinds(Outcome(post("Content-Length: 11"), limits: limits)) == ["too large POST 0"])
     }
 
-    @Test("what is dropped is bounded: beyond it the connection ends")
+    @Test("dropped bytes are bounded: beyond the bound the connection ends")
     func drainLimit() {
         let announced = Outcome(post("Content-Length: 50", body: bytes(41)), limits: limits)
         #expect(kinds(announced) == ["too large POST 0"])
@@ -52,7 +52,7 @@ struct LargeBodyTests {
         #expect(chunked.error?.status == 413)
     }
 
-    @Test("the lines of chunks count as dropped: a body of tiny chunks ends as soon as one of large ones")
+    @Test("chunk lines count as dropped: a body of tiny chunks ends as soon as one of large ones")
     func drainLimitOfTinyChunks() {
         let chunks = String(repeating: "1\r\nx\r\n", count: 20)
         let outcome = Outcome(post("Transfer-Encoding: chunked", body: chunks), limits: limits)
@@ -81,7 +81,7 @@ struct LargeBodyTests {
         }
     }
 
-    @Test("a client that waits is told so before its request comes")
+    @Test("a client that expects 100-continue gets it before its request is delivered")
     func expectContinue() {
         #expect(kinds(Outcome(post("Expect: 100-Continue", "Content-Length: 2"))) == ["continue"])
         #expect(
@@ -90,7 +90,7 @@ struct LargeBodyTests {
         #expect(kinds(Outcome(chunked)) == ["continue", "POST 2"])
     }
 
-    @Test("a client that waits with nothing to send, or speaks HTTP/1.0, is not told")
+    @Test("a client that expects 100 with nothing to send, or speaks HTTP/1.0, does not get it")
     func noContinue() {
         #expect(kinds(Outcome(post("Expect: 100-continue"))) == ["POST 0"])
         let old = "POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab"
@@ -112,7 +112,7 @@ struct LargeBodyTests {
         return limits
     }
 
-    @Test("a body that anyone may send is not asked about; a larger one is before it is kept, in both framings")
+    @Test("a small body needs no decision; a larger one waits for one before it is kept, in both framings")
     func asks() {
         #expect(kinds(Outcome(post("Content-Length: 10", body: bytes(10)), limits: asking)) == ["POST 10"])
         #expect(kinds(Outcome(post("Content-Length: 11"), limits: asking)) == ["large POST 0"])
@@ -123,7 +123,7 @@ struct LargeBodyTests {
         #expect(kinds(chunked) == ["large POST 0", "POST 12", "GET 0"])
     }
 
-    @Test("one that is not taken is dropped as it comes, and the next request is read", arguments: [1, 7, 4096])
+    @Test("a declined body is dropped as it arrives, and the next request is read", arguments: [1, 7, 4096])
     func dropsAsked(pieceSize: Int) {
         let chunks = "6\r\nxxxxxx\r\n6\r\nxxxxxx\r\n0\r\n\r\n"
         for request in [
@@ -138,7 +138,9 @@ struct LargeBodyTests {
         }
     }
 
-    @Test("one that is too large in the end is asked about first, however its chunks arrive", arguments: [1, 7, 4096])
+    @Test(
+        "a chunked body that grows too large needs a decision first, however its chunks arrive",
+        arguments: [1, 7, 4096])
     func asksBeforeTooLarge(pieceSize: Int) {
         var limits = asking
         limits.maxBodyBytes = 20
@@ -153,7 +155,7 @@ struct LargeBodyTests {
         #expect(kinds(dropped) == ["large POST 0", "drained", "GET 0"])
     }
 
-    @Test("whoever waits for 100 is asked for a large body once it is taken; if not, the connection has to end")
+    @Test("a client that expects 100 is asked for a large body once it is accepted; otherwise the connection ends")
     func asksBeforeContinue() {
         let waiting = post("Expect: 100-continue", "Content-Length: 11", body: bytes(11))
         #expect(kinds(Outcome(waiting, limits: asking)) == ["large POST 0", "continue", "POST 11"])
@@ -161,7 +163,7 @@ struct LargeBodyTests {
         #expect(!dropped.mayGoOn)
     }
 
-    @Test("nothing of what comes is used before the answer")
+    @Test("no bytes after the head are used before the decision")
     func waitsForAnswer() throws {
         var parser = HTTPRequestParser(limits: asking)
         parser.append(post("Content-Length: 11", body: bytes(11)).utf8)
@@ -180,7 +182,7 @@ struct LargeBodyTests {
         #expect(parser.heldBytes == 0)
     }
 
-    @Test("a head is held until its request is given out, and known after that")
+    @Test("a head is held until its request is delivered, and known after that")
     func headIsHeld() throws {
         var parser = HTTPRequestParser()
         let head = post("X: \(String(repeating: "x", count: 20_000))", "Content-Length: 2", body: "")

@@ -1,15 +1,15 @@
 import HTTP
 
-/// What a parser made of some bytes: its events, and the error that ended them.
+/// A parser's outcome for some bytes: its events, and the error that ended them.
 struct Outcome: Equatable {
     var events: [HTTPEvent] = []
     var error: HTTPParseError?
-    /// Of a body that was dropped.
+    /// The dropped bytes of a body.
     var mayGoOn = true
 
-    /// Feeds the pieces one after the other, taking all events in between.
+    /// Feeds the pieces one after the other, reading all events in between.
     ///
-    /// - Parameter takesLargeBodies: what is answered when the parser asks.
+    /// - Parameter takesLargeBodies: the answer when the parser asks.
     init(feeding pieces: [ArraySlice<UInt8>], limits: HTTPLimits = HTTPLimits(), takesLargeBodies: Bool = true) {
         var parser = HTTPRequestParser(limits: limits)
         do throws(HTTPParseError) {
@@ -40,7 +40,7 @@ struct Outcome: Equatable {
     var request: HTTPRequest? { events.count == 1 && error == nil ? requests.first : nil }
 }
 
-/// A request of HTTP/1.1 with a `Host`; lines end in CRLF.
+/// Returns an HTTP/1.1 request with a `Host`; lines end in CRLF.
 func get(_ target: String = "/", _ fields: String...) -> String {
     (["GET \(target) HTTP/1.1", "Host: a"] + fields + ["", ""]).joined(separator: "\r\n")
 }

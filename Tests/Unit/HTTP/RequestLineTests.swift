@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Request lines (RFC 9112, section 3)")
 struct RequestLineTests {
-    @Test("method, path and query are taken as they were sent")
+    @Test("method, path and query are taken as sent")
     func parts() throws {
         let request = try #require(Outcome("PATCH /a%20b//c/?q=1&r=%2F?x HTTP/1.1\r\nHost: a\r\n\r\n").request)
         #expect(request.method == "PATCH")
@@ -21,7 +21,7 @@ struct RequestLineTests {
     }
 
     @Test(
-        "what is no method, target and version between single spaces is malformed",
+        "a line other than method, target and version between single spaces is malformed",
         arguments: [
             "GET /", "GET  / HTTP/1.1", "GET / HTTP/1.1 ", " GET / HTTP/1.1", "GET /a b HTTP/1.1", "GET\t/ HTTP/1.1",
             "GET HTTP/1.1", "G(T / HTTP/1.1", "GÉT / HTTP/1.1", " / HTTP/1.1", "GET / http/1.1", "GET / HTTP/1",
@@ -36,7 +36,7 @@ struct RequestLineTests {
         #expect(outcome.error?.status == 400)
     }
 
-    @Test("methods are told apart by case, and an unknown one is for the router to refuse")
+    @Test("methods are case-sensitive, and the router refuses unknown ones")
     func methods() {
         for method in ["get", "PROPFIND", "M-SEARCH", "!#$%&'*+-.^_`|~9"] {
             #expect(Outcome("\(method) / HTTP/1.1\r\nHost: a\r\n\r\n").request?.method == method)

@@ -26,7 +26,7 @@ struct ResponseTests {
         #expect(written(response, keepAlive: false).contains("\r\nConnection: close\r\n"))
     }
 
-    @Test("a large body is a piece of its own behind its head, shared and not copied, and none for HEAD")
+    @Test("a large body is a separate piece after its head, shared and not copied, and absent for HEAD")
     func largeBody() {
         let response = HTTPResponse(status: 200, body: Array(repeating: 0x61, count: 100_000))
         let pieces = response.encode(keepAlive: true, date: date)
@@ -44,7 +44,8 @@ struct ResponseTests {
         #expect(text.hasSuffix("\r\n\r\n"))
     }
 
-    @Test("an empty body has a length too, but not where there can be none", arguments: [200, 404, 413, 204, 304, 101])
+    @Test(
+        "an empty body has a length too, except where a status allows none", arguments: [200, 404, 413, 204, 304, 101])
     func lengths(status: Int) {
         let text = written(HTTPResponse(status: status))
         #expect(text.contains("Content-Length: 0") == ![204, 304, 101].contains(status))
@@ -82,7 +83,7 @@ struct ResponseTests {
     }
 
     @Test(
-        "dates are written as RFC 9110, section 5.6.7, has them",
+        "dates have the format of RFC 9110, section 5.6.7",
         arguments: [
             (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
             (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"), (951_868_799, "Tue, 29 Feb 2000 23:59:59 GMT"),

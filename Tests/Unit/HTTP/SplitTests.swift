@@ -37,7 +37,7 @@ struct SplitTests {
         "\r\n\r\n" + get(),
     ]
 
-    @Test("a byte at a time, or cut anywhere, the events and the error are the same", arguments: texts)
+    @Test("the events and the error are the same for bytes cut anywhere, or one at a time", arguments: texts)
     func everySplit(text: String) {
         let bytes = Array(text.utf8)
         let whole = Outcome(bytes, limits: Self.limits)
@@ -48,7 +48,7 @@ struct SplitTests {
         }
     }
 
-    @Test("no bytes crash the parser, and how they are cut makes no difference", arguments: 1...8)
+    @Test("arbitrary bytes never crash the parser, and give the same result however they are cut", arguments: 1...8)
     func fuzz(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<250 {

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("JSON that is cut off, wrong or random")
+@Suite("Truncated, malformed and random JSON")
 struct JSONHostileTests {
     /// Every kind of value, escape and length of a scalar, with white space where it may stand.
     private static let whole = Array(
@@ -10,7 +10,8 @@ struct JSONHostileTests {
             .utf8
     )
 
-    /// What a reader may do with any value, valid or not: it must not crash, and what it finds lies within the bytes.
+    /// Reads a value, valid or not, in every way: nothing may crash, and every result lies within
+    /// the bytes.
     private func readAll(_ value: JSONValue, depth: Int = 0) {
         _ = (value.kind, value.string, value.int, value.double, value.bool)
         guard depth < 4 else { return }
@@ -25,7 +26,7 @@ struct JSONHostileTests {
         for element in value.array ?? [] { readAll(element, depth: depth + 1) }
     }
 
-    @Test("a text that is cut off anywhere is refused, at a place within it, and reading it stays within bounds")
+    @Test("a text truncated anywhere is refused at an offset within it, and reads stay within bounds")
     func truncated() throws {
         let end = Self.whole.count - 1
         let value = try JSONValue(parsing: Self.whole)
@@ -38,7 +39,7 @@ struct JSONHostileTests {
         }
     }
 
-    @Test("a slice of a longer text is read as if it stood alone")
+    @Test("a slice of a longer text is read like a text of its own")
     func slices() throws {
         let text = Array("xx".utf8) + Self.whole + Array("xx".utf8)
         let slice = try JSONValue(parsing: text[2..<text.count - 2])
@@ -48,7 +49,7 @@ struct JSONHostileTests {
         #expect(error?.offset == 0, "counted from where the text starts")
     }
 
-    @Test("one byte changed in any place is refused, or makes a text that reads to its end")
+    @Test("a text with one byte changed is refused, or read to its end")
     func mutated() {
         for index in Self.whole.indices {
             for byte in [0, 0x1F, 0x22, 0x2C, 0x5C, 0x5D, 0x7B, 0x7D, 0x80, 0xC0, 0xED, 0xF5, 0xFF] as [UInt8] {
@@ -62,7 +63,7 @@ struct JSONHostileTests {
     }
 
     @Test(
-        "random bytes: what is taken is the same when it is read and written again", arguments: 0..<8 as Range<UInt64>)
+        "random bytes that are accepted are the same when read and written again", arguments: 0..<8 as Range<UInt64>)
     func random(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let pieces =
@@ -83,7 +84,7 @@ struct JSONHostileTests {
         }
     }
 
-    /// The same value, taken apart and put together.
+    /// Returns the same value, taken apart and put together.
     private func rewritten(_ value: JSONValue) throws -> JSONValue {
         let written = JSONWriter.value { rewrite(value, to: &$0) }
         return try JSONValue(parsing: written.bytes)

@@ -23,7 +23,7 @@ struct JSONMarksTests {
         (try? JSONValue(parsing: Array(json.utf8), boundsMarks: boundsMarks)) != nil  // nil: refused
     }
 
-    @Test("a string with more of them in a row than the limit is refused, also if they are escaped or it is a name")
+    @Test("a string with more marks in a row than the limit is refused, also if they are escaped or in a name")
     func refused() {
         for marks in [Self.marks, Self.escaped, Self.musical] {
             #expect(isTaken("\"a\(marks(Self.most))\""))
@@ -33,7 +33,7 @@ struct JSONMarksTests {
         #expect(!isTaken("\"\(Self.marks(Self.most))\(Self.escaped(1))\""))
     }
 
-    @Test("whatever is no mark begins a new run: a letter, an escape, another string")
+    @Test("anything but a mark begins a new run: a letter, an escape, another string")
     func runs() {
         let marks = Self.marks(Self.most)
         for between in ["a", "é", "漢", "🎉", #"\n"#, #"\u0061"#, #"\ud83c\udf89"#, #"",""#] {
@@ -41,7 +41,7 @@ struct JSONMarksTests {
         }
     }
 
-    @Test("what was stored before there was a limit can be read")
+    @Test("values stored before there was a limit can be read")
     func unbounded() {
         #expect(isTaken("\"\(Self.marks(10_000))\"", boundsMarks: false))
     }

@@ -4,7 +4,7 @@ import Testing
 @Suite("JSON values")
 struct JSONTests {
     @Test(
-        "what RFC 8259 allows is taken and kept as it was written",
+        "valid JSON (RFC 8259) is accepted and kept as written",
         arguments: [
             "null", "true", "false", "0", "-0", "-1.5e+10", "123456789012345678901234567890", #""""#,
             #""a\u00e9\ud83c\udf89\n""#,
@@ -15,7 +15,7 @@ struct JSONTests {
     }
 
     @Test(
-        "what it does not allow is refused",
+        "invalid JSON is refused",
         arguments: [
             "", " ", "{", "nul", "nonsense", "'a'", "01", "1.", ".5", "+1", "1e", "-", "NaN", "Infinity", "[1,]",
             "[,1]", "[1 2]",
@@ -28,14 +28,14 @@ struct JSONTests {
     }
 
     @Test(
-        "bytes that are no UTF-8 are refused",
+        "bytes that are not UTF-8 are refused",
         arguments: [[0xFF], [0xC0, 0xAF], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82], [0x80]]
             as [[UInt8]])
     func refusesBadUTF8(bytes: [UInt8]) {
         #expect(throws: JSONError.self) { try JSONValue(parsing: [0x22] + bytes + [0x22]) }
     }
 
-    @Test("what ends or spoils a string is found wherever it stands in a machine word", arguments: 0...17)
+    @Test("the byte that ends or spoils a string is found at any offset in a machine word", arguments: 0...17)
     func everyPlaceInAWord(offset: Int) throws {
         func text(_ bytes: [UInt8]) -> [UInt8] {
             let plain = [UInt8](repeating: UInt8(ascii: "x"), count: offset)
@@ -70,7 +70,7 @@ struct JSONTests {
         }
     }
 
-    @Test("nesting is taken to the limit and refused beyond it, however deep")
+    @Test("nesting is accepted up to the limit and refused beyond it, however deep")
     func nesting() throws {
         func nested(_ depth: Int) -> String {
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
@@ -91,7 +91,7 @@ struct JSONTests {
         #expect(object.names == ["a", "bc", "a"])
     }
 
-    @Test("scalars are read as what they are and as nothing else")
+    @Test("scalars are read as their own type and as nothing else")
     func scalars() throws {
         #expect(try JSONValue(parsing: "42").int == 42)
         #expect(try JSONValue(parsing: "-9223372036854775808").int == .min)
@@ -104,7 +104,7 @@ struct JSONTests {
         #expect(try JSONValue(parsing: "true").bool == true)
     }
 
-    @Test("what the writer writes reads back as what was given")
+    @Test("written values read back unchanged")
     func writing() throws {
         let text = "quote \" slash \\ tab \t line \n bell \u{7} é🎉"
         let value = JSONWriter.object {
@@ -127,7 +127,7 @@ struct JSONTests {
         #expect(object["half"]?.double == 0.5)
     }
 
-    @Test("a string ends where it ends, whatever stands in it, wherever that lies in a machine word")
+    @Test("a string ends at its quotation mark, whatever it contains and wherever in a machine word that is")
     func strings() throws {
         let pieces = [#"\""#, #"\\"#, "\\\"#", #"\\]"#, "é", "#", "]", #"\u0022"#]
         for length in 0...40 {

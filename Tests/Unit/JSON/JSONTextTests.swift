@@ -28,7 +28,7 @@ struct JSONTextTests {
     }
 
     @Test(
-        "half a surrogate pair, and digits that are missing or none, are refused",
+        "half a surrogate pair, and missing or invalid digits, are refused",
         arguments: [
             #"\ud800"#, #"\udbff"#, #"\udc00"#, #"\udfff"#, #"\ud800\ud800"#, #"\ud800\u0041"#, #"\ud800x"#,
             #"\ud800\n"#,
@@ -40,7 +40,7 @@ struct JSONTextTests {
         #expect(throws: JSONError.self) { try JSONValue(parsing: "\"\(written)\"") }
     }
 
-    @Test("what has to be escaped is, wherever it stands, and nothing else")
+    @Test("characters that need an escape get one, wherever they are, and no others do")
     func writing() throws {
         for byte in UInt8.min..<0x80 {
             let scalar = String(UnicodeScalar(byte))
@@ -62,7 +62,7 @@ struct JSONTextTests {
         #expect(try JSONValue(parsing: "\"\u{7f}\u{80}\u{2028}\"").string == "\u{7f}\u{80}\u{2028}")
     }
 
-    @Test("what is UTF-8, and what is not, is decided as the standard library decides it")
+    @Test("text is valid UTF-8 exactly if the standard library accepts it")
     func utf8() {
         let bytes: [UInt8] = [0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0]
         let starts = Array(UInt8(0x80)...0xFF)
@@ -82,7 +82,7 @@ struct JSONTextTests {
     // MARK: Numbers
 
     @Test(
-        "numbers of JSON are taken, and are whole, or finite, or neither",
+        "JSON numbers are accepted, as whole, finite or neither",
         arguments: [
             ("0", 0, 0), ("-0", 0, 0), ("7", 7, 7), ("-7", -7, -7), ("0.0", nil, 0), ("1e0", nil, 1),
             ("1E+2", nil, 100),
@@ -101,7 +101,7 @@ struct JSONTextTests {
     }
 
     @Test(
-        "what only looks like a number is refused",
+        "text that resembles a number is refused",
         arguments: [
             "00", "-00", "01", "-01", "0x10", "1.", "1.e1", ".1", "-.1", "1e", "1e+", "1e1.5", "1e1e1", "--1", "+0",
             "- 1", "1 2", "1_000", "1,5", "1f", "١", "Infinity", "-Infinity", "NaN", "-",
@@ -111,7 +111,7 @@ struct JSONTextTests {
     }
 
     @Test(
-        "a number that is written reads back as it was",
+        "a written number reads back unchanged",
         arguments: [
             0, -0.0, 1, -1, 0.1, 1e15, 9_007_199_254_740_991, 9_007_199_254_740_992, 1e16, 1e21, -1e300,
             .leastNonzeroMagnitude,
@@ -122,7 +122,7 @@ struct JSONTextTests {
         #expect(try JSONValue(parsing: written.text).double == number)
     }
 
-    @Test("a text that is written reads back as it was, character by character")
+    @Test("a written text reads back unchanged, character by character")
     func writtenTexts() throws {
         for scalar in (0...0x2FF).compactMap(Unicode.Scalar.init) + ["\u{2028}", "\u{d7ff}", "\u{e000}", "\u{10ffff}"] {
             let text = "a\(Character(scalar))b"
@@ -142,7 +142,7 @@ struct JSONTextTests {
         #expect(object.all.map(\.value.int) == [1, 2, 3, 4, 5])
     }
 
-    @Test("names are told apart by their scalars, not by how they look")
+    @Test("names are compared by their scalars, not by their appearance")
     func scalars() throws {
         let object = try #require(try JSONValue(parsing: "{\"e\u{301}\":1,\"\u{e9}\":2}").object)
         #expect(object["\u{e9}"]?.int == 2 && object["e\u{301}"]?.int == 1)
@@ -158,7 +158,7 @@ struct JSONTextTests {
 
     // MARK: Nesting
 
-    @Test("nesting counts levels, not brackets, and costs no stack", arguments: [1, 2, 512, 100_000])
+    @Test("nesting is counted in levels, not brackets, without recursion", arguments: [1, 2, 512, 100_000])
     func depth(limit: Int) throws {
         func nested(_ depth: Int) -> String {
             (0..<depth).map { $0 % 2 == 0 ? #"{"a":"# : "[" }.joined() + "1"

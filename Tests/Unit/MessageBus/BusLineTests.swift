@@ -5,7 +5,7 @@ import Testing
 
 @Suite("lines")
 struct BusLineTests {
-    /// What a line says, as text.
+    /// Returns a line's content as text.
     private func read(_ text: String) throws(BusLineError) -> [String: String] {
         let result: Result<[String: String], BusLineError> = Array(text.utf8).withUnsafeBytes { bytes in
             do throws(BusLineError) {
@@ -28,7 +28,7 @@ struct BusLineTests {
         return try result.get()
     }
 
-    @Test("members are found in any order, with any white space, and unknown ones are passed over")
+    @Test("members are found in any order, with any white space, and unknown ones are skipped")
     func members() throws {
         #expect(
             try read(#"{"op":"pub","subject":"a.b","data":[1]}"#) == ["op": "pub", "subject": "a.b", "data": "[1]"])
@@ -42,14 +42,14 @@ struct BusLineTests {
         #expect(try read(#"{"op":"ping","caller":5}"#)["caller"] == "5")
     }
 
-    @Test("all from data on is the payload, unread")
+    @Test("everything from data on is the payload, unparsed")
     func payload() throws {
         #expect(try read(#"{"op":"pub","data":{"op":"err"},"subject":"a"}"#)["data"] == #"{"op":"err"},"subject":"a""#)
         #expect(try read(#"{"data":nonsense}"#)["data"] == "nonsense")
     }
 
     @Test(
-        "what is no object of members is refused",
+        "a line that is not an object of members is refused",
         arguments: [
             "", " ", "x", "[]", "{", "{}x", "{,}", #"{"op"}"#, #"{"op":}"#, #"{"op":"pub""#, #"{"op":"pub","#,
             #"{"op":"pub",}"#,
@@ -62,7 +62,7 @@ struct BusLineTests {
         #expect(throws: BusLineError.self) { _ = try read(text) }
     }
 
-    @Test("what the writer writes is read as what was said")
+    @Test("a written line reads back unchanged")
     func roundTrip() throws {
         var out: [UInt8] = []
         let context = BusContext(
@@ -77,7 +77,7 @@ struct BusLineTests {
             ])
     }
 
-    @Test("a time that is left is never written as none, nor one that is past as negative")
+    @Test("remaining time is never written as zero, nor past time as negative")
     func milliseconds() {
         #expect(Duration.nanoseconds(1).wholeMilliseconds == 1)
         #expect(Duration.milliseconds(20).wholeMilliseconds == 20)
@@ -125,14 +125,14 @@ struct LineSplitterTests {
         return lines
     }
 
-    @Test("however the bytes are cut, the lines are the same", arguments: 1...12)
+    @Test("the lines are the same however the bytes are cut", arguments: 1...12)
     func cuts(size: Int) throws {
         let text = Array("one\n\ntwo three\n\nfour\nrest".utf8)
         let chunks = stride(from: 0, to: text.count, by: size).map { Array(text[$0..<min($0 + size, text.count)]) }
         #expect(try split(chunks, maxLine: 20) == ["one", "", "two three", "", "four"])
     }
 
-    @Test("the limit counts the newline, whether it has come or not")
+    @Test("the limit includes the newline, whether it has arrived or not")
     func limit() throws {
         #expect(try split([Array("1234567\n".utf8)], maxLine: 8) == ["1234567"])
         #expect(try split([Array("1234567".utf8), Array("\n".utf8)], maxLine: 8) == ["1234567"])

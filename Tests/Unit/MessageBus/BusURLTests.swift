@@ -4,7 +4,7 @@ import Testing
 
 @Suite("the setting BUS")
 struct BusURLTests {
-    @Test("a host, by name or address, and a port")
+    @Test("a URL has a host, by name or address, and a port")
     func valid() {
         #expect(BusURL("tcp://127.0.0.1:4150") == .tcp(host: "127.0.0.1", port: 4150))
         #expect(BusURL("tcp://bus:1") == .tcp(host: "bus", port: 1))
@@ -12,7 +12,7 @@ struct BusURLTests {
     }
 
     @Test(
-        "anything else is none",
+        "any other URL is refused",
         arguments: [
             "", "tcp://", "tcp://:1", "tcp://a", "tcp://a:", "tcp://a:0", "tcp://a:65536", "tcp://a:-1",
             "tcp://::1:4150",
@@ -27,7 +27,7 @@ struct BusURLTests {
 
 @Suite("the address of NATS")
 struct NATSURLTests {
-    @Test("one server, several, a prefix")
+    @Test("a URL names one server or several, and a prefix")
     func servers() throws {
         let plain = try #require(NATSURL("nats://bus"))
         #expect(plain.servers == [BusAddress(host: "bus", port: 4222)] && plain.prefix == "parlor")
@@ -40,7 +40,7 @@ struct NATSURLTests {
         #expect(NATSURL("nats://a/one.two")?.prefix == "one.two")
     }
 
-    @Test("a name and a password, a token, and a name whose password is the token; none of them is shown")
+    @Test("a URL may have a name and password, a token, or a name with the token as its password, and shows none")
     func credentials() throws {
         let both = try #require(NATSURL("nats://me:p:@w@a:1,nats://you@b:2"))
         #expect(both.credentials(token: "t") == .user("me", password: "p:@w"))
@@ -50,7 +50,7 @@ struct NATSURLTests {
         #expect(name.credentials(token: nil) == .token("me"))
     }
 
-    @Test("servers are tried in turn, those that were learned after those that were configured")
+    @Test("servers are tried in turn, configured ones before discovered ones")
     func turns() {
         let (a, b, c) = (
             BusAddress(host: "a", port: 1), BusAddress(host: "b", port: 1), BusAddress(host: "c", port: 1)

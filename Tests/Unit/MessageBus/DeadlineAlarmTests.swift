@@ -5,7 +5,7 @@ import Testing
 
 @Suite("deadline alarm", .timeLimit(.minutes(1)))
 struct DeadlineAlarmTests {
-    /// Says how often it was called, and asks to be called again as often as it was told to.
+    /// Reports how often it was called, and asks to be called again as often as it was set to.
     private final class Keeper: DeadlineKeeper {
         private let more: Mutex<[ContinuousClock.Instant]>
         private let fired: AsyncStream<ContinuousClock.Instant>.Continuation
@@ -24,7 +24,7 @@ struct DeadlineAlarmTests {
         }
     }
 
-    @Test("a keeper is called at the time that was set, and not before")
+    @Test("an owner is called at the set time, and not before")
     func onTime() async throws {
         let (alarm, keeper) = (DeadlineAlarm(), Keeper())
         let due = ContinuousClock.now + .milliseconds(30)
@@ -33,7 +33,7 @@ struct DeadlineAlarmTests {
         #expect(try #require(await calls.next()) >= due)
     }
 
-    @Test("an earlier time takes the place of a later one, and a later one changes nothing")
+    @Test("an earlier time replaces a later one, and a later one changes nothing")
     func earlier() async throws {
         let (alarm, keeper) = (DeadlineAlarm(), Keeper())
         alarm.set(.now + .seconds(3600), for: keeper)
@@ -43,7 +43,7 @@ struct DeadlineAlarmTests {
         _ = try #require(await calls.next())
     }
 
-    @Test("it is called again when it has asked for that, and whenever a time is set after a call")
+    @Test("it calls again on request, and whenever a time is set after a call")
     func again() async throws {
         let (alarm, keeper) = (DeadlineAlarm(), Keeper(again: [.now, .now]))
         alarm.set(.now, for: keeper)
@@ -53,7 +53,7 @@ struct DeadlineAlarmTests {
         _ = try #require(await calls.next())
     }
 
-    @Test("it holds nobody: a keeper that is gone is not called")
+    @Test("it retains no owner: one that is gone is not called")
     func gone() async throws {
         let alarm = DeadlineAlarm()
         var keeper: Keeper? = Keeper()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("pending requests")
 struct PendingRequestsTests {
-    @Test("one is taken once")
+    @Test("a request is taken once")
     func take() {
         var pending = PendingRequests<String>()
         let a = pending.insert("a", deadline: .seconds(1))
@@ -17,7 +17,7 @@ struct PendingRequestsTests {
         #expect(pending.isEmpty)
     }
 
-    @Test("it ends at its deadline, never before, and at most a bucket after")
+    @Test("a request ends at its deadline, never before, and at most a bucket later")
     func expire() {
         var pending = PendingRequests<Int>()
         _ = pending.insert(1, deadline: .milliseconds(995))
@@ -31,7 +31,7 @@ struct PendingRequestsTests {
         #expect(pending.nextExpiry == nil)
     }
 
-    @Test("the next look is due when the first deadline is over; what was answered calls for no other")
+    @Test("the next check is due at the first deadline, also after that request was answered")
     func nextExpiry() {
         var pending = PendingRequests<Int>()
         #expect(pending.nextExpiry == nil)
@@ -39,7 +39,7 @@ struct PendingRequestsTests {
         #expect(pending.nextExpiry == .milliseconds(5010))
         let answered = pending.insert(2, deadline: .milliseconds(100))
         #expect(pending.nextExpiry == .milliseconds(110))
-        // Who is to call at that time does so in any case.
+        // The timer for that time fires in any case.
         _ = pending.take(answered)
         #expect(pending.nextExpiry == .milliseconds(110))
         #expect(pending.expire(at: .milliseconds(109)).isEmpty && pending.nextExpiry == .milliseconds(110))
@@ -47,7 +47,7 @@ struct PendingRequestsTests {
         #expect(pending.expire(at: .milliseconds(5010)) == [1] && pending.nextExpiry == nil)
     }
 
-    @Test("deadlines in the past and beyond all time are kept as such")
+    @Test("deadlines in the past and in the far future are kept as such")
     func extremes() {
         var pending = PendingRequests<Int>()
         _ = pending.insert(1, deadline: .seconds(-5))
@@ -57,7 +57,7 @@ struct PendingRequestsTests {
         #expect(pending.takeAll() == [2])
     }
 
-    @Test("those that fit are taken in the order they were added")
+    @Test("requests that fit are taken in the order of their addition")
     func takeAll() {
         var pending = PendingRequests<Int>()
         for number in 0..<10 { _ = pending.insert(number, deadline: .seconds(10 - number)) }

@@ -18,7 +18,7 @@ struct SubjectGrammarTests {
     }
 
     @Test(
-        "anything else is neither",
+        "any other text is neither",
         arguments: [
             "", ".", "..", "a.", ".a", "a..b", "A", "a b", "a*", "*a", "a.>b", ">.a", ">>", "**", "é", "a/b", "a\0",
         ])
@@ -27,7 +27,7 @@ struct SubjectGrammarTests {
         #expect(!SubjectGrammar.isPattern(text))
     }
 
-    @Test("255 bytes are the most")
+    @Test("a subject has at most 255 bytes")
     func length() {
         #expect(SubjectGrammar.isSubject(String(repeating: "a", count: 255)))
         #expect(!SubjectGrammar.isSubject(String(repeating: "a", count: 256)))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("the index of subscriptions")
 struct SubscriptionIndexTests {
-    /// The rule itself, without a trie.
+    /// Returns whether a pattern matches, by the rule itself, without a trie.
     private func matches(_ pattern: String, _ subject: String) -> Bool {
         var tokens = subject.split(separator: ".")[...]
         for part in pattern.split(separator: ".") {
@@ -14,7 +14,7 @@ struct SubscriptionIndexTests {
         return tokens.isEmpty
     }
 
-    @Test("it agrees with the rule on any patterns, added and removed in any order")
+    @Test("it agrees with the matching rule for any patterns, added and removed in any order")
     func againstTheRule() {
         var random = SystemRandomNumberGenerator()
         func name(wildcards: Bool) -> String {
@@ -44,7 +44,7 @@ struct SubscriptionIndexTests {
         #expect(index.match("a").isEmpty)
     }
 
-    @Test("queues are told apart, and stand in the order they were there")
+    @Test("queues are separate, in the order of their addition")
     func queues() {
         var index = SubscriptionIndex<String>()
         index.insert("1", id: 1, pattern: "a.*", queue: "x", instance: 1)
@@ -59,7 +59,7 @@ struct SubscriptionIndexTests {
         #expect(index.match("a.b").groups.map(\.queue) == ["y", "x"])
     }
 
-    @Test("removing what is not there changes nothing")
+    @Test("removing an absent subscription changes nothing")
     func removeUnknown() {
         var index = SubscriptionIndex<Int>()
         index.insert(1, id: 1, pattern: "a", queue: nil, instance: 0)
@@ -67,7 +67,7 @@ struct SubscriptionIndexTests {
         #expect(index.match("a").everyone == [1])
     }
 
-    @Test("more subjects than are remembered are still answered right")
+    @Test("more subjects than are cached are still matched correctly")
     func manySubjects() {
         var index = SubscriptionIndex<Int>()
         index.insert(1, id: 1, pattern: "a.*", queue: nil, instance: 0)
@@ -81,14 +81,14 @@ struct QueueGroupTests {
         QueueGroup(queue: "q", members: members.map { .init(id: $0.id, instance: $0.instance, subscriber: $0.id) })
     }
 
-    @Test("without a key it goes round")
+    @Test("requests without a key go round-robin")
     func turns() {
         let group = group([(1, 1), (2, 2), (3, 3)])
         #expect((0..<6).map { group.pick(key: nil, turn: $0) } == [1, 2, 3, 1, 2, 3])
         _ = group.pick(key: nil, turn: .max)
     }
 
-    @Test("a key finds the same instance by whichever subscription")
+    @Test("a key selects the same instance by any of its subscriptions")
     func instances() {
         let first = group([(1, 7), (2, 8), (3, 9)])
         let second = group([(11, 7), (12, 8), (13, 9)])
@@ -97,7 +97,7 @@ struct QueueGroupTests {
         }
     }
 
-    @Test("keys spread evenly, and over the subscriptions of one instance too")
+    @Test("keys spread evenly, also over the subscriptions of one instance")
     func spread() {
         for group in [group([(1, 1), (2, 2), (3, 3), (4, 4)]), group([(1, 9), (2, 9), (3, 9), (4, 9)])] {
             var counts: [UInt64: Int] = [:]

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("What messaging adds to a room")
 struct ContributionTests {
-    @Test("the time of the last change, the last message and the reader's count, in the order asked for")
+    @Test("it contributes the time of the last change, the last message and the reader's count, in the requested order")
     func fields() async throws {
         try await MessagingHarness.serving { harness in
             let (room, silent) = (
@@ -31,7 +31,7 @@ struct ContributionTests {
         }
     }
 
-    @Test("deleting the last message shows the one before, deleting all shows none, and the time moves each time")
+    @Test("deleting the last message shows the one before, deleting all shows none, and each moves the time")
     func deletion() async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob")
@@ -51,7 +51,7 @@ struct ContributionTests {
         }
     }
 
-    @Test("after any mix of sends, reads and deletions the counts are what a recount gives", arguments: 1...4)
+    @Test("counts equal a recount after any mix of sends, reads and deletions", arguments: 1...4)
     func recount(seed: UInt64) async throws {
         try await MessagingHarness.serving { harness in
             var random = SeededGenerator(seed: seed)

@@ -38,7 +38,7 @@ struct ConversationTests {
         }
     }
 
-    @Test("it is empty without a shared room, and refused for an unknown person or a cursor that is none")
+    @Test("it is empty without a shared room, and refused for an unknown person or an invalid cursor")
     func none() async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob")
@@ -64,7 +64,7 @@ struct ConversationTests {
         }
     }
 
-    @Test("a room is looked into only for its own newest message, short or long", arguments: [false, true])
+    @Test("a room is read only for its own newest message, short or long", arguments: [false, true])
     func manyRooms(isOld: Bool) async throws {
         try await MessagingHarness.serving { harness in
             harness.rooms.isOld.withLock { $0 = isOld }
@@ -89,7 +89,7 @@ struct ConversationTests {
         }
     }
 
-    @Test("rooms whose newest messages are newer than all else are read no deeper than the page goes")
+    @Test("rooms with only newer messages are read no deeper than the page goes")
     func interleavedRooms() async throws {
         try await MessagingHarness.serving { harness in
             let rooms = (0..<100).map { harness.rooms.make("room \($0)", "alice", "bob") }
@@ -125,7 +125,7 @@ struct ConversationTests {
         }
     }
 
-    @Test("once the request's deadline is over no more is read", arguments: [false, true])
+    @Test("reading stops once the request's deadline is over", arguments: [false, true])
     func deadline(isLaterPage: Bool) async throws {
         try await MessagingHarness.serving { harness in
             let rooms = (0..<3).map { harness.rooms.make("room \($0)", "alice", "bob") }
@@ -145,7 +145,7 @@ struct ConversationTests {
         }
     }
 
-    @Test("whether anybody has ever answered is known, also once the answer is deleted")
+    @Test("the service knows whether anybody has ever answered, also after the answer is deleted")
     func answered() async throws {
         try await MessagingHarness.serving { harness in
             let rooms = ["a", "b"].map { harness.rooms.make($0, "alice", "bob") }
@@ -164,7 +164,7 @@ struct ConversationTests {
         }
     }
 
-    @Test("a cursor made up of any numbers gives a page or none", arguments: [Int.min, 0, .max])
+    @Test("a cursor of arbitrary numbers gives a page or none", arguments: [Int.min, 0, .max])
     func foreignCursor(number: Int) async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob")

@@ -1,7 +1,7 @@
 import Storage
 import Synchronization
 
-/// A database that counts the rows that its reads were handed.
+/// A database that counts the rows returned to its reads.
 final class CountedReads: Database {
     private let database: any Database
     private let count = Mutex(0)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Deleting a message")
 struct DeletingTests {
-    @Test("it is gone, once; its `seq` is not used again")
+    @Test("a message is deleted once, and its `seq` is not used again")
     func gone() async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob")
@@ -17,7 +17,7 @@ struct DeletingTests {
         }
     }
 
-    @Test("only its sender may, and only in its room")
+    @Test("only its sender may delete it, and only in its room")
     func whose() async throws {
         try await MessagingHarness.serving { harness in
             let (room, other) = (
@@ -34,7 +34,7 @@ struct DeletingTests {
         }
     }
 
-    @Test("the room and everyone are told, and those whose badge fell their new count")
+    @Test("the room and everyone get the deletion, and readers whose badge fell their new count")
     func events() async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob", "carol")

@@ -4,11 +4,11 @@ import MessageBus
 import Synchronization
 import Testing
 
-/// The rooms service as far as messaging may ask it: any other question fails the test.
+/// The rooms service as far as messaging may ask it: any other request fails the test.
 final class FakeRooms: Sendable {
     private let rooms = Mutex<[Membership]>([])
     private let questions = Mutex<[String]>([])
-    /// Whether it is of a version that knows of no `idsOnly`.
+    /// Whether it is an earlier version without `idsOnly`.
     let isOld = Mutex(false)
 
     init(on bus: any MessageBus) throws {
@@ -29,7 +29,7 @@ final class FakeRooms: Sendable {
         return id
     }
 
-    /// What was asked, in order.
+    /// The requests in order.
     var asked: [String] { questions.withLock { $0 } }
 
     private func answer(_ subject: String, _ data: JSONValue) -> JSONValue {

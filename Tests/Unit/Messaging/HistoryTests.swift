@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The history of a room")
 struct HistoryTests {
-    @Test("the newest page comes by default, the page next to a `seq` on demand, always oldest first")
+    @Test("the newest page is the default, the page next to a `seq` is on request, always oldest first")
     func pages() async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob")
@@ -30,7 +30,7 @@ struct HistoryTests {
     }
 
     @Test(
-        "a number that is none is malformed", arguments: ["abc", "1.5", "0x10", "", String(repeating: "9", count: 30)])
+        "a malformed number is refused", arguments: ["abc", "1.5", "0x10", "", String(repeating: "9", count: 30)])
     func badNumbers(number: String) async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob")

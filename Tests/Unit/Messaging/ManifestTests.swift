@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The declaration of messaging")
 struct ManifestTests {
-    @Test("all that it declares is answered, and refused without a caller")
+    @Test("every declared request is answered, and refused without a caller")
     func answered() async throws {
         try await MessagingHarness.serving { harness in
             let (announcements, received) = AsyncStream.makeStream(of: Manifest?.self)

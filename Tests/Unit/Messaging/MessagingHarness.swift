@@ -7,7 +7,7 @@ import Testing
 
 @testable import Messaging
 
-/// The service, with rooms that the test makes.
+/// The service, with the test's rooms.
 struct MessagingHarness: SuiteHarness {
     let serviceHarness: ServiceHarness<MessagingService>
     let database: CountedReads
@@ -34,7 +34,7 @@ struct MessagingHarness: SuiteHarness {
         }
     }
 
-    /// Sends, and gives back the message's id.
+    /// Sends a message, and returns its id.
     func sent(_ text: String = "hello", by person: String, in room: String) async throws -> String {
         try #require(try await send(text, by: person, in: room).data["id"]?.string)
     }
@@ -74,7 +74,8 @@ struct MessagingHarness: SuiteHarness {
         return (try #require(reply.data.array), try #require(reply.page).string)
     }
 
-    /// What the rooms show a person: for each room `[messagesUpdatedAt, lastMessage, badges.messages]`, or null.
+    /// Returns what rooms show a person: for each room `[messagesUpdatedAt, lastMessage,
+    /// badges.messages]`, or null.
     func contribution(to rooms: [String], for person: String) async throws -> [JSONValue] {
         let reply = try await ask("messaging.contribute", by: nil) {
             $0.member("userId", person)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Reading messages")
 struct ReadingTests {
-    @Test("each message is read once, and who read it when shows in it")
+    @Test("each message is read once, and shows its reader and the time")
     func readOnce() async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob")
@@ -24,7 +24,7 @@ struct ReadingTests {
         }
     }
 
-    @Test("the room is told what was newly read, the reader the new count, and nobody if nothing was")
+    @Test("the room gets the newly read messages, the reader the new count, and nobody anything if nothing changed")
     func events() async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob")
@@ -50,7 +50,7 @@ struct ReadingTests {
         }
     }
 
-    @Test("one's own, unknown, deleted and other rooms' messages are passed over")
+    @Test("one's own, unknown, deleted and other rooms' messages are skipped")
     func passedOver() async throws {
         try await MessagingHarness.serving { harness in
             let (room, other) = (
@@ -70,7 +70,7 @@ struct ReadingTests {
         }
     }
 
-    @Test("a request has 1 to 500 ids, and they are strings")
+    @Test("a request has 1 to 500 ids, which are strings")
     func size() async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob")

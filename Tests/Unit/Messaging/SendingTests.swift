@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Sending a message")
 struct SendingTests {
-    @Test("the answer is the message as the contract shows it, and tells where in the log it is")
+    @Test("the answer is the message as the contract shows it, with its position in the log")
     func answer() async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob")
@@ -25,7 +25,7 @@ struct SendingTests {
         }
     }
 
-    @Test("the room is told the message, and everyone its ids and time; the sender's typing ends")
+    @Test("the room gets the message, and everyone its ids and time; the sender's typing ends")
     func events() async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob")
@@ -47,7 +47,7 @@ struct SendingTests {
         }
     }
 
-    @Test("`content` is taken for `text`, with the same rules", arguments: [nil, "null"])
+    @Test("`content` is accepted for `text`, under the same rules", arguments: [nil, "null"])
     func content(text: String?) async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob")
@@ -80,7 +80,7 @@ struct SendingTests {
         }
     }
 
-    @Test("a retry gives the first message back as it is now, also with another text, and tells nobody")
+    @Test("a retry returns the first message in its current state, also with another text, and emits nothing")
     func retry() async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob")
@@ -90,7 +90,7 @@ struct SendingTests {
             harness.clock.advance(by: .seconds(1))
             let again = try await harness.send("twice", by: "alice", in: room, tempID: "key")
             #expect(again.status == .ok && again.isDuplicate && again.data == first.data)
-            #expect(again.position?.seq == 2, "it waits for all that was told, so for the first one's event too")
+            #expect(again.position?.seq == 2, "it waits for all emitted events, including the first one's")
             #expect(harness.takeEntries().count == 2)
             #expect(try await harness.contribution(to: [room], for: "bob") == before)
 
@@ -101,7 +101,7 @@ struct SendingTests {
         }
     }
 
-    @Test("a `tempId` is its sender's and its room's own, and a refused send doesn't spend it")
+    @Test("a `tempId` is scoped to its sender and its room, and a refused send doesn't use it up")
     func tempID() async throws {
         try await MessagingHarness.serving { harness in
             let (room, other) = (
@@ -119,7 +119,7 @@ struct SendingTests {
         }
     }
 
-    @Test("many sends at once with one `tempId` are one message")
+    @Test("concurrent sends with one `tempId` make one message")
     func parallelRetries() async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob")
@@ -137,7 +137,7 @@ struct SendingTests {
     }
 
     @Test(
-        "a retry has nothing done again of what is committed with it, also of a message that was deleted, and of its deletion",
+        "a retry repeats nothing of what was committed with it, also for a deleted message and its deletion",
         .timeLimit(.minutes(1)))
     func retryAmongOthers() async throws {
         try await MessagingHarness.serving { harness in
@@ -183,7 +183,7 @@ struct SendingTests {
         }
     }
 
-    @Test("a retry of a message that was deleted is refused, and tells nobody")
+    @Test("a retry of a deleted message is refused, and emits nothing")
     func retryAfterDeletion() async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob")
@@ -219,7 +219,7 @@ struct SendingTests {
         }
     }
 
-    @Test("sends at once get numbers without gaps, and are told in their order")
+    @Test("concurrent sends get numbers without gaps, and are emitted in their order")
     func concurrentSends() async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob")
@@ -237,7 +237,8 @@ struct SendingTests {
     }
 
     @Test(
-        "only those in the room send, and others don't learn that it exists", arguments: ["room", "nowhere", "nul\0"])
+        "only participants can send, and others don't learn that the room exists",
+        arguments: ["room", "nowhere", "nul\0"])
     func strangers(roomID: String) async throws {
         try await MessagingHarness.serving { harness in
             _ = harness.rooms.make("room", "alice", "bob")
@@ -246,7 +247,7 @@ struct SendingTests {
         }
     }
 
-    @Test("in a room of three, `receiverId` is null, and it is read once both others have read it")
+    @Test("in a room of three, `receiverId` is null, and a message is read once both others have read it")
     func three() async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob", "carol")

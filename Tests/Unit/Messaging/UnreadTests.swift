@@ -5,7 +5,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("What people have not read")
+@Suite("Unread messages")
 struct UnreadTests {
     private func ask(
         _ harness: MessagingHarness, _ people: [(person: String, messages: [String])]
@@ -23,7 +23,7 @@ struct UnreadTests {
         return try #require(reply.data["people"]?.array)
     }
 
-    @Test("a person's total over all rooms, and of some messages those that are unread")
+    @Test("the service returns a person's total over all rooms, and the unread ones of given messages")
     func totals() async throws {
         try await MessagingHarness.serving { harness in
             let rooms = [harness.rooms.make("r1", "alice", "bob"), harness.rooms.make("r2", "alice", "bob")]
@@ -42,7 +42,7 @@ struct UnreadTests {
     }
 
     @Test(
-        "sends, reads and deletions that come together are counted as one after the other", .timeLimit(.minutes(1)))
+        "concurrent sends, reads and deletions are counted as if one after the other", .timeLimit(.minutes(1)))
     func together() async throws {
         try await MessagingHarness.serving { harness in
             let rooms = ["r1", "r2"].map { harness.rooms.make($0, "alice", "bob") }
@@ -91,7 +91,7 @@ struct UnreadTests {
         }
     }
 
-    @Test("a long text is cut off between characters")
+    @Test("a long text is cut between characters")
     func long() async throws {
         try await MessagingHarness.serving { harness in
             let room = harness.rooms.make("room", "alice", "bob")
@@ -101,7 +101,7 @@ struct UnreadTests {
         }
     }
 
-    @Test("more than fits an answer is refused")
+    @Test("an answer that would be too long is refused")
     func tooMany() async throws {
         try await MessagingHarness.serving { harness in
             let ids = (0...64).map { "\($0)" }

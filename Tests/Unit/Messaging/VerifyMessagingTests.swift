@@ -4,8 +4,9 @@ import Testing
 
 @testable import Messaging
 
-/// Rows are damaged by hand; what is found and repaired is compared with what the service said before.
-@Suite("Counting messages again")
+/// Rows are damaged by hand; the findings and repairs are compared with the service's earlier
+/// state.
+@Suite("Recounting messages")
 struct VerifyMessagingTests {
     /// A room of Ada and Ben with a bit of everything in it.
     private func converse(
@@ -39,7 +40,7 @@ struct VerifyMessagingTests {
         }
     }
 
-    @Test("what the service wrote is right", arguments: [false, true])
+    @Test("the service's own data passes", arguments: [false, true])
     func right(deleting: Bool) async throws {
         try await MessagingHarness.serving { harness in
             let room = try await converse(harness, deleting: deleting)
@@ -48,7 +49,7 @@ struct VerifyMessagingTests {
     }
 
     @Test(
-        "a number that is wrong is named, and repaired to what it was",
+        "a wrong number is reported, and repaired",
         arguments: [
             ("UPDATE chats SET last_seq = 9", "last seq: 9 kept, 5 counted"),
             ("UPDATE chats SET last_seq = 2", "last seq: 2 kept, 5 counted"),
@@ -70,7 +71,7 @@ struct VerifyMessagingTests {
         }
     }
 
-    @Test("a time is as the last message has it, or later once one was deleted")
+    @Test("a time is that of the last message, or later if one was deleted")
     func times() async throws {
         try await MessagingHarness.serving { harness in
             for deleting in [false, true] {
@@ -83,7 +84,7 @@ struct VerifyMessagingTests {
                     }
                     let found = try await differences(harness, room)
                     if deleting && move > 0 {
-                        #expect(found == [], "nobody knows when it was deleted")
+                        #expect(found == [], "the time of the deletion is unknown")
                     } else {
                         #expect(found.count == 1 && found[0].hasPrefix("time of the last change: "))
                         #expect(deleting || found[0].contains(last))
@@ -95,7 +96,7 @@ struct VerifyMessagingTests {
         }
     }
 
-    @Test("a chat that is gone is made again, and one that has no message goes")
+    @Test("a missing chat is created again, and one without a message is removed")
     func chats() async throws {
         try await MessagingHarness.serving { harness in
             let room = try await converse(harness)
@@ -113,7 +114,7 @@ struct VerifyMessagingTests {
         }
     }
 
-    @Test("a message that is gone is missed, and nothing brings it back")
+    @Test("a missing message is reported, and cannot be restored")
     func lost() async throws {
         try await MessagingHarness.serving { harness in
             let room = try await converse(harness)
@@ -125,7 +126,7 @@ struct VerifyMessagingTests {
         }
     }
 
-    @Test("rooms come in pages, in order, each once")
+    @Test("rooms are listed in pages, in order, each once")
     func pages() async throws {
         try await MessagingHarness.serving { harness in
             var rooms: [String] = []

@@ -1,4 +1,4 @@
-/// What people do on a server.
+/// A sequence of actions of people on a server.
 enum Journey: String, CaseIterable, Sendable {
     case signingIn = "signing in"
     case rooms

@@ -1,9 +1,10 @@
 import Testing
 
-/// The same journeys on the server of RoomsClientTesting and on the real gateway with its services. Clients see the same of both.
+/// The same journeys on the server of RoomsClientTesting and on the real gateway with its services.
+/// Clients must see the same.
 @Suite("The scripted server and the real one", .timeLimit(.minutes(2)))
 struct ParityTests {
-    @Test("what clients see is the same", arguments: Journey.allCases)
+    @Test("clients see the same of both", arguments: Journey.allCases)
     func parity(journey: Journey) async throws {
         let scripted = try await Site.scripted(journey.run)
         let real = try await Site.real(journey.run)

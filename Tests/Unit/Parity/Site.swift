@@ -3,14 +3,14 @@ import ParlorTesting
 import RoomsClient
 import RoomsClientTesting
 
-/// A server that a journey runs on, and the transcript of what its clients see.
+/// A server for a journey, with the transcript of what its clients see.
 struct Site {
     let transcript = Transcript()
     let address: URL
     /// The network of a new device.
     let connect: () -> (http: any HTTPTransport, sockets: any SocketTransport)
 
-    /// The journey's transcript on RoomsClientTesting's server.
+    /// Returns the journey's transcript on RoomsClientTesting's server.
     static func scripted(_ journey: (Site) async throws -> Void) async throws -> [String] {
         let server = ScriptedServer(clock: TestClock())
         let site = Site(address: URL(filePath: "/socket.io/")) {
@@ -21,7 +21,7 @@ struct Site {
         return site.transcript.lines
     }
 
-    /// The journey's transcript on a gateway with all services.
+    /// Returns the journey's transcript on a gateway with all services.
     static func real(_ journey: (Site) async throws -> Void) async throws -> [String] {
         var lines: [String] = []
         try await ParlorHarness.run { parlor in
@@ -36,7 +36,7 @@ struct Site {
         return lines
     }
 
-    /// A new person, who is signed in.
+    /// Registers a new person, who is signed in.
     func visitor(_ name: String) async throws -> Visitor {
         let stranger = Visitor(site: self, name: name)
         let answer = try await stranger.call(

@@ -4,12 +4,13 @@ import RoomsClient
 /// The client library's JSON, by a name that the module JSON does not have.
 typealias Value = JSON
 
-/// What clients see, a line for each answer and event. Ids are numbered in the order of their coming; times, tokens and cursors are named.
+/// What clients see, a line for each answer and event. Ids are numbered in the order of appearance;
+/// times, tokens and cursors become names.
 final class Transcript {
     private(set) var lines: [String] = []
     private var ids: [String: Int] = [:]
 
-    /// Their values are the server's own. Of an error, the message is for people.
+    /// Members whose values are the server's own, such as an error's message for people.
     private static let opaque: Set<String> = ["cursor", "message", "next", "refreshToken", "requestId", "token"]
 
     func note(_ what: String, _ value: JSON) throws {

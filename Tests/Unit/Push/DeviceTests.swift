@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Devices")
 struct DeviceTests {
-    @Test("the first time is 201, again is 200, another environment too")
+    @Test("the first registration is 201, a repeated one 200, and another environment's too")
     func registering() async throws {
         try await PushHarness.serving { harness in
             #expect(try await harness.register("token") == .created)
@@ -18,7 +18,7 @@ struct DeviceTests {
         }
     }
 
-    @Test("a device is whose who registered it last, and nobody else can remove it")
+    @Test("a device belongs to the last person who registered it, and nobody else can remove it")
     func owner() async throws {
         try await PushHarness.serving { harness in
             _ = try await harness.register("token", by: PushHarness.ada)
@@ -30,7 +30,7 @@ struct DeviceTests {
         }
     }
 
-    @Test("a person has 25: the one that was registered least recently gives way")
+    @Test("a person has up to 25 devices: the least recently registered one is replaced")
     func limit() async throws {
         try await PushHarness.serving { harness in
             for number in 10..<35 {
@@ -48,7 +48,7 @@ struct DeviceTests {
     }
 
     @Test(
-        "what makes no device is refused, and the field is named",
+        "an invalid device is refused with the name of the field",
         arguments: [
             (#""platform":"ios","environment":"sandbox""#, "token", ErrorCode.invalidField),
             (#""token":"","platform":"ios","environment":"sandbox""#, "token", .invalidField),
@@ -70,7 +70,7 @@ struct DeviceTests {
         }
     }
 
-    @Test("nobody registers without having logged in")
+    @Test("registering needs a signed-in person")
     func unauthenticated() async throws {
         try await PushHarness.serving { harness in
             for subject in ["push.register", "push.unregister"] {

@@ -30,7 +30,7 @@ struct EngineTests {
 
     private let location = Location()
 
-    @Test("devices, jobs, leases and quarantines", arguments: Engine.allCases)
+    @Test("devices, jobs, leases and quarantines work", arguments: Engine.allCases)
     func day(engine: Engine) async throws {
         try await PushHarness.serving(on: try engine.open(location)) { harness in
             harness.prove()
@@ -82,7 +82,7 @@ struct EngineTests {
         }
     }
 
-    @Test("a database of before keeps its jobs and their leases", arguments: Engine.allCases)
+    @Test("a database of an earlier version keeps its jobs and their leases", arguments: Engine.allCases)
     func migration(engine: Engine) async throws {
         let old = try engine.open(location, Array(PushService.migrations.prefix(1)))
         try await old.write { connection in

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Messaging, rooms and a gateway as far as push may ask them: any other question fails the test.
+/// Messaging, rooms and a gateway as far as push may ask them: any other request fails the test.
 final class FakeMessaging: Sendable {
     private struct State {
         var databaseID = "first"
@@ -25,7 +25,7 @@ final class FakeMessaging: Sendable {
 
     init(clock: ManualClock) { self.clock = clock }
 
-    /// Entries of the log that were asked for and given.
+    /// The log entries that were requested and returned.
     var emittedEntries: Int { state.withLock { $0.emittedEntries } }
 
     var isAway: Bool {
@@ -33,7 +33,7 @@ final class FakeMessaging: Sendable {
         set { state.withLock { $0.isAway = newValue } }
     }
 
-    /// From now on it appends entries as a process does that knows no facts.
+    /// Appends entries from now on as a process without facts does.
     func forgetFacts() { state.withLock { $0.knowsFacts = false } }
 
     func answer(on bus: any MessageBus) throws {
@@ -91,7 +91,7 @@ final class FakeMessaging: Sendable {
 
     func forgetLog(before seq: Int) { state.withLock { $0.entries.removeAll { $0.seq < seq } } }
 
-    /// From a backup, say.
+    /// Replaces the log, as a restored backup does.
     func becomeAnother() { state.withLock { $0.databaseID = "another" } }
 
     private func append(

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Following messaging's log")
 struct FollowingTests {
-    @Test("what was sent before push first started is nobody's news; what comes after is, page after page")
+    @Test("messages from before push first started cause no notification; later ones do, page after page")
     func start() async throws {
         try await PushHarness.serving { harness in
             _ = harness.send("before")
@@ -25,7 +25,7 @@ struct FollowingTests {
         }
     }
 
-    @Test("the first device hears of what is sent before push has come to its first look at the log")
+    @Test("the first device is notified of messages sent before push first reads the log")
     func firstDevice() async throws {
         try await PushHarness.serving { harness in
             _ = harness.send("before")
@@ -36,7 +36,7 @@ struct FollowingTests {
         }
     }
 
-    @Test("until it is known where the log ends, no device is taken")
+    @Test("no device is registered until the log's end is known")
     func unknownEnd() async throws {
         try await PushHarness.serving { harness in
             harness.isMessagingAway = true
@@ -53,7 +53,7 @@ struct FollowingTests {
     }
 
     @Test(
-        "the first registration asks as its request does, and once it is known that there is a cursor nobody is asked")
+        "the first registration asks within its own deadline, and later ones ask nobody once there is a cursor")
     func firstQuestion() async throws {
         try await PushHarness.serving { harness in
             let bus = InProcessBus()
@@ -71,14 +71,14 @@ struct FollowingTests {
             let question = try #require(asked.items.first)
             #expect(question.requestID == "request" && question.trace == "trace")
             #expect(question.timeout > BusContext.defaultTimeout && question.timeout <= .seconds(60))
-            // Nothing else removes it: so whoever looked would find none, and ask.
+            // Nothing else removes it, so a lookup would find none, and ask.
             try await harness.database.write { _ = try $0.execute("DELETE FROM cursors") }
             try await reader.startIfNew(context)
             #expect(asked.items.count == 1)
         }
     }
 
-    @Test("each device of everyone in the room has a job, but for the sender's")
+    @Test("each device of everyone in the room gets a job, except the sender's")
     func recipients() async throws {
         try await PushHarness.serving { harness in
             try await harness.follow()
@@ -93,7 +93,7 @@ struct FollowingTests {
         }
     }
 
-    @Test("entries of an older messaging, which have no facts, make the same jobs")
+    @Test("entries of an older messaging service, without facts, make the same jobs")
     func withoutFacts() async throws {
         try await PushHarness.serving { harness in
             try await harness.follow()
@@ -115,7 +115,7 @@ struct FollowingTests {
         }
     }
 
-    @Test("two instances on one database make one job of a message")
+    @Test("two instances on one database make one job for a message")
     func sideBySide() async throws {
         try await PushHarness.serving { harness in
             try await harness.follow()
@@ -129,7 +129,7 @@ struct FollowingTests {
         }
     }
 
-    @Test("a cursor that finds nothing of interest is not written each time, and nothing is lost for that")
+    @Test("a cursor without relevant entries is not written each time, and nothing is lost by that")
     func unwritten() async throws {
         try await PushHarness.serving { harness in
             try await harness.follow()
@@ -144,7 +144,7 @@ struct FollowingTests {
         }
     }
 
-    @Test("while nobody has a device the log is not read; the first device hears of all that comes after it")
+    @Test("the log is not read while nobody has a device; the first device is notified of all that follows it")
     func nobody() async throws {
         try await PushHarness.serving { harness in
             try await harness.follow()
@@ -164,7 +164,7 @@ struct FollowingTests {
         try await harness.database.read { try CursorsStore($0).cursor(of: LogReader.stream)?.seq }
     }
 
-    @Test("a cursor is kept now and then, and never goes back")
+    @Test("a cursor is saved at intervals, and never goes back")
     func keeping() async throws {
         try await PushHarness.serving { harness in
             try await harness.follow()
@@ -178,7 +178,7 @@ struct FollowingTests {
         }
     }
 
-    @Test("a log that has forgotten the place, as a quiet one does after a day, is followed from what it has left")
+    @Test("a log that no longer has the position, as a quiet one after a day, is followed from its oldest entry")
     func pruned() async throws {
         try await PushHarness.serving { harness in
             _ = try await harness.register("token")
@@ -217,7 +217,7 @@ struct FollowingTests {
         }
     }
 
-    @Test("an instance that cannot ask messaging says so and goes on where it was")
+    @Test("an instance that cannot reach messaging reports it and continues at its position")
     func failing() async throws {
         try await PushHarness.serving { harness in
             try await harness.follow()

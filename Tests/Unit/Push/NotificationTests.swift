@@ -20,7 +20,7 @@ struct NotificationTests {
             dueAt: Timestamp(milliseconds: 0))
     }
 
-    @Test("all that a phone needs to show it and to go where it belongs")
+    @Test("the payload has all that a phone needs to show it and to open the right room")
     func payload() {
         let made = Notification(job(), to: device, roomName: "Kitchen", text: "Tea is ready", badge: 7)
         #expect(
@@ -34,7 +34,7 @@ struct NotificationTests {
     }
 
     @Test(
-        "a text is cut by whole characters, and as little as need be",
+        "a text is cut between whole characters, and no more than necessary",
         arguments: ["x", "é", "👩‍👩‍👧‍👦", "\"", "\n", "\u{1}", "a\u{301}\u{302}"])
     func cut(character: String) throws {
         for count in [3000, 4000] {
@@ -50,7 +50,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("one that fits to the byte is whole")
+    @Test("a text that fits to the byte stays whole")
     func fits() {
         let around = Notification(job(), to: device, roomName: nil, text: "", badge: 1).payload.bytes.count
         for extra in [0, 1] {
@@ -60,7 +60,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("retries come later each time, by chance, and no sooner than the server asks")
+    @Test("retries come later each time, with jitter, and no sooner than the server asks")
     func retryPolicy() {
         func seconds(_ attempts: Int, _ chance: Double, asked: Duration? = nil) -> Double {
             Double(RetryPolicy.delay(after: attempts, asked: asked, chance: chance).milliseconds) / 1000
@@ -72,7 +72,7 @@ struct NotificationTests {
     }
 }
 
-@Suite("Whom a message is told")
+@Suite("Recipients of a notification")
 struct JudgementTests {
     private let now = Timestamp(milliseconds: 1_700_000_000_000)
 
@@ -87,20 +87,20 @@ struct JudgementTests {
             at: now)
     }
 
-    @Test("who has it unread, and the room open nowhere")
+    @Test("a person is notified who has it unread, and the room open nowhere")
     func closed() {
         #expect(judge() == .send)
         #expect(judge(isUnread: false) == .drop(.unneeded))
         #expect(judge(sentAgo: .seconds(86_401)) == .drop(.expired))
     }
 
-    @Test("who answered a ping within 30 s that came after the message has it")
+    @Test("a person who answered a ping within 30 s, after the message, has it")
     func confirmed() {
         #expect(judge((age: 30_000, confirmed: 100)) == .drop(.open))
         #expect(judge((age: 30_001, confirmed: 100)) == .send)
     }
 
-    @Test("who was heard from within 30 s, but before it came, is watched")
+    @Test("a person last seen within 30 s, but before the message, is watched")
     func watched() {
         #expect(judge((age: 0, confirmed: 99)) == .watch)
         #expect(judge((age: 30_001, confirmed: 99)) == .send)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Push
 
-@Suite("How a provider is")
+@Suite("The health of a provider")
 struct ProviderHealthTests {
     private let log = CapturedLog()
     private let health: ProviderHealth
@@ -22,7 +22,7 @@ struct ProviderHealthTests {
         for _ in 0..<times { health.note(outcome, at: start + .seconds(seconds)) }
     }
 
-    @Test("a provider that takes nothing is tried with one at a time, and said so once")
+    @Test("a provider that accepts nothing is tried with one at a time, and logged once")
     func settings() {
         #expect(allowance(after: 0).count == 1, "unknown")
         note(.delivered)
@@ -38,7 +38,7 @@ struct ProviderHealthTests {
         #expect(!health.isFailing && log.lines.count == 2 && allowance(after: 120).count == 100)
     }
 
-    @Test("before anything was delivered, no other answer proves it; a few bad tokens are a wrong setting")
+    @Test("before a first delivery no other answer proves it; a few bad tokens mean a wrong setting")
     func unproven() {
         for outcome: PushOutcome in [
             .gone(since: .init(milliseconds: 0), reason: "Unregistered"), .refused(reason: "PayloadTooLarge"),
@@ -54,7 +54,7 @@ struct ProviderHealthTests {
         #expect(allowance(after: 60).count == 100 && !health.isFailing)
     }
 
-    @Test("one that answers nothing any more is tried with one at a time, and that is said after half a minute")
+    @Test("a provider that stops answering is tried with one at a time, and logged after half a minute")
     func unanswered() {
         note(.delivered)
         note(.unanswered(reason: "connection", detail: "refused"), after: 1, times: 64)
@@ -65,7 +65,7 @@ struct ProviderHealthTests {
         #expect(allowance(after: 32).count == 100 && !health.isFailing && log.lines.count == 2)
     }
 
-    @Test("one that asks to be left alone is, and those that were under way together count once")
+    @Test("a provider that asks for a pause gets it, and concurrent requests count once")
     func busy() {
         note(.delivered)
         note(.later(reason: "ServiceUnavailable", of: .everything), times: 50)
@@ -78,7 +78,7 @@ struct ProviderHealthTests {
         #expect(allowance(after: 64).count == 100)
     }
 
-    @Test("one that fails at single notifications goes on with the others")
+    @Test("a provider that fails on single notifications continues with the others")
     func failing() {
         note(.delivered)
         for _ in 1...10 {

@@ -12,7 +12,7 @@ import Workers
 
 @testable import Push
 
-@Suite("What providers make of answers")
+@Suite("How providers' answers are handled")
 struct ProviderTests {
     private let now = Timestamp(milliseconds: 1_700_000_000_000)
 
@@ -47,7 +47,7 @@ struct ProviderTests {
         #expect(outcome(400, #"{"reason":"IdleTimeout"}"#) == .later(reason: "IdleTimeout", of: .notification))
     }
 
-    @Test("what is none of Apple's answers is no new word in metrics, and ends nothing")
+    @Test("an unknown answer from Apple adds no metric label, and ends nothing")
     func strange() {
         for body in ["", "<html>", "[]", #"{"reason":5}"#, #"{"reason":"NewOne"}"#] {
             #expect(outcome(400, body) == .refused(reason: "other"))
@@ -57,7 +57,7 @@ struct ProviderTests {
         }
     }
 
-    @Test("a token is made once in 50 minutes, and once more if Apple takes it for expired")
+    @Test("a token is made once in 50 minutes, and once more if Apple reports it expired")
     func tokens() throws {
         let clock = ManualClock()
         let metrics = Metrics()
@@ -80,7 +80,7 @@ struct ProviderTests {
         #expect(parts[1]?.elementsEqual(#"{"iss":"TEAM","iat":1700000000}"#.utf8) == true && parts[2]?.count == 64)
     }
 
-    @Test("a webhook's signature is over the time and the body")
+    @Test("a webhook's signature covers the time and the body")
     func signature() {
         let signature = WebhookProvider.signature(of: Array("{}".utf8), at: now, with: Array("secret".utf8))
         let code = HMACSHA256.authenticate(Array("1700000000.{}".utf8), key: Array("secret".utf8)).hexadecimal
@@ -88,7 +88,7 @@ struct ProviderTests {
     }
 
     @Test(
-        "a webhook is warned of that others can read, and no other",
+        "a warning is due for a webhook that others can read, and for no other",
         arguments: [
             ("http://push.example/x", true), ("HTTP://push.example", true), ("http://10.0.0.1:80/", true),
             ("http://127.0.0.1.example/", true), ("http://localhost@push.example/", true), ("http://[::2]:1/", true),
@@ -100,7 +100,7 @@ struct ProviderTests {
         #expect(WebhookProvider.isInTheClear(url) == isInTheClear)
     }
 
-    @Test("of a webhook's answers 410 means the device as it was tried, and 429 everything")
+    @Test("a webhook's 410 ends the device as it was tried, and its 429 pauses everything")
     func webhook() {
         func outcome(_ status: Int, retryAfter: Duration? = nil) -> PushOutcome {
             WebhookProvider.outcome(
@@ -115,7 +115,7 @@ struct ProviderTests {
         #expect(outcome(404) == .misconfigured(reason: "status_4xx") && outcome(400) == .refused(reason: "status_4xx"))
     }
 
-    @Test("a token that is none of Apple's is not asked about")
+    @Test("a token that cannot be Apple's is not sent")
     func hexadecimal() async throws {
         let key = "/tmp/parlor-\(UUIDv7Generator(randomness: SystemRandomness()).next(at: 0)).p8"
         let file = try #require(fopen(key, "w"))
@@ -148,7 +148,7 @@ struct ProviderTests {
         await provider.stop()
     }
 
-    @Test("a pipe that nobody reads is given up, and its line is ended before the next; a full disk says so")
+    @Test("a pipe without a reader is given up, and its line is ended before the next; a full disk is reported")
     func lines() throws {
         var ends: [Int32] = [0, 0]
         #expect(Glibc.pipe(&ends) == 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0)

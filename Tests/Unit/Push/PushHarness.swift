@@ -9,13 +9,14 @@ import Testing
 
 @testable import Push
 
-/// The service, with a provider that notes what it is given, and the other services as far as push may ask them.
+/// The service, with a provider that records notifications, and the other services as far as push
+/// may ask them.
 final class PushHarness: SuiteHarness {
     let serviceHarness: ServiceHarness<OnlyRequests>
     let database: ForgetfulDatabase
     let provider: FakeProvider
     let messaging: FakeMessaging
-    /// Where it has come to in messaging's log.
+    /// Its position in messaging's log.
     private let position = Mutex<LogPosition?>(nil)
 
     static let room = "room"
@@ -35,7 +36,8 @@ final class PushHarness: SuiteHarness {
         try messaging.answer(on: serviceHarness.bus)
     }
 
-    /// Runs the body while the service is on the bus. Nothing of what it does by itself happens: the test takes the turns.
+    /// Runs the body while the service is on the bus, without its own timers: the test takes the
+    /// turns.
     ///
     /// - Parameter database: SQLite in memory by default.
     static func serving(
@@ -62,12 +64,12 @@ final class PushHarness: SuiteHarness {
         #expect(reply.status == .noContent)
     }
 
-    /// The error that a request is refused with; nil if it succeeds.
+    /// Returns the error that a request is refused with; nil if it succeeds.
     func refusal(_ subject: String, by person: String?, json: String) async throws -> ServiceError? {
         await refusal(subject, by: person.map { Caller($0) }, try JSONValue(parsing: json))
     }
 
-    /// The tokens of a person's devices, in their order.
+    /// Returns the tokens of a person's devices, in their order.
     func devices(of person: String = ben) async throws -> [String] {
         try await database.read { connection in
             try connection.all("SELECT token FROM devices WHERE user_id = $1 ORDER BY token", person) { $0.text(0) }
@@ -85,7 +87,7 @@ final class PushHarness: SuiteHarness {
     func delete(_ id: String) { messaging.delete(id) }
     func forgetLog(before seq: Int) { messaging.forgetLog(before: seq) }
     func replaceMessaging() { messaging.becomeAnother() }
-    /// Called when messaging was asked what is unread, before it answers.
+    /// Sets a hook that runs when messaging is asked what is unread, before it answers.
     func whenAsked(_ hook: @escaping @Sendable () async -> Void) { messaging.whenAsked(hook) }
     var isMessagingAway: Bool {
         get { messaging.isAway }
@@ -104,7 +106,8 @@ final class PushHarness: SuiteHarness {
         }
     }
 
-    /// Works on what is due, in both of the provider's environments, and waits for what becomes of it to be written.
+    /// Sends due jobs in both of the provider's environments, and waits until the results are
+    /// stored.
     func work() async throws {
         try await takeTurns()
         try await settle()
@@ -114,7 +117,7 @@ final class PushHarness: SuiteHarness {
         for worker in service.worker.workers { _ = try await worker.takeTurn() }
     }
 
-    /// Returns when what was handed to the provider has come back and is written down.
+    /// Waits until the provider's results are stored.
     func settle() async throws {
         while service.worker.workers.contains(where: { $0.inFlight > 0 }) { await Task.yield() }
         try await service.worker.results.write()
@@ -124,7 +127,7 @@ final class PushHarness: SuiteHarness {
         try #require(service.worker.workers.map(\.health).first { $0.environment == environment })
     }
 
-    /// Proves the provider, so that many may be under way.
+    /// Proves the provider, so that many jobs may be under way.
     func prove() { for worker in service.worker.workers { worker.health.note(.delivered) } }
 
     func jobs(for token: String) async throws -> Int {
@@ -140,7 +143,7 @@ extension JobCounts {
     var all: Int { held + watching + retrying + sending }
 }
 
-/// The service without what it begins by itself.
+/// The service without its own background work.
 struct OnlyRequests: Service {
     static let name = PushService.name
     static let settings = PushService.settings
@@ -153,7 +156,7 @@ struct OnlyRequests: Service {
     func register(in requests: inout RequestTable) { service.register(in: &requests) }
 }
 
-/// Notes what it is given, and answers as it is told.
+/// Records notifications, and answers as it is told.
 final class FakeProvider: PushProvider {
     static let name = "fake"
     static let settings: [any AnySetting] = []
@@ -197,7 +200,7 @@ final class FakeProvider: PushProvider {
 
     func stop() async {}
 
-    /// Answers nothing in this environment until `goOn`.
+    /// Holds all answers in this environment until `goOn`.
     func holdBack(_ environment: Device.Environment) { state.withLock { _ = $0.heldBack.insert(environment) } }
 
     func goOn() {
@@ -208,13 +211,13 @@ final class FakeProvider: PushProvider {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// What the next attempts for a device come to; those after them are delivered.
+    /// Sets the outcomes of a device's next attempts; later ones are delivered.
     func answer(_ outcomes: PushOutcome..., for token: String) { state.withLock { $0.outcomes[token] = outcomes } }
 
-    /// How many were sent since the last `take`.
+    /// The number of notifications since the last `take`.
     var sent: Int { state.withLock { $0.sent.count } }
 
-    /// What was sent since the last time.
+    /// Returns the notifications since the last call.
     func take() -> [Notification] {
         state.withLock { state in
             defer { state.sent = [] }
@@ -223,7 +226,7 @@ final class FakeProvider: PushProvider {
     }
 }
 
-/// A database whose commits are not answered now and then.
+/// A database that sometimes does not answer a commit.
 final class ForgetfulDatabase: Database {
     /// Whether the next commit is still to be forgotten. Of a task, as the service's host writes too, at times of its own.
     private final class Lapse: Sendable {
@@ -241,7 +244,7 @@ final class ForgetfulDatabase: Database {
     func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { base.onCommit(hook) }
     func close() async { await base.close() }
 
-    /// The first write that the body waits for is committed, and not answered.
+    /// Commits the first write that the body waits for, without an answer.
     func forgettingCommit(_ body: () async throws -> Void) async throws {
         try await Self.$lapse.withValue(Lapse(), operation: body)
     }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Sending", .timeLimit(.minutes(1)))
 struct SendingTests {
-    /// A message that is due, to Ben's device `token`.
+    /// Makes a message that is due, to Ben's device `token`.
     private func due(_ harness: PushHarness, _ text: String = "hello") async throws -> String {
         try await harness.follow()
         _ = try await harness.register("token")
@@ -17,7 +17,7 @@ struct SendingTests {
         return id
     }
 
-    /// Lets this time pass; nothing is sent before its end.
+    /// Advances the time, and checks that nothing is sent before its end.
     private static func wait(_ time: Duration, _ harness: PushHarness) async throws {
         harness.clock.advance(by: time - .milliseconds(1))
         try await harness.work()
@@ -44,7 +44,7 @@ struct SendingTests {
         }
     }
 
-    @Test("what was read or deleted meanwhile is not sent", arguments: [true, false])
+    @Test("a message that was read or deleted meanwhile is not sent", arguments: [true, false])
     func unneeded(isRead: Bool) async throws {
         try await PushHarness.serving { harness in
             let id = try await due(harness)
@@ -55,7 +55,7 @@ struct SendingTests {
         }
     }
 
-    @Test("the badge is what is unread over all, at the moment of sending")
+    @Test("the badge is the unread total at the moment of sending")
     func badge() async throws {
         try await PushHarness.serving { harness in
             harness.prove()
@@ -72,7 +72,7 @@ struct SendingTests {
         }
     }
 
-    @Test("silent updates of a device are 20 s apart, and the last one tells how things are in the end")
+    @Test("silent updates of a device are 20 s apart, and the last one has the final state")
     func badgeInterval() async throws {
         try await PushHarness.serving { harness in
             harness.prove()
@@ -92,7 +92,7 @@ struct SendingTests {
         }
     }
 
-    @Test("what is read while an update is on its way is told by another, 20 s later")
+    @Test("messages read while an update is under way cause another update, 20 s later")
     func overtaken() async throws {
         try await PushHarness.serving { harness in
             try await harness.follow()
@@ -115,7 +115,7 @@ struct SendingTests {
         }
     }
 
-    @Test("a device that was given away is sent nothing of its last owner's")
+    @Test("a device that changed hands gets nothing of its last owner's")
     func givenAway() async throws {
         try await PushHarness.serving { harness in
             _ = try await due(harness)
@@ -126,7 +126,7 @@ struct SendingTests {
         }
     }
 
-    @Test("a token that is gone is removed, unless it was registered again since")
+    @Test("a token that the provider ended is removed, unless it was registered again since")
     func gone() async throws {
         try await PushHarness.serving { harness in
             _ = try await due(harness)
@@ -144,7 +144,7 @@ struct SendingTests {
         }
     }
 
-    @Test("a bad token is left alone for a day, and forgotten never; registering it again ends that")
+    @Test("a bad token is quarantined for a day, and never forgotten; registering it again ends that")
     func quarantine() async throws {
         try await PushHarness.serving { harness in
             harness.prove()
@@ -165,7 +165,7 @@ struct SendingTests {
         }
     }
 
-    @Test("where nothing was delivered yet, bad tokens are a wrong topic: nobody is given up, and it is said once")
+    @Test("bad tokens before a first delivery mean a wrong topic: no device is given up, and it is logged once")
     func wrongTopic() async throws {
         try await PushHarness.serving { harness in
             try await harness.follow()
@@ -184,7 +184,7 @@ struct SendingTests {
         }
     }
 
-    @Test("a quarantine ends with the settings that it came from")
+    @Test("a quarantine ends with the settings that caused it")
     func otherSettings() async throws {
         try await PushHarness.serving { harness in
             harness.prove()
@@ -202,7 +202,7 @@ struct SendingTests {
         }
     }
 
-    @Test("each of the provider's environments fails alone", arguments: [true, false])
+    @Test("each of the provider's environments fails separately", arguments: [true, false])
     func environments(isHanging: Bool) async throws {
         try await PushHarness.serving { harness in
             harness.prove()
@@ -230,7 +230,7 @@ struct SendingTests {
         }
     }
 
-    @Test("no more is handed over than is sent at once; the rest is looked at when there is room")
+    @Test("no more is claimed than is sent at once; the rest follows when there is room")
     func portions() async throws {
         try await PushHarness.serving { harness in
             harness.prove()
@@ -252,7 +252,7 @@ struct SendingTests {
         }
     }
 
-    @Test("a device that changes hands while others are asked is sent nothing of its last owner's")
+    @Test("a device that changes hands while others are asked gets nothing of its last owner's")
     func givenAwayMeanwhile() async throws {
         try await PushHarness.serving { harness in
             _ = try await due(harness)
@@ -265,7 +265,7 @@ struct SendingTests {
         }
     }
 
-    @Test("what fails for now is tried again, later each time, and under the same id")
+    @Test("a temporary failure is retried, later each time, and under the same id")
     func retries() async throws {
         try await PushHarness.serving { harness in
             _ = try await due(harness)
@@ -287,7 +287,7 @@ struct SendingTests {
         }
     }
 
-    @Test("a refusal is final, and nobody is told of a message after a day")
+    @Test("a refusal is final, and no message is sent after a day")
     func finality() async throws {
         try await PushHarness.serving { harness in
             _ = try await due(harness)
@@ -304,7 +304,7 @@ struct SendingTests {
         }
     }
 
-    @Test("a wrong setting is found out with one notification, and nothing is lost for it")
+    @Test("a wrong setting costs one notification to detect, and loses none")
     func misconfigured() async throws {
         try await PushHarness.serving { harness in
             for _ in 1...5 { _ = try await due(harness) }
@@ -316,7 +316,7 @@ struct SendingTests {
         }
     }
 
-    @Test("what is too old is removed, also while the provider takes nothing")
+    @Test("expired jobs are removed, also while the provider accepts nothing")
     func expiry() async throws {
         try await PushHarness.serving { harness in
             for _ in 1...5 { _ = try await due(harness) }
@@ -332,7 +332,7 @@ struct SendingTests {
         }
     }
 
-    @Test("a device that gets too much is left alone with all that waits for it; others are not")
+    @Test("a device over its limit is paused with all its jobs; others are not")
     func throttled() async throws {
         try await PushHarness.serving { harness in
             harness.prove()
@@ -387,7 +387,7 @@ struct SendingTests {
         }
     }
 
-    @Test("a silent update is as old as the last reading that it tells of")
+    @Test("a silent update has the age of the last read that it covers")
     func mergedBadge() async throws {
         try await PushHarness.serving { harness in
             try await harness.follow()
@@ -402,7 +402,7 @@ struct SendingTests {
         }
     }
 
-    @Test("what was taken by a commit that was not answered is sent when its lease is over")
+    @Test("jobs claimed in an unanswered commit are sent when the lease expires")
     func lostCommit() async throws {
         try await PushHarness.serving { harness in
             _ = try await due(harness)
@@ -418,7 +418,7 @@ struct SendingTests {
         }
     }
 
-    @Test("while messaging does not say what is unread, nothing is sent and nothing is lost")
+    @Test("nothing is sent and nothing lost while messaging does not report what is unread")
     func messagingAway() async throws {
         try await PushHarness.serving { harness in
             _ = try await due(harness)
@@ -433,7 +433,7 @@ struct SendingTests {
         }
     }
 
-    @Test("what a worker had taken is another's when its lease is over, and what it says then counts no more")
+    @Test("another worker takes jobs over when the lease expires, and the first one's results no longer count")
     func leases() async throws {
         try await PushHarness.serving { harness in
             _ = try await due(harness)
@@ -455,7 +455,7 @@ struct SendingTests {
         }
     }
 
-    @Test("nobody ends a lease of its own, and one by a clock that was ahead ends in time")
+    @Test("a worker does not end its own lease, and one set by a fast clock ends in time")
     func clocks() async throws {
         try await PushHarness.serving { harness in
             _ = try await due(harness)
@@ -477,7 +477,7 @@ struct SendingTests {
         }
     }
 
-    @Test("what waits for a device is taken along when it changes to the other environment")
+    @Test("a device's waiting jobs move along when it changes to the other environment")
     func otherHarness() async throws {
         try await PushHarness.serving { harness in
             _ = try await due(harness)

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Waiting and asking")
 struct WaitingTests {
-    @Test("a sign that nobody waited for ends the next wait, and only that")
+    @Test("a signal without a waiter ends the next wait, and only that")
     func signBefore() async {
         let wakeSignal = AsyncSignal()
         wakeSignal.signal()
@@ -32,7 +32,7 @@ struct WaitingTests {
         await wakeSignal.wait(atMost: .milliseconds(1))
     }
 
-    @Test("what gateways know is put together; one that does not answer knows nothing")
+    @Test("the gateways' answers are merged; one that does not answer counts as knowing nothing")
     func gateways() async throws {
         let bus = InProcessBus()
         let membership = GatewayMembership(bus)
@@ -47,7 +47,7 @@ struct WaitingTests {
                 request.reply(Reply(.ok, OpenRoomQuestion.answer(sockets)).json)
             }
         }
-        #expect(await gateways.sockets(at: [member]).isEmpty, "none was heard of")
+        #expect(await gateways.sockets(at: [member]).isEmpty, "no gateway is known")
         for id in ["g1", "g2", "gone"] {
             try bus.publish(Subject.gatewayAlive, JSONWriter.object { $0.member("gateway", id) })
         }
@@ -57,7 +57,7 @@ struct WaitingTests {
         await finish(group)
     }
 
-    @Test("a gateway that does not answer is left alone for a while")
+    @Test("a gateway that does not answer is not asked for a while")
     func silentGateway() async throws {
         let bus = InProcessBus()
         let membership = GatewayMembership(bus)
@@ -92,7 +92,7 @@ struct WaitingTests {
         }
     }
 
-    @Test("gateways that did not answer are asked again once the bus was away and is back")
+    @Test("gateways that did not answer are asked again after the bus was down and is back")
     func reconnected() async throws {
         let bus = FakeBus()
         let membership = GatewayMembership(bus)

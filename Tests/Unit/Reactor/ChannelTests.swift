@@ -27,7 +27,7 @@ struct ChannelTests {
         }
     }
 
-    @Test("what is written in a turn goes out in one system call, whole and in order")
+    @Test("the writes of a turn are sent in one system call, whole and in order")
     func joining() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
@@ -50,7 +50,7 @@ struct ChannelTests {
     }
 
     @Test(
-        "broadcasts and single writes of a turn reach each of many, also one that does not read, in the order written")
+        "broadcasts and single writes of a turn reach each of many peers, also one that does not read, in order")
     func broadcasts() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
@@ -79,7 +79,7 @@ struct ChannelTests {
         }
     }
 
-    @Test("a peer that reads slowly gets everything in order, and the others do not wait for it")
+    @Test("a slow peer gets everything in order, and does not delay the others")
     func slowReader() async throws {
         try await withLoops { group in
             let events = Events(of: ChannelEvent.self)
@@ -109,7 +109,7 @@ struct ChannelTests {
         }
     }
 
-    @Test("a stalled write is seen with its time, and ends when the peer reads")
+    @Test("a stalled write is reported with its time, and ends when the peer reads")
     func stalled() async throws {
         try await withLoops { group in
             let loop = group.loops[0]

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ClosingTests {
-    @Test("close writes what is pending, then ends in order, and the handler hears of it once")
+    @Test("close writes what is pending, then ends in order, and the handler is notified once")
     func close() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
@@ -30,7 +30,7 @@ struct ClosingTests {
         }
     }
 
-    @Test("an answer is read whole also by a peer that was still sending")
+    @Test("a peer that was still sending reads its answer whole")
     func closeWhilePeerSends() async throws {
         try await withLoops { group in
             let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { _ in
@@ -46,7 +46,7 @@ struct ClosingTests {
         }
     }
 
-    @Test("a peer that floods a connection after its close is hung up on")
+    @Test("a peer that floods a connection after its close is reset")
     func floodAfterClose() async throws {
         try await withLoops { group in
             let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { _ in
@@ -67,7 +67,7 @@ struct ClosingTests {
     }
 
     @Test(
-        "a flood after the close is read with breaks, so that the loop has time for others",
+        "a flood after the close is read with pauses, so that the loop has time for others",
         arguments: [1 << 20, 100])
     func breaksBetweenDrops(pieceSize: Int) async throws {
         try await withLoops { group in
@@ -205,7 +205,7 @@ struct ClosingTests {
     }
 
     @Test(
-        "an event for a descriptor that was closed earlier in the turn reaches nobody, also if its number is used anew")
+        "an event for a descriptor closed earlier in the turn is dropped, also if its number is reused")
     func staleEvents() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
@@ -215,7 +215,7 @@ struct ClosingTests {
             let events = Events(of: ChannelEvent.self)
             let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { channel in
                 channels.source.yield(channel)
-                // Whichever of the two is told first closes the other, and its number is taken by a third socket.
+                // The first of the two that gets its event closes the other, whose number a third socket takes.
                 return Answering { first in
                     guard let other = pair.withLock({ $0 }).first(where: { $0 !== first }) else { return }
                     let number = other.socket.descriptor
@@ -239,7 +239,7 @@ struct ClosingTests {
         }
     }
 
-    @Test("shutting the group down also closes what epoll does not watch at the time")
+    @Test("shutting the group down also closes channels that epoll does not watch at the time")
     func groupShutdownWhilePaused() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let loop = group.loops[0]
@@ -256,7 +256,7 @@ struct ClosingTests {
         #expect(await events.next() == .closed(.loopStopped))
     }
 
-    @Test("shutting the group down closes channels and tells their handlers")
+    @Test("shutting the group down closes channels and notifies their handlers")
     func groupShutdown() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let events = Events(of: ChannelEvent.self)

@@ -19,7 +19,7 @@ struct ConnectTests {
         }
     }
 
-    @Test("nobody there is a failure at once")
+    @Test("a connection to a closed port fails at once")
     func refused() async throws {
         try await withLoops { group in
             let taken = try Socket(family: AF_INET)
@@ -32,7 +32,7 @@ struct ConnectTests {
         }
     }
 
-    @Test("a name that is none is a failure")
+    @Test("an invalid name is a failure")
     func unknownHost() async throws {
         try await withLoops { group in
             do throws(ConnectError) {
@@ -47,7 +47,7 @@ struct ConnectTests {
         }
     }
 
-    @Test("a server that does not answer ends in a time-out")
+    @Test("a server that does not answer causes a time-out")
     func timeout() async throws {
         try await withLoops { group in
             try await withSilentPort { port in
@@ -124,7 +124,7 @@ struct ConnectTests {
         try #require(SocketAddress.resolve(host: "127.0.0.1", port: 0, literalOnly: true).first)
     }
 
-    /// A port whose backlog is full: the kernel lets further attempts wait.
+    /// Runs a body with a port whose backlog is full: the kernel lets further attempts wait.
     private func withSilentPort(_ body: (UInt16) async throws -> Void) async throws {
         let listening = try Socket(family: AF_INET)
         defer { listening.close() }

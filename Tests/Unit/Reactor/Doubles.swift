@@ -3,7 +3,7 @@ import Reactor
 import TestSupport
 import Testing
 
-/// What a handler was told, in order.
+/// The calls to a handler, in order.
 enum ChannelEvent: Hashable, Sendable {
     case received([UInt8])
     case drained
@@ -11,7 +11,7 @@ enum ChannelEvent: Hashable, Sendable {
     case closed(CloseReason)
 }
 
-/// Tells a test what happens on a channel, and does what the test says.
+/// Reports a channel's events to a test, and acts as the test says.
 final class Recorder: ChannelHandler {
     private let events: AsyncStream<ChannelEvent>.Continuation
     private let onReceive: (Channel, [UInt8]) -> Void
@@ -42,7 +42,7 @@ final class Recorder: ChannelHandler {
     func channelDidClose(_ channel: Channel, reason: CloseReason) { events.yield(.closed(reason)) }
 }
 
-/// What happened, in order, kept without limit: a test reads all it makes.
+/// The events in order, unbounded: a test reads all that it causes.
 struct Events<Element: Sendable>: Sendable {
     private let stream: AsyncStream<Element>
     let source: AsyncStream<Element>.Continuation
@@ -57,7 +57,7 @@ struct Events<Element: Sendable>: Sendable {
     }
 }
 
-/// Sends back what comes.
+/// Echoes its input.
 final class Echo: ChannelHandler {
     func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) { channel.write([UInt8](bytes)) }
     func channelDidClose(_ channel: Channel, reason: CloseReason) {}
@@ -75,7 +75,7 @@ func on<T: Sendable>(_ loop: EventLoop, _ body: @escaping @Sendable () -> T) asy
     await withCheckedContinuation { continuation in loop.execute { continuation.resume(returning: body()) } }
 }
 
-/// A channel on the group's first loop, and the client at its other end.
+/// Returns a channel on the group's first loop, and the client at its other end.
 func connected(
     on group: EventLoopGroup, events: AsyncStream<ChannelEvent>.Continuation? = nil, receiveBuffer: Int32? = nil
 ) async throws -> (channel: Channel, client: BlockingSocket) {
@@ -97,7 +97,7 @@ final class Answering: ChannelHandler {
     func channelDidClose(_ channel: Channel, reason: CloseReason) {}
 }
 
-/// Holds a thread until it is opened; one thread an opening.
+/// Blocks a thread until it is opened; each opening lets one thread through.
 final class Gate: Sendable {
     private let pipe: (read: Int32, write: Int32)
 

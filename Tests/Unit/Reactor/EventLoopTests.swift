@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct EventLoopTests {
-    @Test("work runs on the loop, in the order it was handed over, also from several threads")
+    @Test("work runs on the loop in the order of its submission, also from several threads")
     func order() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
@@ -27,7 +27,7 @@ struct EventLoopTests {
         }
     }
 
-    @Test("what is left for an idle turn comes after all else, once, and a sleeping loop does it at once")
+    @Test("idle work runs after everything else, once, and on a sleeping loop at once")
     func idle() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
@@ -48,7 +48,7 @@ struct EventLoopTests {
         }
     }
 
-    @Test("a loop knows itself on its own thread only")
+    @Test("a loop recognises itself on its own thread only")
     func current() async throws {
         try await withLoops(2) { group in
             #expect(EventLoop.current == nil)
@@ -58,7 +58,7 @@ struct EventLoopTests {
         }
     }
 
-    @Test("work handed over from the loop itself comes after what waits, and wakes nobody")
+    @Test("work submitted from the loop itself runs after the queued work, and wakes nobody")
     func fromTheLoop() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
@@ -93,7 +93,7 @@ struct EventLoopTests {
     }
 
     @Test(
-        "what enters an actor from anywhere runs on its loop, in order, and later in the turn if that is where it came from"
+        "calls into an actor from anywhere run on its loop, in order, and later in the turn if they come from it"
     )
     func entering() async throws {
         try await withLoops { group in
@@ -108,7 +108,7 @@ struct EventLoopTests {
         }
     }
 
-    @Test("a call for the loop that enters an actor weakly does not keep it, and does nothing once it is gone")
+    @Test("a call for the loop that enters an actor weakly does not retain it, and does nothing once it is gone")
     func enteringWeakly() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
@@ -157,7 +157,7 @@ struct EventLoopTests {
         }
     }
 
-    @Test("a default actor called from a task on the loop works as ever")
+    @Test("a default actor called from a task on the loop works as usual")
     func defaultActor() async throws {
         try await withLoops { group in
             let counter = PlainCounter()
@@ -184,7 +184,7 @@ struct EventLoopTests {
         }
     }
 
-    @Test("a loop that always has work still comes to its timers")
+    @Test("a loop that is always busy still runs its timers")
     func fairness() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
@@ -204,7 +204,7 @@ struct EventLoopTests {
         }
     }
 
-    @Test("shutdown does what was handed over, and may be repeated")
+    @Test("shutdown runs the submitted work, and may be repeated")
     func shutdown() async throws {
         let group = try EventLoopGroup(loopCount: 2)
         let done = Atomic<Int>(0)
@@ -217,7 +217,7 @@ struct EventLoopTests {
         group.loops[0].execute { Issue.record("work after the end") }
     }
 
-    @Test("loops are given out in turn, and by key always the same")
+    @Test("loops are assigned in turn, and for a key always the same")
     func choice() async throws {
         try await withLoops(3) { group in
             let picked = (0..<6).map { _ in group.next().index }
@@ -226,7 +226,7 @@ struct EventLoopTests {
         }
     }
 
-    @Test("a group that is done leaves no descriptor and no loop behind")
+    @Test("a group that has shut down leaves no descriptor and no loop behind")
     func leaks() async throws {
         weak var released: EventLoop?
         do {

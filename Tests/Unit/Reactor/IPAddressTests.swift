@@ -4,7 +4,7 @@ import Testing
 @Suite("IP addresses")
 struct IPAddressTests {
     @Test(
-        "an address reads, and prints in its shortest form",
+        "an address parses, and prints in its shortest form",
         arguments: [
             ("10.0.0.1", "10.0.0.1"), ("255.255.255.255", "255.255.255.255"), ("2001:DB8:0:0::1", "2001:db8::1"),
             ("::", "::"), ("::ffff:10.0.0.1", "10.0.0.1"), ("::1", "::1"),
@@ -14,21 +14,21 @@ struct IPAddressTests {
     }
 
     @Test(
-        "what is no address is none",
+        "an invalid address is refused",
         arguments: [
             "", "10.0.0", "10.0.0.256", "010.0.0.1", "10.0.0.1:80", "[::1]", "::1%lo", "::g", "localhost", "10.0.0.1 ",
             "10.0.0.1\0", "10.0.0.1/8",
         ])
     func refuses(text: String) { #expect(IPAddress(text) == nil) }
 
-    @Test("an IPv4 address is the same however it is written, and no IPv6 address")
+    @Test("an IPv4 address is the same however it is written, and is no IPv6 address")
     func mapped() throws {
         let address = try #require(IPAddress("::ffff:10.0.0.1"))
         #expect(address == IPAddress("10.0.0.1") && !address.isIPv6)
     }
 
     @Test(
-        "a range holds what begins with its bits",
+        "a range contains the addresses with its prefix",
         arguments: [
             ("10.0.0.0/8", "10.255.1.2", true), ("10.0.0.0/8", "11.0.0.1", false), ("10.1.2.3/8", "10.9.9.9", true),
             ("10.0.0.1", "10.0.0.1", true), ("10.0.0.1", "10.0.0.2", false), ("0.0.0.0/0", "203.0.113.9", true),
@@ -43,7 +43,7 @@ struct IPAddressTests {
     }
 
     @Test(
-        "what is no range is none",
+        "an invalid range is refused",
         arguments: [
             "", "/8", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.0/8/8", "::/129", "10/8",
             "10.0.0.0/99999999999999999999",

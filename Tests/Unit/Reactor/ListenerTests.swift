@@ -27,7 +27,7 @@ struct ListenerTests {
         }
     }
 
-    @Test("a port where someone listens is refused, also if that one shares it among its loops")
+    @Test("a port in use is refused, also if it is shared among the other server's loops")
     func inUse() async throws {
         try await withLoops(2) { group in
             let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { _ in Echo() }
@@ -39,7 +39,7 @@ struct ListenerTests {
         }
     }
 
-    @Test("closing refuses new connections and leaves the others alone")
+    @Test("closing refuses new connections and leaves open ones alone")
     func close() async throws {
         try await withLoops { group in
             let listener = try TCPListener.bind(host: "127.0.0.1", port: 0, on: group) { _ in Echo() }
@@ -88,7 +88,7 @@ struct ListenerTests {
         }
     }
 
-    @Test("a host that is none is an error")
+    @Test("an invalid host is an error")
     func unknownHost() async throws {
         try await withLoops { group in
             for host in ["", "127.0.0.1\0.example"] {
@@ -128,7 +128,7 @@ struct ListenerTests {
         }
     }
 
-    @Test("an error of one connection does not hold up the next")
+    @Test("an error of one connection does not delay the next")
     func abortedConnection() async throws {
         try await withLoops { group in
             let failuresLeft = Atomic<Int>(3)
@@ -144,7 +144,7 @@ struct ListenerTests {
                     }
                     return try socket.accept()
                 },
-                onError: { Issue.record("told of \($0)") }, makeHandler: { _ in Echo() })
+                onError: { Issue.record("an unexpected error: \($0)") }, makeHandler: { _ in Echo() })
             acceptor.start()
             let client = try BlockingSocket(port: socket.localAddress().port)
             try client.send("next")

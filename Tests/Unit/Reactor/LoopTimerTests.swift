@@ -27,7 +27,7 @@ struct LoopTimerTests {
         }
     }
 
-    @Test("a cancelled timer does not fire, and lets go of what it held")
+    @Test("a cancelled timer does not fire, and releases what it held")
     func cancel() async throws {
         try await withLoops { group in
             let loop = group.loops[0]
@@ -102,7 +102,7 @@ struct LoopTimerTests {
 }
 
 @Suite struct TimerQueueTests {
-    @Test("any sequence of arming, moving and cancelling fires what a sorted list would")
+    @Test("any sequence of arming, moving and cancelling fires as a sorted list would")
     func againstAList() throws {
         let loop = try EventLoop(index: 0, resolver: WorkerPool(threads: 1, maxWaiting: 1))
         var random = SeededGenerator(seed: 7)

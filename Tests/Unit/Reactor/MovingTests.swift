@@ -63,7 +63,7 @@ struct MovingTests {
         }
     }
 
-    @Test("a connection that nobody attaches is closed")
+    @Test("a connection that is never attached is closed")
     func dropped() async throws {
         try await withLoops { group in
             let (channel, client) = try await connected(on: group)

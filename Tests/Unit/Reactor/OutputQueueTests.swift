@@ -4,7 +4,7 @@ import Testing
 @testable import Reactor
 
 @Suite struct OutputQueueTests {
-    @Test("a queue of tiny pieces costs what the pieces take, and not their bytes alone")
+    @Test("a queue of tiny pieces costs the pieces' memory, and not their bytes alone")
     func cost() {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 1)
         defer { buffer.deallocate() }
@@ -15,7 +15,7 @@ import Testing
         #expect(queue.cost == 0)
     }
 
-    @Test("whatever is written to whom, and however little is taken, each queue's bytes come out whole and in order")
+    @Test("each queue's bytes are written whole and in order, whatever the receivers and however little is accepted")
     func anyPieces() throws {
         var random = SeededGenerator(seed: 11)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 1)

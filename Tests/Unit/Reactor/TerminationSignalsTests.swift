@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct TerminationSignalsTests {
-    @Test("a signal that came before anyone waited is not lost, and does not end the process")
+    @Test("a signal that arrives before anyone waits is not lost, and does not end the process")
     func wait() async throws {
         let signals = try TerminationSignals()
         kill(getpid(), SIGTERM)

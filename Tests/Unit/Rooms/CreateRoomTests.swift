@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Creating a room")
 struct CreateRoomTests {
-    @Test("gives the room, its creator first, and tells each participant, then everyone")
+    @Test("gives the room, its creator first, and emits to each participant, then to everyone")
     func create() async throws {
         try await RoomsHarness.serving { harness in
             let reply = try await harness.create(harness.alice, with: harness.bob, name: " Team ")
@@ -45,7 +45,7 @@ struct CreateRoomTests {
         }
     }
 
-    @Test("makes another one each time, also when the clock stands, and their ids are in that order")
+    @Test("makes another one each time, also when the clock stands, with ids in that order")
     func another() async throws {
         try await RoomsHarness.serving { harness in
             var ids: [String] = []
@@ -59,7 +59,7 @@ struct CreateRoomTests {
     }
 
     @Test(
-        "is refused with nobody",
+        "is refused without another person",
         arguments: [
             "nobody", "", "nul\0", "00000000-0000-7000-8000-00000000000b\0", String(repeating: "x", count: 9999),
         ])
@@ -73,7 +73,7 @@ struct CreateRoomTests {
         }
     }
 
-    @Test("is refused with oneself, with a name that is none, and without a person to share it with")
+    @Test("is refused with oneself, with an invalid name, and without a person to share it with")
     func refused() async throws {
         try await RoomsHarness.serving { harness in
             let oneself = await failure { try await harness.create(harness.alice, with: harness.alice) }
@@ -88,7 +88,7 @@ struct CreateRoomTests {
         }
     }
 
-    @Test("needs Accounts, and nothing else does")
+    @Test("needs Accounts, which nothing else does")
     func accountsAway() async throws {
         try await RoomsHarness.serving { harness in
             let id = try await harness.room(harness.alice, with: harness.bob)
@@ -101,7 +101,7 @@ struct CreateRoomTests {
         }
     }
 
-    @Test("takes a creator whom Accounts doesn't know as the token has them")
+    @Test("takes a creator whom Accounts doesn't know from the token")
     func foreignCreator() async throws {
         try await RoomsHarness.serving { harness in
             harness.accounts.forget(harness.carol)
@@ -110,20 +110,20 @@ struct CreateRoomTests {
         }
     }
 
-    @Test("brings the names of its participants up to date in all their rooms")
+    @Test("updates the names of its participants in all their rooms")
     func renamedPerson() async throws {
         try await RoomsHarness.serving { harness in
             let id = try await harness.room(harness.alice, with: harness.bob)
             harness.accounts.add(Caller(id: harness.bob.id, username: "bob", firstName: "Robert"))
             _ = try await harness.room(harness.carol, with: harness.bob)
             #expect(try await harness.get(id, by: harness.alice).data["displayName"]?.string == "Alice & Robert")
-            // All who see the name find in the log that something has changed; who is in the new room is told of that as ever.
+            // Everyone who sees the name gets a log entry; the new room's participants get theirs as usual.
             let entries = try await harness.entries()
             try #require(entries.count == 3)
             #expect(entries[1].participants.sorted() == [harness.alice.id, harness.bob.id, harness.carol.id])
             #expect(entries[1].roomID.isEmpty && entries[1].emissions.isEmpty)
             _ = try await harness.room(harness.carol, with: harness.bob)
-            #expect(try await harness.entries().count == 4, "nobody has another name")
+            #expect(try await harness.entries().count == 4, "no name has changed")
             for (name, count) in [("Ren\u{E9}", 6), ("Rene\u{301}", 8)] {
                 harness.accounts.add(Caller(id: harness.bob.id, username: "bob", firstName: name))
                 _ = try await harness.room(harness.carol, with: harness.bob)
@@ -132,7 +132,7 @@ struct CreateRoomTests {
         }
     }
 
-    @Test("with a clientRequestId that came before gives that room again, also while Accounts is away")
+    @Test("with a repeated clientRequestId gives that room again, also while Accounts is away")
     func repeated() async throws {
         try await RoomsHarness.serving { harness in
             let first = try await harness.create(
@@ -146,7 +146,7 @@ struct CreateRoomTests {
         }
     }
 
-    @Test("with a clientRequestId belongs to its creator alone")
+    @Test("with a clientRequestId is scoped to its creator")
     func keysOfOthers() async throws {
         try await RoomsHarness.serving { harness in
             let mine = try await harness.create(harness.alice, with: harness.bob, clientRequestID: "key")
@@ -156,7 +156,7 @@ struct CreateRoomTests {
         }
     }
 
-    @Test("with one clientRequestId, asked many times at once, makes one room")
+    @Test("with one clientRequestId, sent many times at once, makes one room")
     func repeatedAtOnce() async throws {
         try await RoomsHarness.serving { harness in
             let replies = try await withThrowingTaskGroup(of: Reply.self) { group in

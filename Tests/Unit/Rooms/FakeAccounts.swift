@@ -4,7 +4,8 @@ import MessageBus
 import Synchronization
 import Testing
 
-/// Answers `accounts.people` for the people that a test adds, each with an address; any other question is a mistake.
+/// Answers `accounts.people` for the test's people, each with an address; any other request is an
+/// error.
 final class FakeAccounts: Sendable {
     private let people = Mutex<[String: Caller]>([:])
     private let subscription = Mutex<BusSubscription?>(nil)

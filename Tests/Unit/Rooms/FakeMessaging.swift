@@ -4,7 +4,7 @@ import MessageBus
 import Synchronization
 import Testing
 
-/// Answers `messaging.answered` as the test says; any other question is a mistake.
+/// Answers `messaging.answered` as the test says; any other request is an error.
 final class FakeMessaging: Sendable {
     private struct State {
         var isAnswered = false
@@ -19,7 +19,7 @@ final class FakeMessaging: Sendable {
         self.subscription.withLock { $0 = subscription }
     }
 
-    /// The rooms of each question, in order.
+    /// The rooms of each request, in order.
     var asked: [[String]] { state.withLock { $0.asked } }
 
     func write() { state.withLock { $0.isAnswered = true } }

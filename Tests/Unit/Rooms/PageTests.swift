@@ -6,25 +6,25 @@ import Testing
 
 @testable import Rooms
 
-@Suite("Pages of what is too long for the bus")
+@Suite("Pages of lists that are too long for the bus")
 struct PageTests {
     private func page(of items: [String], lookedFor limit: Int) -> Page<String> {
         Page(of: items, lookedFor: limit, id: \.self) { $1.string($0) }
     }
 
-    @Test("all that were found fit: there is no page, and none after an empty one")
+    @Test("a page that has everything found is the last, and none follows an empty one")
     func last() {
         let page = page(of: ["a", "b"], lookedFor: 3)
         #expect(page.json.text == #"["a","b"]"# && page.items == ["a", "b"] && page.cursor == nil)
         #expect(self.page(of: [], lookedFor: 3).cursor == nil)
     }
 
-    @Test("as many as were looked for: there may be more, also if all of them fit")
+    @Test("a page with as many rows as requested may be followed by another, even if all of them fit")
     func fullByNumber() {
         #expect(page(of: ["a", "b", "c"], lookedFor: 3).cursor?.string == "c")
     }
 
-    @Test("more than fit are left for the next page, which goes on after the last that fits")
+    @Test("rows that do not fit are left for the next page, which continues after the last that fits")
     func fullByLength() {
         let items = (0..<20).map { "\($0)" + String(repeating: "x", count: 60_000) }
         let page = page(of: items, lookedFor: 100)
@@ -33,7 +33,7 @@ struct PageTests {
         #expect(page.cursor?.string == items[7])
     }
 
-    @Test("many people and many shared rooms come whole, though no line of the bus would hold them")
+    @Test("many people and many shared rooms are returned whole, though no line of the bus would hold them")
     func whole() async throws {
         try await RoomsHarness.serving { harness in
             let now = harness.clock.now()

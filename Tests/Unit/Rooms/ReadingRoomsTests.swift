@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Reading rooms")
 struct ReadingRoomsTests {
-    @Test("one room is shown to its participants alike, and to others as if there were none")
+    @Test("a room looks the same to all its participants, and missing to others")
     func get() async throws {
         try await RoomsHarness.serving { harness in
             let created = try await harness.create(harness.alice, with: harness.bob)
@@ -22,7 +22,7 @@ struct ReadingRoomsTests {
         }
     }
 
-    @Test("a list has one's own rooms, those made last first, each as it is by itself")
+    @Test("a list has the caller's rooms, newest first, each as it is when read alone")
     func list() async throws {
         try await RoomsHarness.serving { harness in
             var ids: [String] = []
@@ -41,7 +41,7 @@ struct ReadingRoomsTests {
         }
     }
 
-    @Test("rooms by person come with each person once, and with the addresses that Accounts shows to roommates")
+    @Test("rooms by person list each person once, with the addresses that Accounts shows to roommates")
     func byPerson() async throws {
         try await RoomsHarness.serving { harness in
             for other in [harness.bob, harness.carol, harness.bob] {
@@ -66,7 +66,7 @@ struct ReadingRoomsTests {
         }
     }
 
-    @Test("somebody without rooms has empty lists")
+    @Test("a person without rooms has empty lists")
     func newcomer() async throws {
         try await RoomsHarness.serving { harness in
             #expect(try await harness.list(of: harness.carol).data == .emptyArray)
@@ -78,7 +78,7 @@ struct ReadingRoomsTests {
 
 @Suite("What other services ask of rooms")
 struct ServiceQuestionsTests {
-    @Test("who is in a room, told to whoever asks")
+    @Test("the participants of a room are given to any service")
     func membership() async throws {
         try await RoomsHarness.serving { harness in
             let id = try await harness.room(harness.alice, with: harness.bob)
@@ -92,7 +92,7 @@ struct ServiceQuestionsTests {
         }
     }
 
-    @Test("with whom somebody shares rooms: each once, and never themselves")
+    @Test("roommates of a person are listed once each, without the person")
     func partners() async throws {
         try await RoomsHarness.serving { harness in
             for other in [harness.bob, harness.carol, harness.bob] {
@@ -108,7 +108,7 @@ struct ServiceQuestionsTests {
         }
     }
 
-    @Test("what rooms are called, in the order asked for; null for one without a name, and for none")
+    @Test("room names are in the requested order, and null for an unnamed or unknown room")
     func names() async throws {
         try await RoomsHarness.serving { harness in
             let named = try await harness.room(harness.alice, with: harness.bob, name: "Kitchen")
@@ -121,7 +121,7 @@ struct ServiceQuestionsTests {
         }
     }
 
-    @Test("which rooms two people share; nobody is not somebody without rooms")
+    @Test("shared rooms of two people are listed; an unknown person differs from one without rooms")
     func shared() async throws {
         try await RoomsHarness.serving { harness in
             let ids = [
@@ -153,7 +153,7 @@ struct ServiceQuestionsTests {
         }
     }
 
-    @Test("every route of the manifest is answered, and refused to nobody in particular")
+    @Test("every route of the manifest is answered, and refused without a caller")
     func manifest() async throws {
         try await RoomsHarness.serving { harness in
             #expect(harness.service.manifest.hasEventLog)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Renaming a room")
 struct RenameRoomTests {
-    @Test("gives the room with its new name and time, and tells the room, then everyone")
+    @Test("gives the room with its new name and time, and emits to the room, then to everyone")
     func rename() async throws {
         try await RoomsHarness.serving { harness in
             let id = try await harness.room(harness.alice, with: harness.bob, name: "before")
@@ -34,7 +34,7 @@ struct RenameRoomTests {
         }
     }
 
-    @Test("with nothing but white space clears the name, which then is null and not told as text")
+    @Test("with nothing but white space clears the name, which is then null and not sent as text")
     func clear() async throws {
         try await RoomsHarness.serving { harness in
             let id = try await harness.room(harness.alice, with: harness.bob, name: "before")
@@ -46,7 +46,7 @@ struct RenameRoomTests {
     }
 
     @Test(
-        "to the name it already has changes nothing and tells nobody",
+        "to the name it already has changes nothing and emits nothing",
         arguments: [("Team", " Team "), (nil, ""), (nil, " \n ")] as [(String?, String)])
     func unchanged(name: String?, again: String) async throws {
         try await RoomsHarness.serving { harness in
@@ -58,7 +58,7 @@ struct RenameRoomTests {
         }
     }
 
-    @Test("to the same letters in other code points is a change, stored as it was sent")
+    @Test("to the same letters in other code points is a change, stored as sent")
     func codePoints() async throws {
         try await RoomsHarness.serving { harness in
             let id = try await harness.room(harness.alice, with: harness.bob, name: "caf\u{E9}")
@@ -83,7 +83,7 @@ struct RenameRoomTests {
         }
     }
 
-    @Test("is refused to strangers as if there were no room, and for a bad name, and then changes nothing")
+    @Test("is refused to strangers as if there were no room, and for a bad name, and changes nothing")
     func refused() async throws {
         try await RoomsHarness.serving { harness in
             let created = try await harness.create(harness.alice, with: harness.bob, name: "kept")

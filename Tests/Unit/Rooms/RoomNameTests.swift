@@ -21,7 +21,7 @@ struct RoomNameTests {
     }
 
     @Test(
-        "is trimmed, and empty it is none",
+        "is trimmed, and null if empty",
         arguments: [
             ("  Team  ", "Team"), ("", nil), (" \t\n", nil), ("a\nb", "a\nb"), ("\u{3000}é🎉\u{A0}", "é🎉"),
         ] as [(String, String?)])
@@ -29,7 +29,7 @@ struct RoomNameTests {
         #expect(try read(JSONValue(given))?.text == kept)
     }
 
-    @Test("has 100 characters at most, which are code points, counted after trimming")
+    @Test("has at most 100 characters, which are code points, counted after trimming")
     func length() throws {
         #expect(try read(JSONValue("  " + String(repeating: "🎉", count: 100) + " "))?.text.unicodeScalars.count == 100)
         #expect(failure(JSONValue(String(repeating: "x", count: 101))) == .invalidField)
@@ -42,7 +42,7 @@ struct RoomNameTests {
         #expect(failure(JSONValue(text)) == .invalidField)
     }
 
-    @Test("is text, and has to be given where it is asked for")
+    @Test("is text, and required where a request needs it")
     func kinds() throws {
         #expect(failure(JSONValue(5)) == .malformedRequest)
         #expect(failure(.null) == .invalidField)

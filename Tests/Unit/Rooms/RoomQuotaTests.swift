@@ -9,7 +9,7 @@ import Testing
 struct RoomQuotaTests {
     private static let few = ["--max-unanswered-rooms", "2"]
 
-    @Test("with somebody who never answered so many; once they have written, or made a room too, any number")
+    @Test("with people who never answered is limited; once they have written, or made a room too, it is not")
     func unanswered() async throws {
         try await RoomsHarness.serving(Self.few) { harness in
             var ids: [String] = []
@@ -33,7 +33,7 @@ struct RoomQuotaTests {
         }
     }
 
-    @Test("while Messaging is away only those wait who have made many without an answer")
+    @Test("while Messaging is away is unavailable to creators with many unanswered rooms")
     func messagingAway() async throws {
         try await RoomsHarness.serving(Self.few) { harness in
             harness.messaging.goAway()
@@ -43,7 +43,7 @@ struct RoomQuotaTests {
         }
     }
 
-    @Test("of all people together so many, and a retry of the last one is answered all the same")
+    @Test("is limited over all people together, and a retry of the last one is still answered")
     func total() async throws {
         try await RoomsHarness.serving(["--max-rooms-per-person", "2"]) { harness in
             _ = try await harness.room(harness.alice, with: harness.bob)
@@ -57,14 +57,14 @@ struct RoomQuotaTests {
         }
     }
 
-    @Test("without limits it is not counted")
+    @Test("without limits is not counted")
     func off() async throws {
         try await RoomsHarness.serving(Self.few + ["--max-rooms-per-person", "3", "--rate-limits", "off"]) { harness in
             for _ in 1...5 { _ = try await harness.room(harness.alice, with: harness.bob) }
         }
     }
 
-    @Test("rooms from before it was counted count, too")
+    @Test("includes rooms from before it was counted")
     func migrated() async throws {
         let old = try SQLiteDatabase(.temporary, migrations: [RoomsService.migrations[0]])
         try await old.write { connection in

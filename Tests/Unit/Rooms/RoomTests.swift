@@ -23,7 +23,7 @@ struct RoomTests {
             })
     }
 
-    @Test("is shown by its name, or by its people's first names, or by their usernames where there is none to see")
+    @Test("is shown by its name, or by its people's first names, or by usernames where there is none to show")
     func displayName() {
         let people: [(String, String?)] = [("alice", "Alice"), ("bob", nil), ("carol", " \n"), ("dave", "")]
         #expect(room(people).displayName == "Alice & bob & carol & dave")
@@ -34,7 +34,7 @@ struct RoomTests {
         Page(of: rooms, lookedFor: PageLimits.maxRooms, id: \.id) { $0.write(to: &$1) }
     }
 
-    @Test("of a thousand fits one answer; what does not fit is on the next page")
+    @Test("with a thousand people fits one answer; further rooms are on the next page")
     func ordinaryPage() {
         let rooms = (0..<PageLimits.maxRooms).map { room(id: $0, [("alice", "Alice"), ("bob", nil)]) }
         #expect(page(of: Array(rooms.prefix(1000))).cursor == nil)

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Rooms
 
-/// The service as others see it, with Accounts and Messaging played by fakes.
+/// The service as others see it, with fakes of Accounts and Messaging.
 struct RoomsHarness: SuiteHarness {
     let serviceHarness: ServiceHarness<RoomsService>
     let accounts: FakeAccounts
-    /// Whether somebody has written to whoever Messaging is asked about, and how often it was.
+    /// Messaging's answer about who has written, and its requests.
     let messaging: FakeMessaging
     let alice = Caller(id: "00000000-0000-7000-8000-00000000000a", username: "alice", firstName: "Alice")
     let bob = Caller(id: "00000000-0000-7000-8000-00000000000b", username: "bob", firstName: nil)
@@ -41,7 +41,7 @@ struct RoomsHarness: SuiteHarness {
         }
     }
 
-    /// A room's id.
+    /// Creates a room, and returns its id.
     func room(_ caller: Caller, with other: Caller, name: String? = nil) async throws -> String {
         try await create(caller, with: other, name: name).roomID
     }

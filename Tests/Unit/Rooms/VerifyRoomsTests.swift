@@ -5,9 +5,9 @@ import Testing
 
 @testable import Rooms
 
-@Suite("Counting rooms again")
+@Suite("Recounting rooms")
 struct VerifyRoomsTests {
-    @Test("rooms that an instance of an earlier version made meanwhile are missing from the counts, and repaired")
+    @Test("rooms that an earlier version's instance made meanwhile are missing from the counts, and repaired")
     func earlierVersion() async throws {
         try await RoomsHarness.serving { harness in
             for _ in 1...2 { _ = try await harness.room(harness.alice, with: harness.bob) }

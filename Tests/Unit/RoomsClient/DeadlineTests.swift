@@ -8,7 +8,7 @@ import Testing
 struct DeadlineTests {
     private let clock = TestClock()
 
-    @Test("work that never ends is not waited for longer, and what it comes to all the same is not lost")
+    @Test("work that never ends is not awaited beyond the deadline, and its late result is not lost")
     func endless() async throws {
         let gate = Gate()
         let (late, lateness) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .unbounded)
@@ -26,7 +26,7 @@ struct DeadlineTests {
         #expect(await late.first { _ in true } == 1)
     }
 
-    @Test("one who is cancelled waits no longer")
+    @Test("a cancelled caller stops waiting")
     func cancelled() async throws {
         let gate = Gate()
         let asking = Task { [clock] in
@@ -38,7 +38,7 @@ struct DeadlineTests {
         await gate.open()
     }
 
-    @Test("what is done in time is given, and the clock left alone")
+    @Test("a result in time is returned, and the clock left alone")
     func inTime() async throws {
         #expect(try await within(.seconds(5), by: clock, else: "too long") { 1 } == 1)
         await TestClock.settle()

@@ -11,7 +11,7 @@ struct DisplayTests {
         #expect(BadgeText.text(count) == text)
     }
 
-    @Test("a room goes by its name, or who is in it, and never by nothing")
+    @Test("a room is shown by its name, or its people, and never by nothing")
     func titles() {
         var room = Given.room("r")
         #expect(room.title() == "me & bob")

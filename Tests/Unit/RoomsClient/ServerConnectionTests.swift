@@ -14,7 +14,7 @@ struct ServerConnectionTests {
         return (ServerConnection(api: api, socket: harness.socket), server)
     }
 
-    @Test("a message goes over the socket while that is connected")
+    @Test("a message is sent over the socket while that is connected")
     func socket() async throws {
         let harness = try SocketHarness()
         let link = await harness.connected()
@@ -26,7 +26,7 @@ struct ServerConnectionTests {
         await harness.socket.stop()
     }
 
-    @Test("without a socket it goes over HTTP")
+    @Test("a message is sent over HTTP without a socket")
     func http() async throws {
         let (server, http) = connection(
             try SocketHarness(), [.answer("POST /api/rooms/r1/messages", #"{"data":\#(DecodingTests.message)}"#)])
@@ -34,7 +34,7 @@ struct ServerConnectionTests {
         #expect(await http.missing.isEmpty)
     }
 
-    @Test("one that got no answer on the socket is sent again over HTTP, under the same tempID")
+    @Test("a message without an answer on the socket is sent again over HTTP, with the same tempID")
     func lostAck() async throws {
         let harness = try SocketHarness()
         let link = await harness.connected()
@@ -48,7 +48,7 @@ struct ServerConnectionTests {
         await harness.socket.stop()
     }
 
-    @Test("one that the server refuses is not sent again")
+    @Test("a message that the server refuses is not sent again")
     func refused() async throws {
         let harness = try SocketHarness()
         let link = await harness.connected()
@@ -61,7 +61,7 @@ struct ServerConnectionTests {
         await harness.socket.stop()
     }
 
-    @Test("a deletion whose answer was lost, and that finds nothing more, has succeeded; another has not")
+    @Test("a deletion that finds nothing after a lost answer has succeeded; another has not")
     func deletion() async throws {
         let harness = try SocketHarness()
         let link = await harness.connected()
@@ -76,7 +76,7 @@ struct ServerConnectionTests {
         await #expect(throws: ClientFailure.self) { try await server.deleteMessage("m1", in: "r1") }
     }
 
-    @Test("receipts and typing")
+    @Test("receipts and typing are sent")
     func receipts() async throws {
         let harness = try SocketHarness()
         let (server, http) = connection(

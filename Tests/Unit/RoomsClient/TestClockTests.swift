@@ -20,7 +20,7 @@ struct TestClockTests {
         #expect(clock.now == start.addingTimeInterval(1.5))
     }
 
-    @Test("sleepers wake in the order of their time, not of their lying down")
+    @Test("sleepers wake in the order of their times, not of their calls")
     func order() async throws {
         let diary = Diary()
         let tasks = [3, 1, 2].map { seconds in
@@ -36,7 +36,7 @@ struct TestClockTests {
         for task in tasks { try await task.value }
     }
 
-    @Test("those who have longer to sleep sleep on")
+    @Test("sleepers with later times sleep on")
     func sleepsOn() async throws {
         let diary = Diary()
         let task = Task { [clock] in
@@ -52,7 +52,7 @@ struct TestClockTests {
         try await task.value
     }
 
-    @Test("who sleeps again within the time that is advanced wakes again within it")
+    @Test("a sleeper that sleeps again within the advanced time wakes again within it")
     func again() async throws {
         let diary = Diary()
         let task = Task { [clock] in
@@ -76,7 +76,7 @@ struct TestClockTests {
         #expect(clock.sleepers.isEmpty)
     }
 
-    @Test("who is cancelled before sleeping does not sleep")
+    @Test("a task cancelled before its sleep does not sleep")
     func cancelledBefore() async {
         let task = Task { [clock] in
             withUnsafeCurrentTask { $0?.cancel() }
@@ -85,7 +85,7 @@ struct TestClockTests {
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test("one who sleeps for a given time is waited for, whoever else sleeps")
+    @Test("a sleep of a given duration is awaited, whatever else sleeps")
     func exactly() async throws {
         let others = Task { [clock] in try await clock.sleep(for: .seconds(9)) }
         await clock.untilSleeping(for: .seconds(9))

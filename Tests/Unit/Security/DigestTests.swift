@@ -8,7 +8,7 @@ struct DigestTests {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    @Test("SHA-1 and SHA-256 give what their standards print")
+    @Test("SHA-1 and SHA-256 give their standards' examples")
     func digests() {
         #expect(hex(SHA1.hash("abc".utf8)) == "a9993e364706816aba3e25717850c26c9cd0d89d")
         #expect(hex(SHA1.hash([])) == "da39a3ee5e6b4b0d3255bfef95601890afd80709")
@@ -26,7 +26,7 @@ struct DigestTests {
         #expect(Base64.encode(answer) == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
     }
 
-    @Test("HMAC gives what RFC 4231 prints, and takes an empty key and message")
+    @Test("HMAC gives the examples of RFC 4231, and accepts an empty key and message")
     func hmac() {
         #expect(
             hex(HMACSHA256.authenticate("what do ya want for nothing?".utf8, key: Array("Jefe".utf8)))
@@ -37,7 +37,7 @@ struct DigestTests {
     }
 
     @Test(
-        "Base64 gives what RFC 4648 prints, and takes it back",
+        "Base64 gives the examples of RFC 4648, and decodes them",
         arguments: [
             ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
             ("foobar", "Zm9vYmFy"),
@@ -59,7 +59,7 @@ struct DigestTests {
     }
 
     @Test(
-        "what the encoder would not have written is refused",
+        "text that the encoder would not write is refused",
         arguments: [
             "Zg", "Zg=", "Zg===", "Z===", "=", "Zh==", "Zm9=", "Zg==Zg==", "Zm 9", "Zm9v\n", "Zm9vY", "Zm9é", "Z\0==",
         ])
@@ -67,12 +67,12 @@ struct DigestTests {
         #expect(Base64.decode(text) == nil)
     }
 
-    @Test("the same holds without padding", arguments: ["Z", "Zg==", "Zh", "Zm9vY", "Zm9v ", "Zm9=", "Zm9+"])
+    @Test("both hold without padding", arguments: ["Z", "Zg==", "Zh", "Zm9vY", "Zm9v ", "Zm9=", "Zm9+"])
     func strictBase64URL(text: String) {
         #expect(Base64URL.decode(text) == nil)
     }
 
-    @Test("random bytes survive both, and random text is taken only if it is the text of what it gives")
+    @Test("random bytes survive both, and random text is accepted only if it is what its bytes encode to")
     func fuzz() {
         let randomness = SeededRandomness(seed: 7)
         for length in 0..<300 {

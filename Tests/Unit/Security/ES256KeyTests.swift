@@ -5,7 +5,7 @@ import Testing
 @Suite("Tokens signed with a key on P-256")
 struct ES256KeyTests {
     @Test(
-        "what is no such key is refused",
+        "an invalid key is refused",
         arguments: [
             "", "nothing", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
             // On another curve.

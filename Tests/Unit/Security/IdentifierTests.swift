@@ -16,7 +16,7 @@ struct IdentifierTests {
         #expect(id.allSatisfy { "0123456789abcdef-".contains($0) })
     }
 
-    @Test("ids sort as they were made: within a millisecond, beyond its counter, and when the clock goes back")
+    @Test("ids sort in the order of creation: within a millisecond, beyond its counter, and when the clock goes back")
     func order() {
         let generator = UUIDv7Generator(randomness: SeededRandomness(seed: 1))
         var ids: [String] = []
@@ -26,7 +26,7 @@ struct IdentifierTests {
         #expect(Set(ids).count == ids.count)
     }
 
-    @Test("tasks that make ids at once get different ones, each in order")
+    @Test("concurrent tasks get different ids, each in order")
     func concurrency() async {
         let generator = UUIDv7Generator()
         let all = await withTaskGroup(of: [String].self) { group in
@@ -39,14 +39,14 @@ struct IdentifierTests {
         #expect(Set(all).count == 8000)
     }
 
-    @Test("a time beyond 48 bits is no reason to stop")
+    @Test("a time beyond 48 bits is no error")
     func farFuture() {
         #expect(UUIDv7Generator().next(at: .max).utf8.count == 36)
         let generator = UUIDv7Generator()
         for _ in 0..<5000 { #expect(generator.next(at: 0xFFFF_FFFF_FFFF).utf8.count == 36) }
     }
 
-    @Test("a seed gives its bytes again, another one others, and the system never the same")
+    @Test("a seed gives the same bytes again, another seed others, and the system never the same")
     func randomness() {
         #expect(SeededRandomness(seed: 3).bytes(64) == SeededRandomness(seed: 3).bytes(64))
         #expect(SeededRandomness(seed: 3).bytes(64) != SeededRandomness(seed: 4).bytes(64))

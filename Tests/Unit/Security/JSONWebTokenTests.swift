@@ -12,7 +12,7 @@ struct JSONWebTokenTests {
         $0.member("exp", 1000)
     }
 
-    /// A token of any header and claims, signed as the key would.
+    /// Returns a token of any header and claims, signed as the key would.
     private func token(header: String, claims: String) -> String {
         let message = "\(Base64URL.encode(Array(header.utf8))).\(Base64URL.encode(Array(claims.utf8)))"
         let secret = Array("a secret of thirty-two bytes, and more".utf8)
@@ -28,7 +28,7 @@ struct JSONWebTokenTests {
         }
     }
 
-    @Test("what was signed is believed until it expires, and then no more")
+    @Test("a signed token is valid until it expires, and no longer")
     func expiry() throws {
         let token = JSONWebToken.sign(claims, with: key)
         #expect(try JSONWebToken.verify(token, keys: keys, at: 999)["sub"]?.string == "alice")
@@ -36,7 +36,7 @@ struct JSONWebTokenTests {
         #expect(error(token, at: .max) == .expired)
     }
 
-    @Test("the example of RFC 7515, appendix A.1, is believed")
+    @Test("the example of RFC 7515, appendix A.1, is valid")
     func knownAnswer() throws {
         let secret = try #require(
             Base64URL.decode(
@@ -50,7 +50,7 @@ struct JSONWebTokenTests {
     }
 
     @Test(
-        "no other algorithm is believed, whoever signed",
+        "any other algorithm is refused, whoever signed",
         arguments: ["none", "None", "NONE", "", "hs256", "HS384", "HS512", "RS256", "ES256", "HS256 "])
     func algorithms(name: String) {
         #expect(error(token(header: #"{"alg":"\#(name)"}"#, claims: #"{"exp":1000}"#)) == .unknownKey)
@@ -59,7 +59,7 @@ struct JSONWebTokenTests {
         #expect(error(unsigned) == .unknownKey)
     }
 
-    @Test("another key's token, and one changed anywhere, is not believed")
+    @Test("a token of another key, or changed anywhere, is refused")
     func tampering() {
         let token = JSONWebToken.sign(claims, with: key)
         let other = JSONWebKey.hs256(secret: Array(repeating: 7, count: 32))
@@ -80,7 +80,7 @@ struct JSONWebTokenTests {
     }
 
     @Test(
-        "claims without a sound time, and headers that ask for more than we know, are refused",
+        "claims without a valid time, and headers with unknown requirements, are refused",
         arguments: [
             (#"{"alg":"HS256"}"#, #"{}"#), (#"{"alg":"HS256"}"#, #"{"exp":"1000"}"#),
             (#"{"alg":"HS256"}"#, #"{"exp":null}"#),
@@ -92,14 +92,14 @@ struct JSONWebTokenTests {
         #expect(error(token(header: header, claims: claims)) == .malformed)
     }
 
-    @Test("a token that is not valid yet is refused, and a fraction of a second is a time too")
+    @Test("a token that is not valid yet is refused, and fractions of a second are accepted")
     func times() {
         let header = #"{"alg":"HS256"}"#
         #expect(error(token(header: header, claims: #"{"exp":1000.5,"nbf":999}"#), at: 1000) == nil)
         #expect(error(token(header: header, claims: #"{"exp":1000,"nbf":999}"#), at: 998) == .notYetValid)
     }
 
-    @Test("a key is found by its id, and a token of an unknown id is not believed")
+    @Test("a key is found by its id, and a token with an unknown id is refused")
     func keyIDs() throws {
         let (old, new) = (
             JSONWebKey.hs256(secret: Array(repeating: 1, count: 32), id: "old"),
@@ -116,7 +116,7 @@ struct JSONWebTokenTests {
         }
     }
 
-    @Test("a text of any length that is no token is refused")
+    @Test("a malformed token of any length is refused")
     func garbage() {
         for text in ["", ".", "..", "...", "a.b.c", String(repeating: "a", count: 100_000), "é.é.é", "\0.\0.\0"] {
             #expect(error(text) == .malformed)

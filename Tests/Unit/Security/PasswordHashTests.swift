@@ -28,7 +28,7 @@ struct PasswordHashTests {
         #expect(Set(hashes).count == 20)
     }
 
-    @Test("the standard cost is one of OWASP's, and checking against nobody takes the same parameters")
+    @Test("the standard cost is one of OWASP's, and a check without a person has the same parameters")
     func standardCost() throws {
         let hash = try PasswordHash(of: "secret", randomness: randomness)
         #expect(hash.text.hasPrefix("$scrypt$ln=14,r=8,p=5$"))
@@ -36,7 +36,7 @@ struct PasswordHashTests {
         try PasswordHash.verifyAgainstNobody("secret")
     }
 
-    @Test("a hash that was cheaper to make is checked with the work that is missing to today's on top")
+    @Test("a cheaper hash is checked with the missing work added")
     func oldCosts() throws {
         let before = PasswordHash.Cost(logN: 15, r: 8, p: 1)
         #expect(before.missing(to: .standard) == PasswordHash.Cost(logN: 14, r: 8, p: 3))
@@ -53,7 +53,7 @@ struct PasswordHashTests {
         #expect(try old.matches("secret", takingAsLongAs: .forTests))
     }
 
-    @Test("a hash of another program is understood")
+    @Test("another program's hash is accepted")
     func knownAnswer() throws {
         // RFC 7914, section 12: password "pleaseletmein", salt "SodiumChloride", N = 2^14, r = 8, p = 1, 32 bytes.
         let salt = Base64.encode(Array("SodiumChloride".utf8)).prefix { $0 != "=" }
@@ -68,7 +68,7 @@ struct PasswordHashTests {
     ]).prefix { $0 != "=" }
 
     @Test(
-        "a text that is no hash, or asks for more than a machine has, is refused",
+        "a text that is not a hash, or asks for too much memory, is refused",
         arguments: [
             "", "plain", "$scrypt$", "$argon2id$ln=4,r=8,p=1$c2FsdA$" + key, "$scrypt$ln=4,r=8$c2FsdA$" + key,
             "$scrypt$ln=40,r=8,p=1$c2FsdA$" + key, "$scrypt$ln=4,r=9999,p=1$c2FsdA$" + key,

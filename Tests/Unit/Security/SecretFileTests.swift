@@ -15,7 +15,7 @@ struct SecretFileTests {
         try #require(made)
     }
 
-    @Test("is made once, for its owner alone, and found again; nothing else stays in the folder")
+    @Test("is created once, for its owner alone, and found again; nothing else stays in the folder")
     func creation() throws {
         let secret = try SecretFile.loadOrCreate(path)
         #expect(secret.count >= 32)
@@ -24,7 +24,7 @@ struct SecretFileTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["secret"])
     }
 
-    @Test("is the same for all that start at once")
+    @Test("is the same for all processes that start at once")
     func race() async throws {
         let path = path
         let secrets = try await withThrowingTaskGroup(of: [UInt8].self) { group in
@@ -35,14 +35,16 @@ struct SecretFileTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["secret"])
     }
 
-    @Test("may be one's own, with or without a line end")
+    @Test("may be the operator's own, with or without a line end")
     func given() throws {
         let text = String(repeating: "s", count: 40)
         try write(text + "\r\n", mode: 0o400)
         #expect(try SecretFile.loadOrCreate(path) == Array(text.utf8))
     }
 
-    @Test("is refused if others can read it, in words that say what to do", arguments: [0o644, 0o640, 0o604, 0o660])
+    @Test(
+        "is refused if others can read it, with a message that says what to do",
+        arguments: [0o644, 0o640, 0o604, 0o660])
     func readableByOthers(mode: Int) throws {
         try write(String(repeating: "s", count: 40), mode: mode)
         let error = #expect(throws: SecretFileError.self) { try SecretFile.loadOrCreate(path) }
@@ -50,7 +52,7 @@ struct SecretFileTests {
     }
 
     @Test(
-        "that others made may be shorter, if whoever reads it says so, and has to be there and its owner's alone all the same"
+        "may be shorter if the reader permits it, but has to exist and be its owner's alone"
     )
     func read() throws {
         let text = String(repeating: "s", count: 16)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import ServiceKit
 
-@Suite("A service whose disk doesn't move", .timeLimit(.minutes(1)))
+@Suite("A service with a stalled disk", .timeLimit(.minutes(1)))
 struct BackPressureTests {
     private static let limit = 5
 
@@ -49,7 +49,7 @@ struct BackPressureTests {
         harness.bus.ask("test.write", data, context, of: "Test") { answers.add($0) }
     }
 
-    @Test("takes as many requests as its queue holds; the next is refused at once, as one to be tried again")
+    @Test("accepts as many requests as its queue holds; the next is refused at once, as retryable")
     func refusal() async throws {
         try await stalled { harness, gate, written in
             let (taken, refused) = (Collector<Result<Reply, ServiceError>>(), Collector<Result<Reply, ServiceError>>())

@@ -6,9 +6,9 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite("questions that travel together", .timeLimit(.minutes(1)))
+@Suite("Batching requests", .timeLimit(.minutes(1)))
 struct BatchingTests {
-    /// A bus whose `test.read` is answered by hand, and what was answered to each question by its number.
+    /// A bus whose `test.read` is answered by hand, with the answer to each request by its number.
     private struct Harness {
         let bus = FakeBus()
         let requests = Collector<BusRequest>()
@@ -36,13 +36,13 @@ struct BatchingTests {
             request.reply(JSONWriter.value { $0.array(of: batch) { $0.value($1["data"] ?? .null) } })
         }
 
-        /// Answers so many requests, each as it comes.
+        /// Answers so many requests, each as it arrives.
         func echo(first count: Int) async {
             for index in 0..<count { echo(await requests.first(index + 1)[index]) }
         }
     }
 
-    @Test("one that finds nothing under way goes at once and as it is")
+    @Test("a request with none under way is sent at once and unchanged")
     func alone() async throws {
         let harness = try Harness()
         harness.ask(1...2)
@@ -51,7 +51,7 @@ struct BatchingTests {
         #expect(sent.map(\.context.key) == ["key", "key"])
     }
 
-    @Test("those that come while two are under way go as one, in order, and each gets its own answer")
+    @Test("requests that arrive while two are under way are sent as one, in order, and each gets its own answer")
     func together() async throws {
         let harness = try Harness()
         harness.ask(1...10)
@@ -66,7 +66,7 @@ struct BatchingTests {
         for (number, answer) in await harness.answers.first(10) { #expect(try answer.get() == JSONValue(number)) }
     }
 
-    @Test("a batch has a limit; the rest goes with the next")
+    @Test("a batch has a limit; the rest is sent with the next")
     func limit() async throws {
         let harness = try Harness()
         harness.ask(0..<200)
@@ -75,7 +75,7 @@ struct BatchingTests {
         #expect(await harness.answers.first(200).map(\.number).sorted() == Array(0..<200))
     }
 
-    @Test("subjects that do not take batches, and long questions, go by themselves")
+    @Test("subjects without batches, and long requests, are sent by themselves")
     func others() async throws {
         let harness = try Harness()
         harness.ask(0..<10, "test.write")
@@ -85,7 +85,7 @@ struct BatchingTests {
         #expect(harness.requests.items.count == 15)
     }
 
-    @Test("a batch that is refused as a whole is refused to each, whether the refusal has travelled or not")
+    @Test("the refusal of a whole batch is each request's refusal, whether it has travelled or not")
     func refused() async throws {
         let busy = ServiceError.unavailable("Storage")
         for refusal: any BusPayload in [busy, busy.json] {
@@ -98,7 +98,8 @@ struct BatchingTests {
         }
     }
 
-    @Test("where an instance knows no batches, each is asked alone, whether its refusal has travelled or not")
+    @Test(
+        "with an instance that knows no batches, each request is sent alone, whether the refusal has travelled or not")
     func unknown() async throws {
         let malformed = ServiceError(.malformedRequest, "A request has to be a JSON object.")
         for refusal: any BusPayload in [malformed, malformed.json] {
@@ -110,7 +111,7 @@ struct BatchingTests {
         }
     }
 
-    @Test("where the first answer of a batch is too long, it alone is refused for that")
+    @Test("a first answer that is too long is refused alone")
     func tooLong() async throws {
         let harness = try Harness()
         harness.ask(0..<5)
@@ -127,7 +128,7 @@ struct BatchingTests {
         #expect(answers.map { (try? $0.answer.get()) != nil } == [false, true, true])
     }
 
-    @Test("one that has waited for its whole time ends then, is not asked any more, and takes nothing from the others")
+    @Test("a request that has waited for its whole time ends, is no longer sent, and does not affect the others")
     func late() async throws {
         let harness = try Harness()
         harness.ask(0..<2)
@@ -142,7 +143,7 @@ struct BatchingTests {
         #expect(await harness.answers.first(5).suffix(3).allSatisfy { (try? $0.answer.get()) != nil })
     }
 
-    @Test("members of a batch have each their own time")
+    @Test("the requests of a batch have each their own deadline")
     func ownTime() async throws {
         let harness = try Harness()
         harness.ask(0..<2)
@@ -157,7 +158,7 @@ struct BatchingTests {
         #expect(try await harness.answers.first(3)[2].answer.get() == JSONValue(3))
     }
 
-    @Test("an instance that has stopped holds up those under way, and no others")
+    @Test("a stalled instance holds up the requests under way, and no others")
     func stuck() async throws {
         let harness = try Harness()
         harness.ask(0..<2)
@@ -168,7 +169,7 @@ struct BatchingTests {
         #expect(await harness.answers.first(4).map(\.number) == [2, 3, 4, 5])
     }
 
-    @Test("those whose answer had no room are not held up by an instance that has stopped, either")
+    @Test("requests whose answer had no room are not held up by a stalled instance, either")
     func stuckAfterPuttingBack() async throws {
         let harness = try Harness()
         harness.ask(0..<5, timeout: .seconds(3000))
@@ -184,7 +185,7 @@ struct BatchingTests {
         #expect(harness.requests.items[count - 1].data.array?.compactMap { $0["data"]?.int } == [3, 4])
     }
 
-    @Test("a batch that is not understood is asked one by one")
+    @Test("a batch that is not understood is sent one by one")
     func skew() async throws {
         let harness = try Harness()
         harness.ask(0..<4)
@@ -196,7 +197,7 @@ struct BatchingTests {
         for (number, answer) in await harness.answers.first(3) { #expect(try answer.get() == JSONValue(number)) }
     }
 
-    @Test("a service answers a batch over one snapshot, each question as if alone")
+    @Test("a service answers a batch from one snapshot, each request as if alone")
     func snapshot() async throws {
         let harness = try await HostHarness.started { table in
             table.onRead("test.read") { request, _ in
@@ -231,7 +232,7 @@ struct BatchingTests {
         await harness.stop()
     }
 
-    @Test("answers that would be too long together come in several batches, each question asked once more at most")
+    @Test("answers that would be too long together are sent in several batches, each request resent at most once")
     func longAnswers() async throws {
         let asked = Collector<String>()
         let harness = try await HostHarness.started { table in
@@ -254,7 +255,7 @@ struct BatchingTests {
         await harness.stop()
     }
 
-    @Test("a list that is no batch is refused as bad input")
+    @Test("a malformed batch is refused as bad input")
     func malformed() async throws {
         let harness = try await HostHarness.started { table in table.onRead("test.read") { _, _ in Reply() } }
         for data in ["[]", "[1]", "[{}]", "[\(String(repeating: "{},", count: 100)){}]"] {
@@ -264,7 +265,7 @@ struct BatchingTests {
         await harness.stop()
     }
 
-    @Test("a service announces which subjects take batches")
+    @Test("a service announces which subjects accept batches")
     func announced() async throws {
         let harness = try HostHarness { table in
             table.onRead("test.read") { _, _ in Reply() }

@@ -7,7 +7,8 @@ import Testing
 
 @testable import ServiceKit
 
-/// Two services with a number each: `a` keeps how many items a room has, and who is in a room; `b` keeps nothing.
+/// Two services with a number each: `a` keeps how many items a room has, and who is in a room; `b`
+/// keeps nothing.
 @Suite("Commands beside a running program")
 struct CommandTests {
     private let temporary = TemporaryFolder()
@@ -59,7 +60,8 @@ struct CommandTests {
 
     private static let services: [any Service.Type] = [Items.self, Plain.self]
 
-    /// A data folder that is being served, with a room for each count: it has one item.
+    /// Runs a body with a data folder in use by a server, with a room for each count: it has one
+    /// item.
     private func serve(_ counts: [Int], _ body: (SQLiteDatabase) async throws -> Void) async throws {
         let items = try SQLiteDatabase(.file("\(folder)/items.db"), migrations: Items.migrations)
         let plain = try SQLiteDatabase(.file("\(folder)/plain.db"), migrations: [])
@@ -94,7 +96,7 @@ struct CommandTests {
 
     // MARK: verify
 
-    @Test("what is right is said to be, in as many rooms as there are")
+    @Test("correct data is reported as such, with the number of rooms")
     func right() async throws {
         try await serve(Array(repeating: 1, count: 450)) { _ in
             try await verify(expecting: .done)
@@ -102,7 +104,7 @@ struct CommandTests {
         }
     }
 
-    @Test("each difference has a line, wherever it is, and stays until it is to be repaired")
+    @Test("each difference has a line, in any service, and stays until it is repaired")
     func repairing() async throws {
         var counts = Array(repeating: 1, count: 450)
         (counts[0], counts[200], counts[449]) = (0, 2, 7)
@@ -119,14 +121,14 @@ struct CommandTests {
                     total, "3 differences, 3 repaired",
                 ])
             try await verify(expecting: .done)
-            // Whoever keeps what was answered of these rooms goes by the log.
+            // Caches of these rooms follow the log.
             let entries = try await EventLog(items).entries(since: 0, limit: 10)
             #expect(entries.map(\.roomID) == ["room 10000", "room 10200", "room 10449"])
             #expect(entries.allSatisfy { $0.participants == ["ada"] && $0.emissions.isEmpty })
         }
     }
 
-    @Test("what cannot be repaired is said, and stays found")
+    @Test("a difference that cannot be repaired is reported, and stays")
     func unmendable() async throws {
         try await serve([-1, 2]) { _ in
             try await verify("--repair", expecting: .found)
@@ -178,7 +180,7 @@ struct CommandTests {
         await restored.close()
     }
 
-    @Test("a folder that has something in it is not touched, an empty one is taken")
+    @Test("a folder with contents is left alone, an empty one is used")
     func target() async throws {
         let target = "\(folder)-copy"
         defer { try? FileManager.default.removeItem(atPath: target) }  // a temporary folder may stay
@@ -195,7 +197,7 @@ struct CommandTests {
         }
     }
 
-    @Test("a database that is damaged is said to be, and a backup that fails leaves nothing")
+    @Test("a damaged database is reported, and a failed backup leaves nothing")
     func failed() async throws {
         let parent = "\(folder)/backups"
         try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: false)

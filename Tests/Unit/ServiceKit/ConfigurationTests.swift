@@ -35,7 +35,7 @@ struct ConfigurationTests {
                 == ["--host HOST", "--port PORT", "--data DATA_DIR", "--bus BUS_URL"])
     }
 
-    @Test("what nobody sets has its default")
+    @Test("an unset value has its default")
     func defaults() throws {
         let configuration = try Self.read([])
         #expect(configuration[.port] == 8080)
@@ -58,13 +58,13 @@ struct ConfigurationTests {
         #expect(try Self.read(arguments)[.data] == "a=b")
     }
 
-    @Test("of a flag given twice the last counts")
+    @Test("the last of a repeated flag counts")
     func twice() throws {
         #expect(try Self.read(["--port", "1", "--port=2"])[.port] == 2)
     }
 
     @Test(
-        "a flag that is no setting stops the start",
+        "an unknown flag stops the start",
         arguments: ["--prot", "--data-dir", "--bus-url", "-p", "8080", "--", "--port-"])
     func unknown(flag: String) {
         #expect(throws: ConfigurationError.unknownFlag(flag)) { try Self.read([flag, "1"]) }
@@ -76,7 +76,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "a malformed value stops the start, wherever it comes from",
+        "a malformed value stops the start, from any source",
         arguments: [
             ("PORT", "65536"), ("PORT", "-1"), ("PORT", "http"), ("PORT", ""), ("PORT", "8080 "), ("OPS_PORT", "x"),
             ("PING_INTERVAL", "25 s"), ("PING_INTERVAL", "1ms"), ("PING_INTERVAL", "1h"), ("PING_INTERVAL", "s"),
@@ -101,7 +101,7 @@ struct ConfigurationTests {
         }
     }
 
-    @Test("an empty value is none, for a setting that has no default")
+    @Test("an empty value means none, for a setting without a default")
     func empty() throws {
         #expect(try Self.read([], environment: ["OPS_PORT": ""])[Self.operationsPort] == nil)
     }
@@ -134,7 +134,7 @@ struct ConfigurationTests {
         #expect(number.objection(to: "2") == "has to be one of n1, n2")
     }
 
-    @Test("on and off need a value, a toggle is on by its flag alone")
+    @Test("on and off need a value, and a toggle is on by its flag alone")
     func toggles() throws {
         let toggle = Setting("DRY", .toggle, default: "off", "Whether it is dry")
         let settings: [any AnySetting] = [Self.limits, toggle]
@@ -168,7 +168,8 @@ struct ConfigurationTests {
         #expect(try Self.read([])[Self.proxies] == nil)
     }
 
-    @Test("help is wanted wherever it is asked for", arguments: [["--help"], ["-h"], ["--port", "1", "--help"]])
+    @Test(
+        "help is recognised anywhere on the command line", arguments: [["--help"], ["-h"], ["--port", "1", "--help"]])
     func isHelpRequested(arguments: [String]) {
         #expect(throws: ConfigurationError.isHelpRequested) { try Self.read(arguments) }
     }

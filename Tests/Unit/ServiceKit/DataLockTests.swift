@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The lock on a service's data", .timeLimit(.minutes(1)))
 struct DataLockTests {
-    /// The path of a database in a folder of its own.
+    /// Runs a body with the path of a database in a folder of its own.
     private static func withDatabase(_ body: (String) async throws -> Void) async throws {
         var template = Array("/tmp/parlor-lock-XXXXXX".utf8CString)
         let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
@@ -21,7 +21,7 @@ struct DataLockTests {
         try await DataLock.acquire(path, alone: alone, maxWait: maxWait, log: .silent)
     }
 
-    @Test("several on one bus hold it together; one with a bus of its own holds it alone")
+    @Test("several programs on one bus share it; one with its own bus holds it alone")
     func sharing() async throws {
         try await Self.withDatabase { path in
             try await {
@@ -37,7 +37,7 @@ struct DataLockTests {
         }
     }
 
-    @Test("whoever comes while another is still stopping gets it when that one has ended, and says once that it waits")
+    @Test("a program that starts while another stops waits until that has ended, and logs once that it waits")
     func waiting() async throws {
         try await Self.withDatabase { path in
             let log = CapturedLog(level: .info)
@@ -51,7 +51,7 @@ struct DataLockTests {
         }
     }
 
-    @Test("a wait that is cancelled ends")
+    @Test("a cancelled wait ends")
     func cancelled() async throws {
         try await Self.withDatabase { path in
             let held = try await Self.acquire(path, alone: true)
@@ -62,7 +62,7 @@ struct DataLockTests {
         }
     }
 
-    @Test("a place that cannot be written to is named")
+    @Test("a folder that cannot be written to is named")
     func noPlace() async {
         let error = await #expect(throws: DataLockError.self) {
             try await Self.acquire("/nowhere/rooms.db", alone: true)

@@ -8,7 +8,7 @@ struct GatewayLeasesTests {
         (0..<count).flatMap { _ in leases.countTurn() }
     }
 
-    @Test("a lease ends after its silent turns, once, and a word begins it anew")
+    @Test("a lease ends after its silent turns, once, and a message renews it")
     func death() {
         var leases = GatewayLeases()
         let words = [leases.renew("a"), leases.renew("b"), leases.renew("a")]
@@ -21,7 +21,7 @@ struct GatewayLeasesTests {
         #expect(countTurns(GatewayLeases.maxSilentTurns, in: &leases) == ["b"])
     }
 
-    @Test("a dead gateway that speaks has returned, and may die again")
+    @Test("a dead gateway that sends again has returned, and may die again")
     func returning() {
         var leases = GatewayLeases()
         _ = leases.renew("a")
@@ -31,7 +31,7 @@ struct GatewayLeasesTests {
         #expect(countTurns(GatewayLeases.maxSilentTurns, in: &leases) == ["a"])
     }
 
-    @Test("a gateway that is expected has as long as one that spoke; one that has a lease is not set back")
+    @Test("an expected gateway has as long as one that sent; one with a lease is not set back")
     func expected() {
         var leases = GatewayLeases()
         leases.expect("a")
@@ -46,7 +46,7 @@ struct GatewayLeasesTests {
         #expect(leases.renew("a") == .returned("a"))
     }
 
-    @Test("turns in which nobody could be heard begin all leases anew, but those that have ended")
+    @Test("turns in which nothing could be received renew all leases, but not those that have ended")
     func deafTurns() {
         var leases = GatewayLeases()
         _ = leases.renew("dead")
@@ -60,7 +60,7 @@ struct GatewayLeasesTests {
         #expect(leases.countTurn() == ["alive"])
     }
 
-    @Test("the dead are forgotten in the end: if they speak again, they join")
+    @Test("dead gateways are forgotten in the end: if they send again, they join")
     func forgotten() {
         var leases = GatewayLeases()
         _ = leases.renew("a")

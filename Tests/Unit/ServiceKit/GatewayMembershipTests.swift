@@ -31,13 +31,13 @@ struct GatewayMembershipTests {
         try bus.publish(Subject.gatewayAlive, JSONWriter.object { $0.member("gateway", gateway) })
     }
 
-    @Test("a dead gateway is known to be within three seconds after its last word, and no heartbeat that is late kills")
+    @Test("a dead gateway is detected within three seconds of its last message, and a late heartbeat kills none")
     func figures() {
         #expect(GatewayMembership.lease < .seconds(3))
         #expect(GatewayMembership.shortestLease >= GatewayMembership.heartbeatInterval * 3)
     }
 
-    @Test("heartbeats and other words make members, and silence ends them")
+    @Test("heartbeats and other messages make members, and silence ends them")
     func lifeAndDeath() async throws {
         try await run { membership, _ in
             try beat("a")
@@ -53,7 +53,7 @@ struct GatewayMembershipTests {
         }
     }
 
-    @Test("a heartbeat that comes while it subscribes is a change as any other")
+    @Test("a heartbeat during the subscribing is a change like any other")
     func early() async throws {
         bus.whenSubscribing { [bus] in
             try? bus.publish(Subject.gatewayAlive, JSONWriter.object { $0.member("gateway", "a") })  // never refused
@@ -64,7 +64,7 @@ struct GatewayMembershipTests {
         }
     }
 
-    @Test("a gateway is no member for itself")
+    @Test("a gateway is not a member for itself")
     func own() async throws {
         try await run(ownID: "self") { membership, _ in
             try beat("self")
@@ -88,7 +88,7 @@ struct GatewayMembershipTests {
         }
     }
 
-    @Test("turns are taken on the loop, and a loop that is held up takes none")
+    @Test("turns are taken on the loop, and a blocked loop takes none")
     func turns() async throws {
         try await run(turn: .milliseconds(5)) { membership, loop in
             let isHeldUpDead = await withCheckedContinuation { continuation in

@@ -1,13 +1,13 @@
 import ServiceKit
 import Testing
 
-@Suite("a table that forgets what is not used")
+@Suite("A cache that forgets unused entries")
 struct GenerationsTests {
     private func table(maxCount: Int = .max, maxBytes: Int = .max) -> Generations<Int, String> {
         Generations(maxCount: maxCount, maxBytes: maxBytes) { $0.utf8.count }
     }
 
-    @Test("what was put is found, the later put in the place of the earlier")
+    @Test("a stored value is found, and a later one replaces it")
     func found() {
         var table = table()
         #expect(table[1] == nil && table.use(1) == nil)
@@ -17,7 +17,7 @@ struct GenerationsTests {
         #expect(table.bytes == 4)
     }
 
-    @Test("of two generations by number, what is not used goes")
+    @Test("entries unused for two generations by number are dropped")
     func byCount() {
         var table = table(maxCount: 10)
         for number in 0..<20 { table.put("x", for: number) }
@@ -27,7 +27,7 @@ struct GenerationsTests {
         #expect((10...20).allSatisfy { table[$0] == "x" })
     }
 
-    @Test("and by bytes: nothing is over two generations but what is so by itself")
+    @Test("two generations bound the bytes, except for a single larger value")
     func byBytes() {
         var table = table(maxBytes: 100)
         for number in 0..<50 {
@@ -43,7 +43,7 @@ struct GenerationsTests {
         #expect(table.bytes == 502)
     }
 
-    @Test("what is used stays, as does what is put again; what is looked at or changed does not")
+    @Test("used and stored entries stay; entries read otherwise or changed do not")
     func renewed() {
         var table = table(maxCount: 10)
         for number in 0..<4 { table.put("\(number)", for: number) }
@@ -58,7 +58,7 @@ struct GenerationsTests {
         #expect(table[2] == nil && table[3] == nil)
     }
 
-    @Test("a change is made where it is, counted, and may take it away; of what is not there, nothing is called")
+    @Test("a change happens in place, is counted, and may remove the entry; it is not called for a missing one")
     func changed() {
         var table = table(maxCount: 2)
         for number in 1...4 { table.put("x", for: number) }
@@ -69,7 +69,7 @@ struct GenerationsTests {
         table.change(5) { _ in Issue.record("there is no such thing") }
     }
 
-    @Test("what is taken away is gone, be it young or old, and its bytes")
+    @Test("a removed entry is gone with its bytes, be it young or old")
     func removed() {
         var table = table(maxCount: 2)
         for number in 1...4 { table.put("x", for: number) }

@@ -8,12 +8,12 @@ import ServiceKitTesting
 import Storage
 import TestSupport
 
-/// A service of a test's own handlers.
+/// A service with a test's own handlers.
 struct HostHarness: SuiteHarness {
     let serviceHarness: ServiceHarness<TestService>
     let bus = FakeBus()
     let database: SQLiteDatabase
-    /// What the service did beside requests.
+    /// The service's actions beside requests.
     let life = Collector<String>()
 
     var host: ServiceHost { serviceHarness.host }
@@ -62,17 +62,17 @@ struct HostHarness: SuiteHarness {
         try await ask(subject, by: caller, data, timeout: timeout)
     }
 
-    /// The error that it answers with.
+    /// Returns the error that it answers with.
     func error(_ subject: String, _ data: JSONValue = inRoom(), as caller: Caller? = ada) async -> ServiceError? {
         await refusal(subject, by: caller, data)
     }
 
     static func inRoom(_ roomID: String = "room") -> JSONValue { JSONWriter.object { $0.member("roomId", roomID) } }
 
-    /// What its clock shows: an older entry would be pruned.
+    /// The time of its clock: an older entry would be pruned.
     static let now = Timestamp(milliseconds: 1_700_000_000_000)
 
-    /// A commit with an entry.
+    /// Commits an entry.
     @discardableResult
     func append(_ emissions: [Emission] = []) async throws -> Int {
         try await database.write { connection in
@@ -102,7 +102,7 @@ struct TestService: Service {
     func stop() async { life.add("stopped") }
 }
 
-/// By their subjects alone: the endpoints of these tests have no routes.
+/// Endpoints by their subjects alone, without routes.
 extension RequestTable {
     mutating func on(_ subject: String, _ handler: @escaping Handler) { on(Endpoint(subject), handler) }
     mutating func onRead(_ subject: String, _ handler: @escaping ReadHandler) { onRead(Endpoint(subject), handler) }

@@ -5,7 +5,7 @@ import Workers
 
 @Suite("the log's thread")
 struct LogWriterTests {
-    /// A pipe whose reader reads when the test says.
+    /// A pipe whose reader reads on the test's command.
     private struct Pipe: ~Copyable {
         let reading: Int32
         let writing: Int32
@@ -34,7 +34,7 @@ struct LogWriterTests {
         lines.filter { $0.hasSuffix("dropped") }.reduce(0) { $0 + (Int($1.prefix { $0 != " " }) ?? 0) }
     }
 
-    /// Reads until so many lines were written or said to be missing.
+    /// Reads until so many lines were written or reported missing.
     private func read(_ count: Int, from descriptor: Int32, on workers: WorkerPool) async throws -> [Substring] {
         try await workers.run {
             var bytes: [UInt8] = []
@@ -63,7 +63,7 @@ struct LogWriterTests {
         await workers.close()
     }
 
-    @Test("nobody waits for a reader that does not read; once it does, it is told how many lines are missing")
+    @Test("nobody waits for a reader that stalls; when it reads again, a line says how many are missing")
     func nobodyReads() async throws {
         let pipe = try Pipe()
         let workers = WorkerPool(threads: 1, maxWaiting: 1)
@@ -79,7 +79,7 @@ struct LogWriterTests {
         await workers.close()
     }
 
-    @Test("closing gives up on a reader that does not read, and what is logged afterwards is dropped")
+    @Test("closing gives up on a stalled reader, and later lines are dropped")
     func closing() async throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0 && ends.allSatisfy { fcntl($0, F_SETFD, FD_CLOEXEC) == 0 })
@@ -95,7 +95,7 @@ struct LogWriterTests {
         close(ends[1])
     }
 
-    @Test("what it is closed with is the last line, after those that say what is missing")
+    @Test("the closing line is the last, after those that say what is missing")
     func lastLine() async throws {
         let pipe = try Pipe()
         let workers = WorkerPool(threads: 1, maxWaiting: 1)
@@ -109,7 +109,7 @@ struct LogWriterTests {
         await workers.close()
     }
 
-    @Test("a reader that is gone ends nothing but the log")
+    @Test("a lost reader ends only the log")
     func gone() async throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0 && ends.allSatisfy { fcntl($0, F_SETFD, FD_CLOEXEC) == 0 })

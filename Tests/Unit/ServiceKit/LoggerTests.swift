@@ -25,7 +25,7 @@ struct LoggerTests {
             ])
     }
 
-    @Test("a text line is for reading: time, level, service, message, fields")
+    @Test("a text line is readable: time, level, service, message, fields")
     func text() {
         logger(.text).info("serving", ["database": "a.db", "count": 3])
         logger(.text).error("failed")
@@ -36,7 +36,7 @@ struct LoggerTests {
             ])
     }
 
-    @Test("a value cannot begin a line of its own or speak to the terminal", arguments: [Logger.Format.text, .json])
+    @Test("a value cannot start a new line or control the terminal", arguments: [Logger.Format.text, .json])
     func forged(format: Logger.Format) throws {
         logger(format).error("failed", ["error": "x\n2024-12-17T09:45:00.123Z info forged\r\u{1b}[2J\u{85}é"])
         let line = try #require(lines.items.first)
@@ -46,7 +46,7 @@ struct LoggerTests {
         #expect(line.contains("é"))
     }
 
-    @Test("what is below the level is neither written nor made")
+    @Test("lines below the level are neither written nor composed")
     func levels() {
         let log = logger(.text, level: .warning)
         func made() -> String {
@@ -60,7 +60,7 @@ struct LoggerTests {
         #expect(lines.items.count == 2)
     }
 
-    @Test("a part of a program has a label of its own, and all else alike")
+    @Test("a part of a program has a label of its own, and shares everything else")
     func labelled() {
         logger(.text, level: .info).labelled("push").info("here")
         logger(.text, level: .info).labelled("push").debug("not here")

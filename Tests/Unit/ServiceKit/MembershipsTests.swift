@@ -5,9 +5,9 @@ import ServiceKit
 import TestSupport
 import Testing
 
-@Suite("who is in which room", .timeLimit(.minutes(1)))
+@Suite("Memberships of rooms", .timeLimit(.minutes(1)))
 struct MembershipsTests {
-    /// The rooms service: it answers at once, or holds what it is asked until the test answers.
+    /// The rooms service: it answers at once, or holds requests until the test answers.
     private struct Rooms {
         let bus = InProcessBus()
         let asked = Collector<BusRequest>()
@@ -33,7 +33,7 @@ struct MembershipsTests {
             ])
     }
 
-    @Test("many who want to know of one room make one request")
+    @Test("concurrent callers for one room make one request")
     func askedOnce() async throws {
         let rooms = try Rooms()
         let memberships = Memberships(rooms.bus)
@@ -47,7 +47,7 @@ struct MembershipsTests {
         #expect(rooms.asked.items.count == 1)
     }
 
-    @Test("completions come in the order of the calls, also of those made while the answer is handed on")
+    @Test("completions run in the order of the calls, also of those made while an answer is delivered")
     func order() throws {
         let rooms = try Rooms()
         let memberships = Memberships(rooms.bus)
@@ -70,7 +70,7 @@ struct MembershipsTests {
         #expect(called.items == Array(0...20))
     }
 
-    @Test("calls of one thread are answered in order while another thread hands the answer on")
+    @Test("calls of one thread are answered in order while another thread delivers the answer")
     func orderAcrossThreads() async throws {
         for _ in 0..<50 {
             let rooms = try Rooms()
@@ -90,7 +90,7 @@ struct MembershipsTests {
         }
     }
 
-    @Test("a failure reaches all who wait, and is not remembered")
+    @Test("a failure reaches all waiting callers, and is not cached")
     func failure() async throws {
         let rooms = try Rooms()
         let memberships = Memberships(rooms.bus)
@@ -104,7 +104,7 @@ struct MembershipsTests {
         #expect(found.items.last == .success(Self.membership("r")))
     }
 
-    @Test("no rooms service: try again in a moment")
+    @Test("without the rooms service the caller is asked to retry in a moment")
     func away() async {
         let error = await #expect(throws: ServiceError.self) {
             try await Memberships(InProcessBus()).find("r", Self.context)
@@ -112,7 +112,8 @@ struct MembershipsTests {
         #expect(error?.code == .serviceUnavailable)
     }
 
-    @Test("an answer that is no membership is our fault", arguments: ["{}", #"{"status":200,"data":{}}"#, "7"])
+    @Test(
+        "an answer that is not a membership is an internal error", arguments: ["{}", #"{"status":200,"data":{}}"#, "7"])
     func nonsense(json: String) async throws {
         let rooms = try Rooms()
         let memberships = Memberships(rooms.bus)
@@ -122,7 +123,7 @@ struct MembershipsTests {
         #expect(throws: ServiceError(.internal, "A service gave no answer.")) { try found.items[0].get() }
     }
 
-    @Test("it is asked in the name of nobody, with a time of its own and the room as the key")
+    @Test("the request has no caller, its own deadline and the room as the key")
     func ownTime() throws {
         let rooms = try Rooms()
         let late = BusContext(
@@ -136,7 +137,7 @@ struct MembershipsTests {
         #expect(context.caller == nil)
     }
 
-    @Test("rooms that are used stay known; those that two generations have not used are asked for again")
+    @Test("rooms that are used stay cached; those unused for two generations are requested again")
     func generations() async throws {
         let rooms = try Rooms(answersAtOnce: true)
         let memberships = Memberships(rooms.bus, generationSize: 2)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("metrics")
 struct MetricsTests {
-    @Test("who asks ten times a second reads what is so; who asks more often, what was so within a second")
+    @Test("a reader that asks ten times a second gets current values, and a faster one values of the last second")
     func page() {
         let metrics = Metrics()
         let counter = metrics.counter("asked_total", "Times.")
@@ -21,8 +21,8 @@ struct MetricsTests {
         #expect(read(at: .milliseconds(1001)).contains("asked_total 100\n"))
     }
 
-    /// The grammar of Prometheus' text exposition format 0.0.4, a line at a time; and that a family's lines stand together,
-    /// after its HELP and TYPE.
+    /// Checks the grammar of Prometheus' text exposition format 0.0.4 line by line, and that a
+    /// family's lines are together, after its HELP and TYPE.
     private static func check(_ text: String, _ location: SourceLocation = #_sourceLocation) throws {
         let name = /[a-zA-Z_:][a-zA-Z0-9_:]*/
         let help = /# HELP (?<name>[a-zA-Z_:][a-zA-Z0-9_:]*) (?:[^\\\n]|\\\\|\\n)*/
@@ -66,7 +66,7 @@ struct MetricsTests {
         #expect(metrics.text().contains("parlor_gauge_6 NaN\n"))
     }
 
-    @Test("a help text and a label's value may hold anything")
+    @Test("a help text and a label's value may contain anything")
     func escapes() throws {
         let metrics = Metrics()
         metrics.counter("parlor_odd_total", "Two\nlines, a \\ and \"quotes\".", labels: ["path": "C:\\x\n\"y\""]).add()
@@ -106,7 +106,7 @@ struct MetricsTests {
         #expect(lines.contains("parlor_seconds_count 4"))
     }
 
-    @Test("a gauge may use the metrics it is in")
+    @Test("a gauge may use the metrics that it belongs to")
     func reentrant() {
         let metrics = Metrics()
         metrics.gauge("parlor_gauge", "A value.") { [unowned metrics] in
@@ -116,14 +116,14 @@ struct MetricsTests {
         #expect(metrics.text().contains("parlor_late_total 0\n"))
     }
 
-    @Test("a count that something else keeps is a counter")
+    @Test("a count that another object keeps is a counter")
     func kept() {
         let metrics = Metrics()
         metrics.counter("parlor_kept_total", "Kept.") { 3 }
         #expect(metrics.text().contains("# TYPE parlor_kept_total counter\nparlor_kept_total 3\n"))
     }
 
-    @Test("a process tells what it takes, in numbers that make sense")
+    @Test("a process reports plausible figures of its resources")
     func process() throws {
         let metrics = Metrics()
         metrics.watchProcess()
@@ -139,7 +139,7 @@ struct MetricsTests {
         while try value("process_cpu_seconds_total") <= before {}
     }
 
-    @Test("times that no clock can have measured are counted, and end no program")
+    @Test("impossible times are counted, and crash no program")
     func absurdTimes() throws {
         let metrics = Metrics()
         let histogram = metrics.histogram("parlor_seconds", "How long.")

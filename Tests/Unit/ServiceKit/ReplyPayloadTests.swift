@@ -12,7 +12,9 @@ struct ReplyPayloadTests {
         Reply(.ok, JSONValue("x"), position: StreamPosition(stream: String(repeating: "\u{1}", count: 100), seq: .max)),
     ]
 
-    @Test("a reply reads the same as itself and as its JSON, and is no longer than it says", arguments: replies.indices)
+    @Test(
+        "a reply reads the same directly and from its JSON, and is no longer than it reports",
+        arguments: replies.indices)
     func same(index: Int) throws {
         let reply = Self.replies[index]
         for payload: any BusPayload in [reply, reply.json] {
@@ -21,7 +23,7 @@ struct ReplyPayloadTests {
         #expect(reply.json.bytes.count <= reply.maxBytes)
     }
 
-    @Test("an error is thrown the same from itself and from its JSON, and is no longer than it says")
+    @Test("an error is thrown the same directly and from its JSON, and is no longer than it reports")
     func errors() throws {
         for error in [
             ServiceError.roomNotFound, .unavailable("Rooms"),
@@ -34,7 +36,7 @@ struct ReplyPayloadTests {
         #expect(throws: ServiceError.noAnswer) { try Reply(list) }
     }
 
-    @Test("in one process a service's answer arrives as it was given, and one too long for a line of a bus does not")
+    @Test("within a process a service's answer arrives unchanged, and one too long for the bus does not")
     func withinProcess() async throws {
         let bus = InProcessBus()
         let long = Reply(.ok, JSONValue(String(repeating: "x", count: BusLimits.maxLine)))

@@ -18,12 +18,12 @@ struct RequestFieldsTests {
         }
     }
 
-    @Test("data that is no object is malformed", arguments: ["[]", "1", "null", #""text""#])
+    @Test("data other than an object is malformed", arguments: ["[]", "1", "null", #""text""#])
     func noObject(json: String) {
         #expect(Self.code { try Self.fields(json) } == .malformedRequest)
     }
 
-    @Test("what is required and missing, or null, is an invalid field", arguments: ["{}", #"{"it":null}"#])
+    @Test("a required field that is missing, or null, is invalid", arguments: ["{}", #"{"it":null}"#])
     func missing(json: String) throws {
         let fields = try Self.fields(json)
         #expect(Self.code { try fields.string("it") } == .invalidField)
@@ -32,7 +32,7 @@ struct RequestFieldsTests {
         #expect(Self.code { try fields.text("it", length: 0...9, trimmed: true) } == .invalidField)
     }
 
-    @Test("what is optional and missing, or null, is absent", arguments: ["{}", #"{"it":null,"tempId":null}"#])
+    @Test("an optional field that is missing, or null, is absent", arguments: ["{}", #"{"it":null,"tempId":null}"#])
     func absent(json: String) throws {
         let fields = try Self.fields(json)
         #expect(try fields.optionalString("it") == nil)
@@ -44,7 +44,7 @@ struct RequestFieldsTests {
         #expect(fields["it"] == nil)
     }
 
-    @Test("null can be told from what was not given")
+    @Test("null differs from a missing field")
     func given() throws {
         #expect(try Self.fields(#"{"it":null}"#).isGiven("it"))
         #expect(try !Self.fields("{}").isGiven("it"))
@@ -68,7 +68,7 @@ struct RequestFieldsTests {
         #expect(error?.message.contains("`flag`") == true)
     }
 
-    @Test("what fits is read")
+    @Test("valid values are read")
     func read() throws {
         let fields = try Self.fields(#"{"text":" a ","number":-3,"flag":false,"list":["a","b"],"object":{"x":1}}"#)
         #expect(try fields.string("text") == " a ")
@@ -95,7 +95,7 @@ struct RequestFieldsTests {
         }
     }
 
-    @Test("bounds count after trimming, and only white space at the ends goes")
+    @Test("bounds apply after trimming, which removes white space at the ends only")
     func trimming() throws {
         let fields = try Self.fields(#"{"text":" \t\r\n\u00a0a  b\u2028 ","blank":" \n "}"#)
         #expect(try fields.text("text", length: 4...4, trimmed: true) == "a  b")
@@ -105,7 +105,7 @@ struct RequestFieldsTests {
     }
 
     @Test(
-        "a text of the longest characters, each escaped, fits with white space around it; one that is far too long is refused unread"
+        "a text of the longest characters, each escaped, fits with white space around it; a much longer one is refused unread"
     )
     func longTexts() throws {
         let emoji = String(repeating: "\\ud83d\\ude00", count: 4000)
@@ -118,7 +118,7 @@ struct RequestFieldsTests {
     }
 
     @Test(
-        "text is kept as it was sent: no normalisation",
+        "text is kept as sent: no normalisation",
         arguments: ["e\u{301}", "\u{e9}", "ﬁ", "\u{200b}", "\u{feff}x"])
     func faithful(text: String) throws {
         let fields = try RequestFields(JSONWriter.object { $0.member("text", text) })
@@ -159,7 +159,7 @@ struct RequestFieldsTests {
     }
 
     @Test(
-        "anything else is malformed, also what is beyond all integers",
+        "anything else is malformed, also a number beyond all integers",
         arguments: [
             "", "-", "+1", "1.0", "1e3", " 1", "0x1", "١", "--1", "99999999999999999999", "-99999999999999999999",
             "123456789012345678901234567890",
@@ -170,7 +170,7 @@ struct RequestFieldsTests {
     }
 
     @Test(
-        "a limit out of range is clamped, however many digits it has",
+        "an out-of-range limit is clamped, however many digits it has",
         arguments: [
             ("1", 1), ("200", 200), ("201", 200), ("0", 1), ("-1", 1), ("9223372036854775807", 200),
             ("9223372036854775808", 200), ("-9223372036854775809", 1), ("123456789012345678901234567890", 200),
@@ -180,13 +180,13 @@ struct RequestFieldsTests {
         #expect(try Self.fields(#"{"limit":"\#(text)"}"#).queryLimit(standard: 50, max: 200) == limit)
     }
 
-    @Test("without a limit it is the standard one", arguments: ["{}", #"{"limit":null}"#])
+    @Test("a missing limit has the default", arguments: ["{}", #"{"limit":null}"#])
     func noLimit(json: String) throws {
         #expect(try Self.fields(json).queryLimit(standard: 50, max: 200) == 50)
     }
 
     @Test(
-        "a limit that is no number is malformed, however long it is",
+        "a limit that is not a number is malformed, however long it is",
         arguments: [
             "", "ten", "-", "+5", "5.0", "-------------------", "--123456789012345678901234567890",
             "+123456789012345678901234567890", "12345678901234567890123456789x", "١٢٣٤٥٦٧٨٩٠١٢٣٤٥٦٧٨٩٠",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ServiceKit
 
-@Suite("Endpoints and the manifest that is made of them")
+@Suite("Endpoints and their manifest")
 struct RequestTableTests {
     private struct Things: Service {
         static let name = "things"
@@ -36,7 +36,7 @@ struct RequestTableTests {
         }
     }
 
-    @Test("the manifest lists what is registered, in that order")
+    @Test("the manifest lists the registered endpoints in order")
     func manifest() {
         let path = "/api/rooms/:roomId/things"
         var expected = Manifest(
@@ -73,7 +73,7 @@ struct RequestTableTests {
         func register(in requests: inout RequestTable) { requests.on(endpoint) { _ in Reply() } }
     }
 
-    @Test("an endpoint names limits of its service or of gateways, and is not registered otherwise")
+    @Test("an endpoint may name limits of its service or of gateways, and is not registered otherwise")
     func limits() async {
         let make = Misspelt(Endpoint("things.make").route("POST", "/api/things", limits: ["things", "writes"]))
         #expect(make.manifest.routes.map(\.limits) == [["things", "writes"]])
@@ -85,7 +85,7 @@ struct RequestTableTests {
         }
     }
 
-    @Test("a contribution has the values of its fields in their order, and null for a room that nothing is known of")
+    @Test("a contribution has its fields' values in order, and null for an unknown room")
     func contribution() {
         let reply = Things.contribution.reply(for: ["a", "b", "a"], ["a": 7])
         #expect(reply.data.text == #"{"rooms":[[7,70],null,[7,70]]}"#)

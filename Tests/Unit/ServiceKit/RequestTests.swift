@@ -19,7 +19,7 @@ struct RequestTests {
         }
     }
 
-    @Test("the reply is read, and an error that the service answered with is thrown as it is")
+    @Test("the reply is read, and an error from the service is thrown as it is")
     func answers() async throws {
         try serve { $0["fails"] == nil ? Reply(.created, $0).json : ServiceError.roomNotFound.json }
         let reply = try await ask(JSONWriter.object { $0.member("n", 1) })
@@ -29,13 +29,13 @@ struct RequestTests {
         }
     }
 
-    @Test("an answer that is no reply is our fault")
+    @Test("a malformed reply is an internal error")
     func nonsense() async throws {
         try serve { _ in JSONValue(7) }
         await #expect(throws: ServiceError.noAnswer) { try await ask() }
     }
 
-    @Test("nobody there, nothing in time, and a closed bus: try again in a moment, and who is away has a name")
+    @Test("an absent service, a late reply, and a closed bus ask for a retry, and an absent service is named")
     func away() async throws {
         await #expect(throws: ServiceError.unavailable("Stars")) { try await ask() }
         try serve { _ in nil }
@@ -44,7 +44,7 @@ struct RequestTests {
         await #expect(throws: ServiceError.unavailable("Stars")) { try await ask() }
     }
 
-    @Test("a question too long for the bus is the asker's fault, an answer too long for it is ours")
+    @Test("a request too long for the bus is the caller's fault, a reply too long for it is internal")
     func tooLong() async throws {
         let long = JSONValue(String(repeating: "x", count: BusLimits.maxLine))
         try serve { _ in Reply(.ok, long).json }
@@ -53,7 +53,7 @@ struct RequestTests {
         #expect(await #expect(throws: ServiceError.self) { try await ask() }?.code == .internal)
     }
 
-    @Test("a list is asked for page by page, each with the members of the question")
+    @Test("a list is requested page by page, each with the members of the request")
     func pages() async throws {
         try serve { question in
             guard question["who"]?.string == "ada" else { return ServiceError.userNotFound.json }
@@ -68,7 +68,7 @@ struct RequestTests {
         }
     }
 
-    @Test("a list without an end is given up at the deadline, and one that is none at once")
+    @Test("an endless list is given up at the deadline, and a malformed one at once")
     func endless() async throws {
         try serve { $0["none"] == nil ? Reply(.ok, .emptyArray, page: JSONValue("again")).json : Reply().json }
         await #expect(throws: ServiceError.unavailable("Stars")) {

@@ -9,7 +9,7 @@ import Testing
 
 @testable import ServiceKit
 
-@Suite("a hosted service's event log, and its end", .timeLimit(.minutes(1)))
+@Suite("A hosted service's event log, and its end", .timeLimit(.minutes(1)))
 struct ServiceHostStreamTests {
     private static func page(
         _ harness: HostHarness, since: Int, digest: Int? = nil, through: Int? = nil, rooms: [String]? = nil,
@@ -25,7 +25,7 @@ struct ServiceHostStreamTests {
         return try #require(LogPage(await harness.ask(Subject.logPage(of: "test"), data, as: nil).data))
     }
 
-    @Test("entries are given since a position, up to a limit, with the head and the oldest")
+    @Test("entries are returned after a position, up to a limit, with the head and the oldest")
     func entries() async throws {
         let harness = try await HostHarness.started()
         let empty = try await Self.page(harness, since: 0)
@@ -48,7 +48,7 @@ struct ServiceHostStreamTests {
         await harness.stop()
     }
 
-    @Test("what was pruned is not given, and the oldest says so")
+    @Test("pruned entries are not returned, and the oldest position says so")
     func pruned() async throws {
         let harness = try await HostHarness.started()
         for _ in 1...4 { try await harness.append() }
@@ -61,7 +61,7 @@ struct ServiceHostStreamTests {
         await harness.stop()
     }
 
-    @Test("whether a place is known is told by its entry, not by its number")
+    @Test("a position is known by its entry, not by its number")
     func known() async throws {
         let harness = try await HostHarness.started()
         for _ in 1...5 { try await harness.append() }
@@ -77,7 +77,7 @@ struct ServiceHostStreamTests {
         await harness.stop()
     }
 
-    @Test("entries of some rooms are given up to a position, and it is told how far that goes")
+    @Test("entries of some rooms are returned up to a position, with how far the page goes")
     func ofRooms() async throws {
         let harness = try await HostHarness.started()
         for _ in 1...5 { try await harness.append() }
@@ -129,7 +129,7 @@ struct ServiceHostStreamTests {
         await harness.stop()
     }
 
-    @Test("it is announced when it starts, when it is asked to, and when the bus is back, with where its log stands")
+    @Test("its position is announced at the start, on request, and when the bus is back")
     func announces() async throws {
         let harness = try HostHarness { $0.on(Endpoint("test.it").route("GET", "/api/test")) { _ in Reply() } }
         let received = Collector<JSONValue>()
@@ -154,7 +154,7 @@ struct ServiceHostStreamTests {
         await harness.stop()
     }
 
-    @Test("what another instance committed and told nobody is announced by whoever looks next")
+    @Test("another instance's unannounced commit is announced by the next instance that checks")
     func unannounced() async throws {
         let path = "/tmp/parlor-untold-\(UInt64.random(in: 0 ... .max)).db"
         defer { for end in ["", "-wal", "-shm"] { unlink(path + end) } }
@@ -170,14 +170,14 @@ struct ServiceHostStreamTests {
                 at: Timestamp(milliseconds: 1), roomID: "r", participants: [], emissions: [], on: connection)
         }
         #expect(await received.first(2) == [0, 1])
-        // And whoever asks where the log ends hears it from any of them.
+        // A request for the log's end is answered by any of them.
         try harness.bus.publish(Subject.discover, JSONValue.emptyObject)
         #expect(await received.first(3) == [0, 1, 1])
         await other.close()
         await harness.stop()
     }
 
-    @Test("a bus that goes while the service starts is waited for")
+    @Test("a bus that fails while the service starts is awaited")
     func busGoesAtStart() async throws {
         let harness = try HostHarness()
         harness.bus.loseConnection(times: 2)
@@ -188,7 +188,7 @@ struct ServiceHostStreamTests {
         await harness.stop()
     }
 
-    @Test("an entry that the bus had no room for is announced until it has")
+    @Test("an entry that the bus had no room for is announced until it fits")
     func unpublished() async throws {
         let harness = try await HostHarness.started()
         let received = Collector<Int>()
@@ -205,7 +205,7 @@ struct ServiceHostStreamTests {
         await harness.stop()
     }
 
-    @Test("of a commit's entries those that the bus has room for are told at once, the others announced")
+    @Test("entries of a commit that fit the bus are published at once, the others announced")
     func partlyUnpublished() async throws {
         let harness = try await HostHarness.started()
         let (published, announced) = (Collector<Int>(), Collector<Int>())
@@ -220,7 +220,7 @@ struct ServiceHostStreamTests {
                     at: Timestamp(milliseconds: 1), roomID: "r", participants: [], emissions: [], on: connection)
             }
         }
-        // Two pass of each call: of the entries, and the announcement, which is one by itself.
+        // Each call passes two payloads: two entries, and the announcement, which is one by itself.
         #expect(await announced.first(1) == [5])
         #expect(published.items == [1, 2])
         let line = await harness.log.first(1)[0]
@@ -228,7 +228,7 @@ struct ServiceHostStreamTests {
         await harness.stop()
     }
 
-    @Test("stopping takes no more requests, waits for those under way, then ends the service, then its database")
+    @Test("stopping refuses requests, waits for those under way, then ends the service, then its database")
     func stops() async throws {
         let inside = Gate()
         let gate = Gate()
@@ -265,7 +265,7 @@ struct ServiceHostStreamTests {
         await #expect(throws: StorageError.closed) { try await harness.append() }
     }
 
-    @Test("a request that does not end holds nobody beyond the deadline, and the log says so")
+    @Test("a request that does not end delays nothing beyond the deadline, and the log says so")
     func deadline() async throws {
         let inside = Gate()
         let gate = Gate()
@@ -287,9 +287,9 @@ struct ServiceHostStreamTests {
     }
 }
 
-@Suite("requests under way")
+@Suite("Requests under way")
 struct RequestsUnderWayTests {
-    @Test("as many as may be begin, and the last to end lets the one who waits go")
+    @Test("as many as the limit may begin, and the last to end releases the waiter")
     func limit() async {
         let inFlight = InFlightRequests(limit: 2)
         #expect(inFlight.begin())
@@ -305,7 +305,7 @@ struct RequestsUnderWayTests {
         #expect(await left == 0)
     }
 
-    @Test("none under way: nobody waits; no time: neither")
+    @Test("a wait returns at once without requests, or without time")
     func atOnce() async {
         #expect(await InFlightRequests(limit: 1).close(within: .seconds(60)) == 0)
         let busy = InFlightRequests(limit: 1)

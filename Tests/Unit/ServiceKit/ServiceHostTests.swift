@@ -8,7 +8,7 @@ import Testing
 
 @Suite("a hosted service's requests", .timeLimit(.minutes(1)))
 struct ServiceHostTests {
-    @Test("requests in one room start in the order they were sent, while its people are asked for and after")
+    @Test("requests in one room start in the order of sending, while its participants are requested and after")
     func order() async throws {
         let started = Collector<Int>()
         let harness = try await HostHarness.started { table in
@@ -30,7 +30,7 @@ struct ServiceHostTests {
         await harness.stop()
     }
 
-    @Test("in a room, the handler knows the room and who in it is asking")
+    @Test("the handler of a room's request gets the room and the caller")
     func inRoom() async throws {
         let harness = try await HostHarness.started { table in
             table.onRoom("test.it") { Reply(.ok, JSONValue("\($0.room.roomID) \($0.caller.userID) \($0.id)")) }
@@ -39,7 +39,7 @@ struct ServiceHostTests {
         await harness.stop()
     }
 
-    @Test("a stranger is told the same as of a room that does not exist")
+    @Test("a stranger gets the same error as for a room that does not exist")
     func stranger() async throws {
         let harness = try await HostHarness.started { table in
             table.onRoom("test.it") { _ in
@@ -52,7 +52,7 @@ struct ServiceHostTests {
         await harness.stop()
     }
 
-    @Test("what a room's request lacks is said before anybody is asked")
+    @Test("missing fields of a room's request are reported before anything is requested")
     func refused() async throws {
         let harness = try await HostHarness.started { table in
             table.onRoom("test.it") { _ in Reply() }
@@ -68,7 +68,7 @@ struct ServiceHostTests {
         await harness.stop()
     }
 
-    @Test("a service's error reaches the caller as it is")
+    @Test("a service's error reaches the caller unchanged")
     func serviceError() async throws {
         let limited = ServiceError(.rateLimited, "Not so fast.", retryAfter: 7)
         let harness = try await HostHarness.started { $0.on("test.it") { _ in throw limited } }
@@ -78,7 +78,7 @@ struct ServiceHostTests {
     }
 
     @Test(
-        "storage that may work again is service_unavailable, what it cannot hold is invalid_field, the rest is internal",
+        "temporary storage errors are service_unavailable, unstorable values invalid_field, the rest internal",
         arguments: [
             (StorageError.overloaded, ErrorCode.serviceUnavailable), (.busy, .serviceUnavailable),
             (.full, .serviceUnavailable), (.io("disk"), .serviceUnavailable), (.closed, .serviceUnavailable),
@@ -93,7 +93,7 @@ struct ServiceHostTests {
         await harness.stop()
     }
 
-    @Test("another service away is service_unavailable")
+    @Test("another unavailable service is service_unavailable")
     func away() async throws {
         let harness = try await HostHarness.started { $0.on("test.it") { _ in throw BusError.noResponders } }
         #expect(await harness.error("test.it")?.code == .serviceUnavailable)
@@ -107,7 +107,7 @@ struct ServiceHostTests {
     }
 
     @Test(
-        "an unknown error is internal to the caller; the log says which and where, without what it carries",
+        "an unknown error is internal to the caller; the log names it and its place, without the data",
         arguments: [
             (Secretive() as any Error, "Secretive"), (Choosy.found("a secret"), "Choosy.found"),
             (Choosy.lost, "Choosy.lost"), (JSONError(offset: 3, reason: "odd"), "not JSON at byte 3: odd"),
@@ -128,7 +128,7 @@ struct ServiceHostTests {
         await harness.stop()
     }
 
-    @Test("a request's time and its being under way end before its asker goes on")
+    @Test("a request's timing and its count under way end before its caller continues")
     func inlineCompletion() async throws {
         let harness = try await HostHarness.started(maxInFlight: 1) { table in
             table.on("test.it") { _ in Reply() }
@@ -146,7 +146,7 @@ struct ServiceHostTests {
         await harness.stop()
     }
 
-    @Test("with too many under way the next is refused at once, and one that ends makes room")
+    @Test("a request over the limit on those under way is refused at once, and one that ends makes room")
     func tooMany() async throws {
         let inside = Collector<Void>()
         let gate = Gate()
@@ -171,7 +171,7 @@ struct ServiceHostTests {
         await harness.stop()
     }
 
-    @Test("what nobody waits for any more is not carried out")
+    @Test("a request whose caller no longer waits is not carried out")
     func expired() async throws {
         let harness = try await HostHarness.started { table in
             table.on("test.it") { _ in
@@ -183,7 +183,7 @@ struct ServiceHostTests {
         await harness.stop()
     }
 
-    @Test("a request onward has the same id and person, and no more time than is left")
+    @Test("a forwarded request has the same id and person, and no more time than is left")
     func onward() async throws {
         let asked = Collector<BusContext>()
         let harness = try await HostHarness.started { table in
@@ -216,7 +216,7 @@ struct ServiceHostTests {
         await harness.stop()
     }
 
-    @Test("health is asked of the database, too")
+    @Test("the health check asks the database, too")
     func health() async throws {
         let harness = try await HostHarness.started()
         #expect(try await harness.ask(Subject.health(of: "test"), .emptyObject, as: nil).status == .ok)
@@ -226,7 +226,7 @@ struct ServiceHostTests {
         await harness.stop()
     }
 
-    @Test("what the database does can be seen in the metrics")
+    @Test("metrics show the database's work")
     func databaseMetrics() async throws {
         let harness = try await HostHarness.started()
         func metric(_ name: String) throws -> Int {

@@ -5,7 +5,7 @@ import Testing
 @Suite("values of settings")
 struct SettingValueTests {
     @Test(
-        "a time in each unit",
+        "times are accepted in each unit",
         arguments: [
             ("0", 0), ("0s", 0), ("1h", 3_600_000), ("1d", 86_400_000), ("007m", 420_000),
             ("9223372036854775807ms", Int.max),
@@ -15,7 +15,7 @@ struct SettingValueTests {
     }
 
     @Test(
-        "what is no time is none",
+        "a malformed time is refused",
         arguments: [
             "", "s", "-1s", "+1s", "1S", "1 s", "1.5s", "1sec", "1s ", "١s", "9223372036854775808",
             "9223372036854775807s",
@@ -30,7 +30,8 @@ struct SettingValueTests {
         #expect(Duration.seconds(-2).milliseconds == -2000)
     }
 
-    @Test("what is no size is none", arguments: ["", "k", "-1k", "1K", "1 m", "1g", "1.5m", "9223372036854775807k"])
+    @Test(
+        "a malformed size is refused", arguments: ["", "k", "-1k", "1K", "1 m", "1g", "1.5m", "9223372036854775807k"])
     func noSizes(text: String) {
         #expect(Int(setting: text) == nil)
     }
@@ -45,7 +46,7 @@ struct SettingValueTests {
     }
 
     @Test(
-        "what is no rate is none",
+        "a malformed rate is refused",
         arguments: [
             "", ",", "1/1s", "1/1s,", "1/1s/1s,1/1s", "a/1s,1/1s", "1/1s,1/0", "1/,1/1s",
             "99999999999999999999/1s,1/1s",

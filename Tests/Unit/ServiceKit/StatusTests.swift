@@ -5,7 +5,7 @@ import Testing
 
 @testable import ServiceKit
 
-@Suite("how a running system is", .timeLimit(.minutes(1)))
+@Suite("The status of a running system", .timeLimit(.minutes(1)))
 struct StatusTests {
     private let reports = [
         StatusReport(
@@ -19,7 +19,7 @@ struct StatusTests {
             positions: [.init("messaging", 100)]),
     ]
 
-    @Test("parts of one kind are in one table, and each says how far it is behind the log's end")
+    @Test("parts of one kind share a table, and each shows how far it is behind the log's end")
     func tables() {
         #expect(
             StatusTables(reports).lines == [
@@ -37,12 +37,12 @@ struct StatusTests {
             ])
     }
 
-    @Test("a report reads back as it was written", arguments: 0..<3)
+    @Test("a report decodes as it was encoded", arguments: 0..<3)
     func readsBack(index: Int) {
         #expect(StatusReport(reports[index].json) == reports[index])
     }
 
-    @Test("a service says what waits, and where its log ends")
+    @Test("a service reports its queue, and where its log ends")
     func service() async throws {
         let entered = Gate()
         let goOn = Gate()

@@ -10,7 +10,7 @@ struct SteppedClockTests {
         return abs(off) < 60_000
     }
 
-    @Test("is off by what its file says now, and not at all if that is no number")
+    @Test("has the offset in its file now, and none if that is not a number")
     func steps() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("clock-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }  // what is left is a few bytes

@@ -25,7 +25,7 @@ struct EngineSessionTests {
 
     // MARK: Polling
 
-    @Test("a GET is held until there is something to say, and has all of it")
+    @Test("a GET is held until there are packets, and gets all of them")
     func holdsPoll() {
         var engine = session(.polling)
         #expect(engine.poll() == [.hold])
@@ -35,7 +35,7 @@ struct EngineSessionTests {
         #expect(engine.flush() == [] && engine.queuedCost == 0)
     }
 
-    @Test("a GET is answered at once with what waits, sixteen packets at most")
+    @Test("a GET is answered at once with the queued packets, sixteen at most")
     func sixteenPackets() {
         var engine = session(.polling)
         for number in 0..<40 { _ = engine.send(OutgoingPacket("4\(number)")) }
@@ -51,7 +51,7 @@ struct EngineSessionTests {
         #expect(engine.poll() == [.hold])
     }
 
-    @Test("a second GET is refused, the first is told to close, and the session ends")
+    @Test("a second GET is refused, the first gets a close packet, and the session ends")
     func overlappingPolls() {
         var engine = session(.polling)
         _ = engine.poll()
@@ -81,7 +81,7 @@ struct EngineSessionTests {
         #expect(!engine.isOpen)
     }
 
-    @Test("a close packet lets the held GET go and ends the session; what follows it does not count")
+    @Test("a close packet answers the held GET and ends the session; packets after it are ignored")
     func closeByClient() {
         var engine = session(.polling)
         _ = engine.poll()
@@ -90,7 +90,7 @@ struct EngineSessionTests {
                 == [.answerHeldPoll(Array("6".utf8)), .close(.closedByClient), .answer(Array("ok".utf8))])
     }
 
-    @Test("a GET whose client hangs up ends the session")
+    @Test("a GET whose client disconnects ends the session")
     func pollLost() {
         var engine = session(.polling)
         _ = engine.poll()
@@ -100,7 +100,7 @@ struct EngineSessionTests {
 
     // MARK: WebSocket
 
-    @Test("messages go straight through a WebSocket")
+    @Test("messages pass straight through a WebSocket")
     func webSocket() {
         var engine = session(.webSocket)
         #expect(engine.receive("4a".bytes) == [.deliver(EnginePacket("a"))])
@@ -112,7 +112,8 @@ struct EngineSessionTests {
         #expect(engine.receive("4a".bytes) == [] && engine.send(OutgoingPacket("4b")) == .nowhere)
     }
 
-    @Test("a packet that no client may send ends the session", arguments: ["", "abc", "9", "2", "2probe", "0{}", "5"])
+    @Test(
+        "a packet that a client may not send ends the session", arguments: ["", "abc", "9", "2", "2probe", "0{}", "5"])
     func violations(text: String) throws {
         var engine = session(.webSocket)
         let last = try #require(engine.receive(text.bytes).last)
@@ -123,7 +124,7 @@ struct EngineSessionTests {
         #expect(!engine.isOpen)
     }
 
-    @Test("a WebSocket that ends takes the session with it")
+    @Test("a WebSocket that ends also ends the session")
     func webSocketClosed() {
         var engine = session(.webSocket)
         #expect(engine.webSocketClosed() == [.close(.transportClosed)] && engine.webSocketClosed() == [])
@@ -168,7 +169,7 @@ struct EngineSessionTests {
 
     // MARK: The server's end
 
-    @Test("closing lets the held GET go with what was to be said, and no close packet")
+    @Test("closing answers the held GET with the queued packets, and no close packet")
     func closing() {
         var idle = session(.polling)
         _ = idle.poll()
@@ -180,7 +181,7 @@ struct EngineSessionTests {
         #expect(busy.close() == [])
     }
 
-    @Test("leaving waits until the last packets are fetched, and says so")
+    @Test("leaving waits until the last packets are fetched, and reports it")
     func leaving() {
         var held = session(.polling)
         _ = held.poll()
@@ -200,7 +201,7 @@ struct EngineSessionTests {
         #expect(!away.isOpen && away.poll() == [.refuse])
     }
 
-    @Test("nobody fetches the last packets: the session ends all the same")
+    @Test("the session ends even if nobody fetches the last packets")
     func farewellTimeout() {
         var engine = session(.polling)
         _ = engine.send(OutgoingPacket("441"))

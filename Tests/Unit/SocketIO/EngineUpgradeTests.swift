@@ -11,7 +11,7 @@ struct EngineUpgradeTests {
         return engine
     }
 
-    @Test("a probe lets the held GET go at once")
+    @Test("a probe answers the held GET at once")
     func probe() {
         var engine = session(.polling)
         _ = engine.poll()
@@ -23,7 +23,7 @@ struct EngineUpgradeTests {
         #expect(engine.transport == .webSocket)
     }
 
-    @Test("a GET that comes during the upgrade is not held")
+    @Test("a GET during the upgrade is not held")
     func pollDuringUpgrade() {
         var engine = attached()
         _ = engine.receiveOnProbe("2probe".bytes)
@@ -32,7 +32,7 @@ struct EngineUpgradeTests {
         #expect(engine.poll() == [.answer(Array("4a".utf8))])
     }
 
-    @Test("what is sent during the upgrade arrives once, by the WebSocket, before what comes later")
+    @Test("packets sent during the upgrade arrive once, by the WebSocket, before later ones")
     func sentDuringUpgrade() {
         var engine = attached()
         _ = engine.receiveOnProbe("2probe".bytes)
@@ -42,7 +42,7 @@ struct EngineUpgradeTests {
         #expect(engine.send(OutgoingPacket("4b")) == .webSocket && engine.queuedCost == 0)
     }
 
-    @Test("requests and WebSockets of a session that is upgraded are refused; the session goes on")
+    @Test("requests and WebSockets of an upgraded session are refused; the session goes on")
     func afterUpgrade() {
         var engine = attached()
         _ = engine.receiveOnProbe("2probe".bytes)
@@ -59,7 +59,7 @@ struct EngineUpgradeTests {
     }
 
     @Test(
-        "a probe that says anything else is closed, and polling goes on",
+        "a probe that sends anything else is closed, and polling goes on",
         arguments: ["5", "4hello", "2", "x", "", "3probe"])
     func badProbe(text: String) {
         var engine = attached()
@@ -68,7 +68,7 @@ struct EngineUpgradeTests {
         #expect(engine.attachWebSocket() == [.startTimer(.upgrade, .seconds(10))])
     }
 
-    @Test("a probe that ends, or takes too long, leaves the session by polling")
+    @Test("a probe that ends, or takes too long, leaves the session on polling")
     func unfinished() {
         var ended = attached()
         _ = ended.receiveOnProbe("2probe".bytes)
@@ -80,13 +80,14 @@ struct EngineUpgradeTests {
         #expect(slow.poll() == [.hold] && slow.probeClosed() == [])
     }
 
-    @Test("a session that ends takes its probe with it")
+    @Test("a session that ends also ends its probe")
     func endsWithProbe() {
         var engine = attached()
         #expect(engine.post("1".bytes).dropLast() == [.stopTimer(.upgrade), .closeProbe, .close(.closedByClient)])
     }
 
-    /// A client that keeps to the protocol, but in any order that the network may bring about; the server sends numbers.
+    /// Runs a client that keeps to the protocol, but in any order that the network may cause; the
+    /// server sends numbers.
     @Test("nothing is lost, doubled or reordered, whatever the timing", arguments: 0..<300)
     func anyTiming(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Polling payloads")
 struct PollingPayloadTests {
-    @Test("packets are parted by a record separator; a b marks base64")
+    @Test("packets are separated by a record separator; a b marks base64")
     func parses() throws {
         let packets = try PollingPayload.parse("4hello\u{1E}2\u{1E}bAQIDBA==\u{1E}4€".bytes)
         #expect(packets.map(\.kind) == [.message, .ping, .message, .message])
@@ -22,7 +22,7 @@ struct PollingPayloadTests {
         #expect(throws: ProtocolViolation.self) { try PollingPayload.parse(body.bytes) }
     }
 
-    @Test("a payload of too many packets is refused whole, one of as many as may be is not")
+    @Test("a payload with too many packets is refused whole, one with exactly the limit is not")
     func refusesTooMany() throws {
         func body(_ count: Int) -> ArraySlice<UInt8> {
             Array(repeating: "6", count: count).joined(separator: "\u{1E}").bytes
@@ -32,13 +32,13 @@ struct PollingPayloadTests {
         #expect(throws: ProtocolViolation.self) { try PollingPayload.parse(body(most + 1)) }
     }
 
-    @Test("a payload that is no UTF-8 is refused")
+    @Test("a payload that is not UTF-8 is refused")
     func refusesBadText() {
         #expect(throws: ProtocolViolation.self) { try PollingPayload.parse([0x34, 0xC0, 0xAF]) }
         #expect(throws: ProtocolViolation.self) { try PollingPayload.parse([0x34, 0xED, 0xA0, 0x80]) }
     }
 
-    @Test("what is encoded parses to the same, at every length of base64")
+    @Test("an encoded payload parses to the same, at every length of base64")
     func roundTrip() throws {
         let binaries = (0...9).map { Array(UInt8(0)..<UInt8($0)) }
         let packets = [OutgoingPacket("4é\n")] + binaries.map(OutgoingPacket.init(binary:)) + [.noop]
@@ -47,7 +47,7 @@ struct PollingPayloadTests {
         #expect(parsed.map(\.isBinary) == packets.map(\.isBinary))
     }
 
-    @Test("random bytes are parsed or refused, and never anything else")
+    @Test("random bytes are parsed or refused, and never crash")
     func fuzz() {
         var generator = SeededGenerator(seed: 1)
         let alphabet: [UInt8] = [0x1E, 0x34, 0x62, 0x3D, 0x41, 0x2F, 0x36, 0x31, 0xC3, 0xA9, 0xFF]

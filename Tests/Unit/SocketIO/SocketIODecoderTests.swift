@@ -26,20 +26,20 @@ struct SocketIODecoderTests {
         #expect(try decoder.decode(EnginePacket("50-[\"e\"]"))?.attachments == [])
     }
 
-    @Test("attachments that are not wanted are counted, not kept")
+    @Test("unwanted attachments are counted, not kept")
     func skips() throws {
         var decoder = decoder(keeps: false)
         #expect(try decoder.decode(EnginePacket("51-[\"e\"]")) == nil)
         #expect(try decoder.decode(EnginePacket(binary: [1, 2]))?.attachments == [])
     }
 
-    @Test("where attachments are not wanted, nobody looks for their placeholders")
+    @Test("unwanted attachments' placeholders are not searched")
     func looksForNone() throws {
         var decoder = decoder(keeps: false)
         #expect(try decoder.decode(EnginePacket(#"51-["e",{"_placeholder":true,"num":9}]"#)) == nil)
     }
 
-    @Test("an attachment to nothing, and a text where one is due, are refused")
+    @Test("an attachment without a packet, or a text where one is due, is refused")
     func unexpectedPacket() throws {
         var idle = decoder()
         #expect(throws: ProtocolViolation.self) { try idle.decode(EnginePacket(binary: [1])) }
@@ -69,7 +69,7 @@ struct SocketIODecoderTests {
         #expect(throws: ProtocolViolation.self) { try decoder.decode(EnginePacket("51-[\"e\",\(argument)]")) }
     }
 
-    @Test("what only looks like a placeholder is data")
+    @Test("data that resembles a placeholder stays data")
     func noPlaceholders() throws {
         var decoder = decoder()
         let text = #"51-["e",{"_placeholder":false,"num":7},{"num":7},"_placeholder"]"#

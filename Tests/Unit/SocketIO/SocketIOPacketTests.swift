@@ -7,7 +7,7 @@ import Testing
 @Suite("Socket.IO packets")
 struct SocketIOPacketTests {
     @Test(
-        "CONNECT in each of its forms",
+        "CONNECT parses in each of its forms",
         arguments: [
             ("0", "/", nil), ("0{}", "/", "{}"), ("0/,", "/", nil), (#"0/,{"token":"a"}"#, "/", #"{"token":"a"}"#),
             ("0/custom", "/custom", nil), ("0/custom,", "/custom", nil), (#"0/custom,{"a":1}"#, "/custom", #"{"a":1}"#),
@@ -42,7 +42,7 @@ struct SocketIOPacketTests {
     }
 
     @Test(
-        "what is malformed is refused",
+        "malformed packets are refused",
         arguments: [
             "", "7", "a", "abc", " 0", "0[]", "0null", #"0"x""#, "01{}", "0{", "0/a,{} x", "0{}}", "1{}", "11",
             "2", "2{}", "2[]", "2[null]", #"2[{}]"#, #"2abc["x"]"#, "2[\"x\"", #"2["x",]"#, #"2"x""#,
@@ -55,14 +55,14 @@ struct SocketIOPacketTests {
     }
 
     @Test(
-        "names that the libraries use for themselves are refused",
+        "names that the libraries reserve are refused",
         arguments: ["connect", "connect_error", "disconnect", "disconnecting", "newListener", "removeListener"])
     func reserved(name: String) {
         #expect(throws: ProtocolViolation.self) { try SocketIOPacket(parsing: "2[\"\(name)\"]".bytes) }
         #expect(throws: ProtocolViolation.self) { try SocketIOPacket(parsing: "51-[\"\(name)\"]".bytes) }
     }
 
-    @Test("what is written is what the protocol says, to the byte")
+    @Test("encoded packets match the protocol, to the byte")
     func encodes() throws {
         let one = JSONValue(1)
         #expect(OutgoingPacket.event("a\"b", [one, one]).payload.text == #"42["a\"b",1,1]"#)
@@ -82,7 +82,7 @@ struct SocketIOPacketTests {
         #expect((try? SocketIOPacket(parsing: Array("2[\"\(marks)\"]".utf8)[...])) == nil)
     }
 
-    @Test("damaged packets are parsed or refused, and never anything else")
+    @Test("damaged packets are parsed or refused, and never crash")
     func fuzz() {
         var generator = SeededGenerator(seed: 2)
         let whole = [

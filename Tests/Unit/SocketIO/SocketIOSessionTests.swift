@@ -33,7 +33,7 @@ struct SocketIOSessionTests {
         #expect(session.accept("/", sid: "s2") == [])
     }
 
-    @Test("the answer to CONNECT can say more")
+    @Test("the answer to CONNECT may have further members")
     func payload() throws {
         var session = SocketIOSession(configuration: SocketIOConfiguration())
         _ = session.receive(EnginePacket("0"))
@@ -59,7 +59,7 @@ struct SocketIOSessionTests {
         #expect(many < 24 * few, "\(few) ns for 1,000, \(many) ns for 8,000")
     }
 
-    /// Of this thread: others may hold the machine meanwhile.
+    /// Returns the time of this thread, as others may use the machine meanwhile.
     private func cpuTime() -> Int {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -75,7 +75,7 @@ struct SocketIOSessionTests {
         #expect(session.receive(EnginePacket("0")) == .checkConnect(namespace: "/", auth: nil))
     }
 
-    @Test("events that come while CONNECT is checked follow it in order")
+    @Test("events that arrive while CONNECT is checked follow it in order")
     func queued() {
         var session = SocketIOSession(configuration: SocketIOConfiguration())
         _ = session.receive(EnginePacket("0"))
@@ -84,7 +84,7 @@ struct SocketIOSessionTests {
             session.accept("/", sid: "s") == [.send(OutgoingPacket(#"40{"sid":"s"}"#)), event("a", id: 1), event("b")])
     }
 
-    @Test("after a refusal what waited is dropped, and a second CONNECT is welcome")
+    @Test("a refusal drops the waiting events, and a second CONNECT is accepted")
     func refused() {
         var session = SocketIOSession(configuration: SocketIOConfiguration(unexpectedPackets: .ignore))
         _ = session.receive(EnginePacket("0"))
@@ -104,7 +104,7 @@ struct SocketIOSessionTests {
         #expect(isClosed(session.receive(EnginePacket("2[\"b\"]"))))
     }
 
-    @Test("what waits is counted anew after each answer")
+    @Test("the waiting events are counted again after each answer")
     func queueIsReleased() {
         var session = SocketIOSession(configuration: SocketIOConfiguration(maxQueuedBytes: 500))
         for _ in 0..<5 {
@@ -115,7 +115,7 @@ struct SocketIOSessionTests {
     }
 
     @Test(
-        "a packet out of place closes the session, or is ignored where that is set",
+        "a packet out of place closes the session, or is ignored under that setting",
         arguments: ["2[\"a\"]", "31[]", "4{}", "1/custom", "0/custom"])
     func unexpectedPacket(text: String) {
         let namespaces: Set<String> = ["/", "/custom"]
@@ -138,7 +138,7 @@ struct SocketIOSessionTests {
         #expect(session.receive(EnginePacket("2[\"a\"]")) == nil && !session.isConnected(to: "/"))
     }
 
-    @Test("namespaces are apart: leaving one leaves the other")
+    @Test("namespaces are separate: leaving one leaves the other")
     func leaves() {
         var session = connected(SocketIOConfiguration(namespaces: ["/", "/custom"]))
         _ = session.receive(EnginePacket("0/custom"))
@@ -156,7 +156,7 @@ struct SocketIOSessionTests {
         #expect(session.accept("/", sid: "s") == [] && session.refuse("/", error: .emptyObject) == nil)
     }
 
-    @Test("attachments come with their event, or are refused politely")
+    @Test("attachments come with their event, or are refused with an error")
     func attachments() {
         var takes = connected()
         #expect(takes.receive(EnginePacket("51-4[\"a\"]")) == nil)
@@ -208,7 +208,7 @@ struct SocketIOSessionTests {
     }
 
     @Test(
-        "what has to be received has no preview",
+        "a packet that must be received in full has no preview",
         arguments: ["0", "0/x,", "1", #"51-["e"]"#, "61-7[", #"2/x,["e"]"#, "3/x,7[", "x", ""])
     func withoutPreview(text: String) {
         #expect(connected().preview(of: EnginePacket(text)) == nil)
@@ -228,7 +228,7 @@ struct SocketIOSessionTests {
         #expect(session.preview(of: EnginePacket(#"2["e",{"#)) == nil)
     }
 
-    @Test("the copy of an event has its first argument alone, and nothing of its message")
+    @Test("the copy of an event holds its first argument alone, and nothing of its message")
     func copies() {
         var session = connected()
         guard case .event(let event) = session.receive(EnginePacket(#"27["e",{"a":1} , 2]"#)) else {

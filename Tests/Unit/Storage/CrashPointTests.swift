@@ -33,6 +33,6 @@ struct CrashPointTests {
         await #expect(processExitsWith: .signal(SIGKILL)) { try await Self.write(until: "after-publish:3") }
     }
 
-    @Test("that is never reached does nothing")
+    @Test("does nothing if it is never reached")
     func unreached() async throws { try await Self.write(until: "after-commit:4") }
 }

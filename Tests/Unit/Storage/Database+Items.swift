@@ -3,7 +3,7 @@ import Storage
 import TestSupport
 
 extension TemporaryFolder {
-    /// The files as a process that died now would leave them.
+    /// Returns the files as a process that died now would leave them.
     func copyAsAfterACrash() throws -> TemporaryFolder {
         let copy = TemporaryFolder()
         for name in ["test.db", "test.db-wal"] where FileManager.default.fileExists(atPath: file(name)) {

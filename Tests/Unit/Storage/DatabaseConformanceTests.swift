@@ -3,12 +3,12 @@ import Storage
 import TestSupport
 import Testing
 
-/// What every engine has to do.
+/// The promises of every engine.
 @Suite("A database")
 struct DatabaseConformanceTests {
     private let folder = TemporaryFolder()
 
-    @Test("what was written is read, by anyone, once write returns", arguments: Engine.allCases)
+    @Test("written rows are visible to all readers once write returns", arguments: Engine.allCases)
     func readsWhatWasWritten(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         for n in 0..<50 {
@@ -17,7 +17,7 @@ struct DatabaseConformanceTests {
         }
     }
 
-    @Test("execute tells how many rows it changed, and a query finds them in its order", arguments: Engine.allCases)
+    @Test("execute returns how many rows it changed, and a query finds them in its order", arguments: Engine.allCases)
     func changes(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let counts = try await database.write { connection in
@@ -37,7 +37,7 @@ struct DatabaseConformanceTests {
     }
 
     @Test(
-        "a statement that changes rows and shows them is carried out once, however many are looked at",
+        "a statement that changes and returns rows runs once, however many are read",
         arguments: Engine.allCases)
     func returning(engine: Engine) async throws {
         let database = try engine.open(in: folder)
@@ -52,7 +52,7 @@ struct DatabaseConformanceTests {
         #expect(try await database.read { try $0.all("SELECT n FROM items") { $0.int(0) } } == [3, 3, 3])
     }
 
-    @Test("parameters go by their number, wherever and how often they stand", arguments: Engine.allCases)
+    @Test("parameters are bound by number, wherever and how often they occur", arguments: Engine.allCases)
     func parameterNumbers(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let row = try await database.read { connection in
@@ -62,7 +62,7 @@ struct DatabaseConformanceTests {
         #expect(row?.1 == 42)
     }
 
-    @Test("values of every type come back as they were", arguments: Engine.allCases)
+    @Test("values of every type are read back unchanged", arguments: Engine.allCases)
     func types(engine: Engine) async throws {
         let database = try engine.open("CREATE TABLE kinds (i INTEGER, t TEXT, b BLOB, j TEXT, z TEXT)", in: folder)
         let json = try JSONValue(parsing: #"{"n": 123456789012345678901234567890, "s": "\u0000 é" , "n":1.0}"#)
@@ -111,7 +111,7 @@ struct DatabaseConformanceTests {
         }
     }
 
-    @Test("text with a NUL is refused, and the rest of the transaction is not harmed", arguments: Engine.allCases)
+    @Test("text with a NUL is refused, and the rest of the transaction is unaffected", arguments: Engine.allCases)
     func nul(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         await #expect(throws: StorageError.unstorableText) { try await database.insert("nul\0nul") }
@@ -122,7 +122,7 @@ struct DatabaseConformanceTests {
         #expect(try await database.ids() == ["fine"])
     }
 
-    @Test("a list goes in as one parameter", arguments: Engine.allCases)
+    @Test("a list is one parameter", arguments: Engine.allCases)
     func lists(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         for id in ["a", "b", "quote\"and'", "d"] { try await database.insert(id) }
@@ -137,7 +137,7 @@ struct DatabaseConformanceTests {
         }
     }
 
-    @Test("a value that another row has is told by its index", arguments: Engine.allCases)
+    @Test("a duplicate value is reported with its index", arguments: Engine.allCases)
     func unique(engine: Engine) async throws {
         let database = try engine.open(
             "CREATE TABLE items (id TEXT NOT NULL); CREATE UNIQUE INDEX items_id ON items (lower(id))", in: folder)
@@ -146,7 +146,7 @@ struct DatabaseConformanceTests {
         #expect(try await database.ids() == ["Alice"])
     }
 
-    @Test("a row without what it must have is refused", arguments: Engine.allCases)
+    @Test("a row without a required value is refused", arguments: Engine.allCases)
     func constraints(engine: Engine) async throws {
         let database = try engine.open(
             """
@@ -163,7 +163,7 @@ struct DatabaseConformanceTests {
         #expect(try await database.ids() == [])
     }
 
-    @Test("closing finishes what is queued and refuses what comes after", arguments: Engine.allCases)
+    @Test("closing finishes queued work and refuses later work", arguments: Engine.allCases)
     func closing(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let writes = (0..<100).map { n in Task.immediate { try await database.insert("\(n)") } }

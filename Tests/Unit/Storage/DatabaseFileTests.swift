@@ -17,7 +17,7 @@ struct DatabaseFileTests {
         try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     }
 
-    @Test("a copy holds one moment's rows, however busy the writer is, and no log lies beside it")
+    @Test("a copy holds one moment's rows, however busy the writer is, and no log file lies beside it")
     func copy() async throws {
         let database = try open()
         try await database.insert("before")
@@ -70,7 +70,7 @@ struct DatabaseFileTests {
         #expect(try open().databaseID == database.databaseID)
     }
 
-    @Test("only its owner can read a copy, and nothing is copied over")
+    @Test("only its owner can read a copy, and no existing file is overwritten")
     func target() async throws {
         let database = try open()
         let file = try DatabaseFile(existing: folder.file("test.db"))
@@ -81,7 +81,7 @@ struct DatabaseFileTests {
         await database.close()
     }
 
-    @Test("a database that is damaged is not copied as if it were whole")
+    @Test("a damaged database is not copied as if it were intact")
     func damaged() async throws {
         let database = try open()
         for n in 0..<500 { try await database.insert("\(n)" + String(repeating: "x", count: 200)) }
@@ -100,7 +100,7 @@ struct DatabaseFileTests {
         }
     }
 
-    @Test("a file that is not there is not made, and one that is not ours is said to be none")
+    @Test("a missing file is not created, and one that is not ours is reported")
     func notOurs() throws {
         #expect(throws: StorageError.self) { try DatabaseFile(existing: folder.file("none.db")) }
         try Data().write(to: URL(fileURLWithPath: folder.file("empty.db")))
@@ -115,7 +115,7 @@ struct DatabaseFileTests {
         #expect(try names() == ["empty.db", "text.db"])
     }
 
-    @Test("its schema has to be the one that is known, and is never changed")
+    @Test("its schema has to be the current one, and is never changed")
     func schema() async throws {
         let database = try open()
         let file = try DatabaseFile(existing: folder.file("test.db"))

@@ -4,10 +4,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a machine that stops at any moment leaves: the files as they were, the log cut off anywhere.
+/// The state that a machine leaves when it stops at any moment: the files as they were, with the
+/// log cut off anywhere.
 ///
-/// `SEED=7 swift test --filter Durability` cuts elsewhere; the moments are the scheduler's.
-@Suite("What is acknowledged is on disk first", .timeLimit(.minutes(2)))
+/// `SEED=7 swift test --filter Durability` cuts at other places; the moments are the scheduler's.
+@Suite("Acknowledged writes are on disk", .timeLimit(.minutes(2)))
 struct DurabilityTests {
     /// The file systems that the copies are opened on need not be slow: what they hold is not ours to keep.
     private static let memory = FileManager.default.isWritableFile(atPath: "/dev/shm") ? "/dev/shm" : "/tmp"
@@ -15,17 +16,18 @@ struct DurabilityTests {
     private static let items = Migration(
         version: 1, name: "items", sql: "CREATE TABLE items (n INTEGER PRIMARY KEY, filler TEXT NOT NULL)")
 
-    /// An acknowledged write, and how long the log was then: its commit ends at or before that.
+    /// An acknowledged write, and the log's length then: its commit ends at or before that.
     private struct Acknowledged {
         let n: Int
         let logLength: Int
     }
 
-    /// The two files at one moment: no checkpoint comes in between, as the log stays far below the length that asks for one.
+    /// The two files at one moment: no checkpoint intervenes, as the log stays far below the length
+    /// that causes one.
     private struct Image {
         let database: [UInt8]
         let log: [UInt8]
-        /// Acknowledged before the copy was begun.
+        /// The writes acknowledged before the copy was begun.
         let before: Int
     }
 
@@ -41,7 +43,7 @@ struct DurabilityTests {
 
         var acknowledged: [Acknowledged] { acknowledgements.withLock { $0 } }
 
-        /// Queues a write; those that were queued before it commit before it or with it.
+        /// Queues a write; earlier queued ones commit before it or with it.
         func write(_ n: Int, bytes: Int) -> Task<Void, any Error> {
             Task.immediate {
                 try await database.write {
@@ -65,7 +67,7 @@ struct DurabilityTests {
         }
     }
 
-    /// The numbers in what opens from an image whose log was cut.
+    /// Returns the numbers in the database that opens from an image with its log cut.
     private func recovered(_ image: Image, cutAt length: Int) async throws -> [Int] {
         let folder = TemporaryFolder(in: Self.memory)
         try Data(image.database).write(to: URL(fileURLWithPath: folder.file("test.db")))
@@ -76,7 +78,7 @@ struct DurabilityTests {
         return found
     }
 
-    @Test("a thousand cuts: what opens is a prefix, and has every write that was acknowledged before its end")
+    @Test("after a cut at any of a thousand places a prefix opens, with every write acknowledged before its end")
     func cuts() async throws {
         var random = SeededGenerator(seed: Self.seed)
         let source = try Source()
@@ -112,7 +114,7 @@ struct DurabilityTests {
     }
 
     @Test(
-        "a copy that is taken while the log is being copied into the database has every write that was acknowledged, too"
+        "a copy taken during a checkpoint has every acknowledged write, too"
     )
     func checkpoints() async throws {
         let source = try Source()

@@ -14,7 +14,7 @@ struct MigrationTests {
         try SQLiteDatabase(.file(folder.file("test.db")), migrations: migrations)
     }
 
-    @Test("the missing ones are applied, once and in order")
+    @Test("missing migrations are applied, once and in order")
     func applies() async throws {
         let database = try open([first])
         try await database.insert("a")
@@ -26,7 +26,7 @@ struct MigrationTests {
         }
     }
 
-    @Test("programs that start on one database at the same time all open it, and one makes it")
+    @Test("programs that start on one database at the same time all open it, and one migrates it")
     func together() async throws {
         for round in 0..<20 {
             let path = folder.file("\(round).db")
@@ -51,7 +51,7 @@ struct MigrationTests {
         #expect(error?.description.contains("newer") == true)
     }
 
-    @Test("an applied migration whose text was changed is refused, and nothing after it is applied")
+    @Test("an applied migration whose text has changed is refused, and nothing after it is applied")
     func changed() async throws {
         await (try open([first])).close()
         let other = Migration(version: 1, name: "items", sql: "CREATE TABLE items (id TEXT)")
@@ -62,7 +62,7 @@ struct MigrationTests {
         #expect(try await database.ids() == [])
     }
 
-    @Test("one that fails leaves the database as it was")
+    @Test("a failed migration leaves the database as it was")
     func fails() async throws {
         let database = try open([first])
         for id in ["a", "A"] { try await database.insert(id) }

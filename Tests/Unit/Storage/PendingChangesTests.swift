@@ -2,7 +2,7 @@ import Storage
 import TestSupport
 import Testing
 
-@Suite("What the writes of a transaction add up")
+@Suite("Pending changes of a transaction")
 struct PendingChangesTests {
     private let folder = TemporaryFolder()
 
@@ -28,7 +28,7 @@ struct PendingChangesTests {
         try connection.first("SELECT n FROM items WHERE id = $1", id) { $0.int(0) } ?? 0
     }
 
-    /// The results of these writes, which share a batch.
+    /// Returns the results of these writes, which share a batch.
     private func together<T: Sendable>(
         _ bodies: [@Sendable (any Connection) throws -> T], on database: any Database
     ) async throws -> [Result<T, any Error>] {
@@ -42,7 +42,7 @@ struct PendingChangesTests {
         return results
     }
 
-    @Test("it is written once, and is there when they return", arguments: Engine.allCases)
+    @Test("the sum is written once, and is there when the writes return", arguments: Engine.allCases)
     func once(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let results = try await together(
@@ -56,7 +56,7 @@ struct PendingChangesTests {
         await database.close()
     }
 
-    @Test("a write that reads the rows finds what came before it", arguments: Engine.allCases)
+    @Test("a write that reads the rows finds the changes before it", arguments: Engine.allCases)
     func readWithin(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let results = try await together(
@@ -74,7 +74,7 @@ struct PendingChangesTests {
         await database.close()
     }
 
-    @Test("of a write that fails nothing is added, and of the others all", arguments: Engine.allCases)
+    @Test("a failed write adds nothing, and the others add all", arguments: Engine.allCases)
     func undone(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let results = try await together(
@@ -94,7 +94,7 @@ struct PendingChangesTests {
     }
 
     @Test(
-        "what cannot be written fails the write that it is of, whoever meets it and goes on, and no other",
+        "an unwritable change fails its own write, whichever write meets it, and no other",
         arguments: Engine.allCases, Met.allCases)
     func unwritable(engine: Engine, met: Met) async throws {
         let database = try engine.open(in: folder)

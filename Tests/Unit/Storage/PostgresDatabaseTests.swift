@@ -4,7 +4,8 @@ import Storage
 import TestSupport
 import Testing
 
-/// What only a server can do to a database: end connections, restart, prefer another's transaction.
+/// Properties that only a server has: it ends connections, restarts, and prefers another's
+/// transaction.
 @Suite("A database on a PostgreSQL server", .timeLimit(.minutes(1)))
 struct PostgresDatabaseTests {
     private let schema = PostgresServer.newSchema()
@@ -19,7 +20,7 @@ struct PostgresDatabaseTests {
             ])
     }
 
-    /// Until it works: attempts have a pause between them.
+    /// Repeats an attempt until it succeeds, with pauses.
     private func retried<T>(_ body: () async throws -> T) async throws -> T {
         while true {
             do {
@@ -44,7 +45,7 @@ struct PostgresDatabaseTests {
         await console.close()
     }
 
-    @Test("connections that ended while nobody used them cost nobody a read or a write")
+    @Test("connections that ended while idle fail no read and no write")
     func idleLoss() async throws {
         let database = try open()
         try await database.insert("a")
@@ -57,7 +58,7 @@ struct PostgresDatabaseTests {
         await database.close()
     }
 
-    @Test("while the server is away writes fail and may be tried again; when it is back they work, and nothing is lost")
+    @Test("writes fail as retryable while the server is away; when it is back they work, and nothing is lost")
     func restart() async throws {
         let server = try PostgresServer(named: "restart")
         let database = try open(on: server.url)
@@ -77,7 +78,7 @@ struct PostgresDatabaseTests {
         await database.close()
     }
 
-    @Test("a commit that was not answered is not run again, and its write says that it may be tried again")
+    @Test("an unanswered commit is not run again, and its write fails as retryable")
     func lostCommit() async throws {
         let database = try open(
             """
@@ -103,7 +104,7 @@ struct PostgresDatabaseTests {
         await database.close()
     }
 
-    @Test("a transaction that lost against another is run again, and its caller does not notice")
+    @Test("a transaction that loses a conflict is run again, unnoticed by its caller")
     func serialisationFailure() async throws {
         let database = try open(
             """
@@ -121,7 +122,7 @@ struct PostgresDatabaseTests {
         await database.close()
     }
 
-    @Test("several programs write one log without gaps, and whoever reads it sees a whole beginning of it")
+    @Test("several programs write one log without gaps, and a reader sees a whole prefix of it")
     func sharedLog() async throws {
         let databases = try (0..<3).map { _ in try open() }
         let reported = databases.map { _ in Collector<String>() }
@@ -167,7 +168,7 @@ struct PostgresDatabaseTests {
         #expect(ids.count == 1)
     }
 
-    @Test("who claims a schema alone keeps others out until it ends, and stays out while others are there")
+    @Test("a program with exclusive use of a schema keeps others out, and is refused while others are there")
     func claims() async throws {
         let alone = try open(claim: .alone)
         for claim in [PostgresDatabase.Claim.alone, .shared] {
@@ -183,7 +184,7 @@ struct PostgresDatabaseTests {
         await (try await retried { try open(claim: .alone) }).close()
     }
 
-    @Test("a server that is not there is said to be, by name and without its password")
+    @Test("a missing server is reported by name and without its password")
     func unreachable() throws {
         let url = try #require(PostgresURL("postgres://parlor:secret@127.0.0.1:1/rooms"))
         do {
@@ -195,7 +196,7 @@ struct PostgresDatabaseTests {
     }
 
     @Test(
-        "an address that libpq would find wrong only later is refused",
+        "an address that libpq would refuse only later is refused",
         arguments: [
             "postgres://host:port/rooms", "postgres://a:1,b:0/rooms", "postgres://a:70000/rooms", "http://a/rooms",
             "postgres://me:se@cret@a/rooms",
@@ -204,7 +205,7 @@ struct PostgresDatabaseTests {
         #expect(PostgresURL(url) == nil)
     }
 
-    @Test("a command beside the programs reads and writes what they do, and wants a schema that is there and current")
+    @Test("a command beside the programs reads and writes as they do, and needs a current schema")
     func maintenance() async throws {
         let url = try PostgresServer.url()
         #expect(throws: StorageError.self) { try PostgresMaintenance(existing: url, schema: schema) }

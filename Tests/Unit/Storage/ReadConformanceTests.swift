@@ -2,8 +2,8 @@ import Storage
 import TestSupport
 import Testing
 
-/// What every engine has to do.
-@Suite("A database that is read")
+/// The promises of every engine.
+@Suite("Reading a database")
 struct ReadConformanceTests {
     private let folder = TemporaryFolder()
 
@@ -53,7 +53,7 @@ struct ReadConformanceTests {
         }
     }
 
-    @Test("what a write has not committed, nobody reads", arguments: Engine.allCases)
+    @Test("uncommitted writes are invisible to readers", arguments: Engine.allCases)
     func uncommitted(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let (gate, inserted) = (DatabaseGate(), DatabaseGate())
@@ -72,7 +72,7 @@ struct ReadConformanceTests {
         #expect(try await database.ids() == ["x"])
     }
 
-    @Test("an error thrown by a read's body comes out, and the next read works", arguments: Engine.allCases)
+    @Test("an error thrown by a read's body is rethrown, and the next read works", arguments: Engine.allCases)
     func readErrors(engine: Engine) async throws {
         struct Refused: Error {}
         let database = try engine.open(in: folder)
@@ -86,7 +86,7 @@ struct ReadConformanceTests {
     }
 
     @Test(
-        "reads that wait together share a snapshot, up to a limit, and each is answered for itself",
+        "waiting reads share a snapshot, up to a limit, and each is answered separately",
         arguments: Engine.allCases)
     func sharedSnapshots(engine: Engine) async throws {
         struct Refused: Error {}
@@ -120,7 +120,7 @@ struct ReadConformanceTests {
         #expect(after.snapshots - before.snapshots == 3)
     }
 
-    @Test("one reader that is held up leaves the others their part of what waits", arguments: Engine.allCases)
+    @Test("a blocked reader leaves the others their part of the queue", arguments: Engine.allCases)
     func readersShare(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let gates = [DatabaseGate(), DatabaseGate()]

@@ -5,7 +5,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// What only a file can show: that it is found again, that it is full, that it is not ours.
+/// Properties that only a file has: it persists, it can be full, and it may not be ours.
 @Suite("An SQLite database")
 struct SQLiteDatabaseTests {
     private let folder = TemporaryFolder()
@@ -18,7 +18,7 @@ struct SQLiteDatabaseTests {
             .file(folder.file("test.db")), migrations: migrations ?? [items], configuration: configuration)
     }
 
-    @Test("what was acknowledged is there when the process dies at any moment")
+    @Test("acknowledged writes survive the process' death at any moment")
     func crash() async throws {
         let database = try open()
         for n in 0..<20 {
@@ -31,7 +31,7 @@ struct SQLiteDatabaseTests {
         }
     }
 
-    @Test("each database has a name of its own")
+    @Test("each database has an identity of its own")
     func identity() throws {
         let ids = try (0..<20).map { _ in try SQLiteDatabase(.temporary, migrations: []).databaseID }
         #expect(Set(ids).count == 20)
@@ -49,7 +49,7 @@ struct SQLiteDatabaseTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["test.db"])
     }
 
-    @Test("a full disk fails writes that can be tried again, reads go on, and room lets writes go on too")
+    @Test("a full disk fails writes as retryable, reads go on, and freed space lets writes go on too")
     func diskFull() async throws {
         var configuration = DatabaseConfiguration()
         configuration.maxPages = 40
@@ -75,7 +75,7 @@ struct SQLiteDatabaseTests {
         #expect(try await database.ids().count == 2)
     }
 
-    @Test("a write that fills the disk and goes on regardless leaves nothing, and takes its batch along")
+    @Test("a write that fills the disk and continues regardless leaves nothing, and fails with its batch")
     func diskFullInABatch() async throws {
         var configuration = DatabaseConfiguration()
         configuration.maxPages = 40
@@ -112,7 +112,7 @@ struct SQLiteDatabaseTests {
         try await database.insert("after")
     }
 
-    @Test("the hook of a later commit lies no deeper in the stack than that of the first")
+    @Test("the hook of a later commit is no deeper in the stack than that of the first")
     func hookDepth() async throws {
         let database = try open()
         let reported = Collector<String>()
@@ -130,7 +130,7 @@ struct SQLiteDatabaseTests {
         #expect(Set(reported.items).count == 1)
     }
 
-    @Test("a commit that fails fails all that is in it, tells nobody, and the next one works")
+    @Test("a failed commit fails all its writes, notifies nobody, and the next one works")
     func failedCommit() async throws {
         let deferred = Migration(
             version: 1, name: "items",
@@ -165,7 +165,7 @@ struct SQLiteDatabaseTests {
         #expect(try await database.ids() == ["fine"])
     }
 
-    @Test("another process' lock is waited for, then the write fails and can be tried again")
+    @Test("another process' lock is awaited, then the write fails as retryable")
     func busy() async throws {
         var configuration = DatabaseConfiguration()
         configuration.busyTimeoutMilliseconds = 1
@@ -180,7 +180,7 @@ struct SQLiteDatabaseTests {
         #expect(try await theirs.ids() == ["x"])
     }
 
-    @Test("a long log is copied into the database by a reader")
+    @Test("a long log is checkpointed by a reader")
     func checkpoint() async throws {
         let database = try open()
         let filler = [UInt8](repeating: 7, count: 1 << 20)
@@ -197,7 +197,7 @@ struct SQLiteDatabaseTests {
         #expect(try await again.read { try $0.first("SELECT count(*) FROM large") { $0.int(0) } } == 20)
     }
 
-    @Test("the log starts anew in the midst of a load that never pauses")
+    @Test("the log restarts during a load that never pauses")
     func endlessLoad() async throws {
         let database = try open()
         let filler = [UInt8](repeating: 7, count: 256 << 10)
@@ -221,7 +221,7 @@ struct SQLiteDatabaseTests {
         await database.close()
     }
 
-    @Test("a file that is no database is refused")
+    @Test("a file that is not a database is refused")
     func noDatabase() throws {
         try Data(repeating: 65, count: 10_000).write(to: URL(fileURLWithPath: folder.file("test.db")))
         let error = #expect(throws: StorageError.self) { try open() }
@@ -231,7 +231,7 @@ struct SQLiteDatabaseTests {
         }
     }
 
-    @Test("a folder that is not there is told by its path")
+    @Test("a missing folder is reported by its path")
     func noFolder() throws {
         let error = #expect(throws: StorageError.self) {
             try SQLiteDatabase(.file(folder.file("missing/test.db")), migrations: [])

@@ -5,12 +5,12 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What every engine has to do.
-@Suite("A database that is written to")
+/// The promises of every engine.
+@Suite("Writing to a database")
 struct WriteConformanceTests {
     private let folder = TemporaryFolder()
 
-    @Test("a commit waits for the disk, unless none of its writes asked for that", arguments: [Engine.file, .postgres])
+    @Test("a commit waits for the disk if any of its writes asks for that", arguments: [Engine.file, .postgres])
     func durability(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let waits: @Sendable (any Connection) throws -> Bool = { connection in
@@ -33,7 +33,7 @@ struct WriteConformanceTests {
         await database.close()
     }
 
-    @Test("a write that throws is undone alone, with its hooks and its entries", arguments: Engine.allCases)
+    @Test("a write that throws is rolled back alone, with its hooks and its entries", arguments: Engine.allCases)
     func isolation(engine: Engine) async throws {
         struct Refused: Error {}
         let database = try engine.open(in: folder)
@@ -70,7 +70,7 @@ struct WriteConformanceTests {
     }
 
     @Test(
-        "a write that throws before it has changed anything costs its batch no second run", arguments: Engine.allCases)
+        "a write that throws before it changes anything does not run its batch again", arguments: Engine.allCases)
     func refusal(engine: Engine) async throws {
         struct Refused: Error {}
         let database = try engine.open(in: folder)
@@ -103,7 +103,7 @@ struct WriteConformanceTests {
         #expect(try await database.ids() == ["0", "1", "2", "4", "5", "7", "8"])
     }
 
-    /// How a write can leave something behind.
+    /// The ways in which a write could leave something behind.
     enum Trace: CaseIterable {
         case row, returnedRow, rowOfAThrowingBody, changedRow, hook, failedStatement
 
@@ -124,7 +124,7 @@ struct WriteConformanceTests {
     }
 
     @Test(
-        "nothing is left of a write that throws, however it came to be; the others of its batch are, and are answered once",
+        "a write that throws leaves nothing, however it fails; the others of its batch stay, and are answered once",
         arguments: Engine.allCases, Trace.allCases)
     func undone(engine: Engine, trace: Trace) async throws {
         struct Refused: Error {}
@@ -155,7 +155,7 @@ struct WriteConformanceTests {
         #expect(rows.map(\.0) == ["first"] && rows.allSatisfy { $0.1 })
     }
 
-    @Test("that something can be written is tried with what changes nothing", arguments: Engine.allCases)
+    @Test("the writability check changes nothing", arguments: Engine.allCases)
     func trial(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let id = { @Sendable in
@@ -166,7 +166,7 @@ struct WriteConformanceTests {
         #expect(try await id() == before && before == [database.databaseID])
     }
 
-    @Test("writes that come together share a commit", arguments: Engine.allCases)
+    @Test("concurrent writes share a commit", arguments: Engine.allCases)
     func groupCommit(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let gate = DatabaseGate()
@@ -197,7 +197,7 @@ struct WriteConformanceTests {
         #expect(database.statistics.commits == 5)
     }
 
-    @Test("writes run and are told in the order they were made", arguments: Engine.allCases)
+    @Test("writes run and are reported in the order of the calls", arguments: Engine.allCases)
     func order(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let reported = Collector<String>()
@@ -216,7 +216,7 @@ struct WriteConformanceTests {
         #expect(reported.items == (0..<300).map { "\($0)" })
     }
 
-    @Test("the hook has been told before the write returns", arguments: Engine.allCases)
+    @Test("the hook has run before the write returns", arguments: Engine.allCases)
     func toldBeforeTheAnswer(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let reported = Collector<String>()
@@ -230,7 +230,7 @@ struct WriteConformanceTests {
         }
     }
 
-    @Test("a caller that is cancelled does not take its write along", arguments: Engine.allCases)
+    @Test("a cancelled caller does not cancel its write", arguments: Engine.allCases)
     func cancellation(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let gate = DatabaseGate()
@@ -274,6 +274,6 @@ struct WriteConformanceTests {
 extension Collector<String> {
     func add(_ more: [String]) { for item in more { add(item) } }
 
-    /// The rooms of entries of the event log.
+    /// Collects the rooms of event log entries.
     func add(entries: [any CommitEvent]) { add(entries.compactMap { ($0 as? LogEntry)?.roomID }) }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A server of HTTP/1.1 that gives each request on a connection the same answer, or none.
+/// An HTTP/1.1 server that gives each request on a connection the same answer, or none.
 final class PlainServer: Sendable {
     private let reservation: ReservedPort
     private let descriptor: Int32

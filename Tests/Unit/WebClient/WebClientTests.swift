@@ -6,7 +6,7 @@ import WebClient
 /// Over HTTP/1.1, to servers of a few lines; HTTP/2 is met in Tests/System/Integration.
 @Suite("Requests to other people's servers")
 struct WebClientTests {
-    @Test("nobody there is a failure, at once")
+    @Test("a refused connection is a failure, at once")
     func refused() async throws {
         let client = try WebClient()
         let port = try ReservedPort()
@@ -19,7 +19,7 @@ struct WebClientTests {
         await client.close()
     }
 
-    /// What a request to it comes to: `answer`, or the failure.
+    /// Returns a request's outcome: `answer`, or the failure.
     private func outcome(
         _ client: WebClient, _ server: PlainServer, timeout: Duration = .seconds(60)
     ) async -> WebFailure? {
@@ -29,7 +29,7 @@ struct WebClientTests {
         }
     }
 
-    @Test("what comes after the end is refused, and what was under way ends")
+    @Test("requests after the end are refused, and those under way end")
     func closing() async throws {
         let client = try WebClient()
         let server = try PlainServer()
@@ -41,7 +41,7 @@ struct WebClientTests {
         #expect(await outcome(client, server) == .closed)
     }
 
-    @Test("a request's time begins with its turn, and who waits too long for it is not sent")
+    @Test("a request's time begins with its turn, and one that waits too long for it is not sent")
     func turns() async throws {
         let client = try WebClient()
         let server = try PlainServer()
@@ -55,7 +55,7 @@ struct WebClientTests {
         await client.close()
     }
 
-    @Test("an answer has an end")
+    @Test("an answer has a size limit")
     func longAnswer() async throws {
         let client = try WebClient()
         let body = String(repeating: "x", count: 64 * 1024)
@@ -64,14 +64,14 @@ struct WebClientTests {
         let longer = try PlainServer(
             answer: "HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count + 1)\r\n\r\n\(body)x")
         guard case .connection = await outcome(client, longer) else {
-            Issue.record("it was taken")
+            Issue.record("the long answer was accepted")
             return
         }
         await client.close()
     }
 
     @Test(
-        "how long a server asks to be left alone, in seconds or until a date",
+        "a server's Retry-After is read in seconds or as a date",
         arguments: [
             ("Retry-After: 7\r\n", Duration.seconds(7)...(.seconds(7))),
             ("Retry-After: Fri, 31 Dec 2100 23:59:59 GMT\r\n", .seconds(3600)...(.seconds(3_000_000_000))),
@@ -85,7 +85,7 @@ struct WebClientTests {
     }
 
     @Test(
-        "a date that is over, another text or nothing asks for nothing",
+        "a past date, another text or an empty one asks for nothing",
         arguments: [
             "", "Retry-After: soon\r\n",
             "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT\r\n", "Retry-After: -5\r\n",
@@ -98,7 +98,7 @@ struct WebClientTests {
         await client.close()
     }
 
-    @Test("nothing but the web is asked")
+    @Test("only web addresses are requested")
     func schemes() async throws {
         let client = try WebClient()
         for url in ["file:///etc/passwd", "ftp://127.0.0.1/", "nonsense", ""] {

@@ -15,14 +15,14 @@ struct CloseTests {
     }
 
     @Test(
-        "codes that may be sent",
+        "codes that may be sent are accepted",
         arguments: [1000, 1001, 1002, 1003, 1007, 1008, 1011, 1014, 3000, 3999, 4000, 4999] as [UInt16])
     func goodCodes(code: UInt16) {
         #expect(Outcome(close(code)).events == [.close(code: code, reason: "")])
     }
 
     @Test(
-        "codes that may not",
+        "codes that may not be sent are refused",
         arguments: [0, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65_535] as [UInt16])
     func badCodes(code: UInt16) {
         #expect(Outcome(close(code)).error?.closeCode == 1002)
@@ -34,7 +34,7 @@ struct CloseTests {
         #expect(Outcome(close(1000, [0xC3])).error?.closeCode == 1007)
     }
 
-    @Test("nothing comes after a close, not even an error")
+    @Test("nothing follows a close, not even an error")
     func nothingAfter() throws {
         #expect(Outcome(close(1000), masked(.text, "late"), [0xFF, 0xFF]).events.count == 1)
         var parser = WebSocketParser(role: .server)
@@ -45,7 +45,7 @@ struct CloseTests {
         #expect(parser.bufferedBytes == 0)
     }
 
-    @Test("a close that is written reads back, its reason cut at a character to fit")
+    @Test("a written close reads back, its reason cut at a character to fit")
     func written() {
         func read(_ frame: [UInt8]) -> [WebSocketEvent] { Outcome(feeding: [frame[...]], role: .client).events }
         #expect(read(WebSocketFrame.close(nil)) == [.close(code: nil, reason: "")])

@@ -8,7 +8,7 @@ struct HandshakeTests {
         "Sec-WebSocket-Key": ["dGhlIHNhbXBsZSBub25jZQ=="],
     ]
 
-    /// The answer to the request with some fields changed, or the refusal.
+    /// Returns the answer to the request with some fields changed, or the refusal.
     private func answer(
         _ changes: [String: [String]] = [:], method: String = "GET", isHTTP11: Bool = true
     ) -> Result<String, WebSocketRefusal> {
@@ -28,7 +28,7 @@ struct HandshakeTests {
         return refusal.status
     }
 
-    @Test("the example of section 1.3 is accepted, with headers of one's own that cannot end a line")
+    @Test("the example of section 1.3 is accepted, with custom headers that cannot end a line")
     func accepted() throws {
         #expect(
             try answer().get() == """
@@ -47,7 +47,7 @@ struct HandshakeTests {
         #expect(refusal(["Upgrade": ["h2c, WebSocket"], "Connection": ["x", " UPGRADE\t"]]) == nil)
     }
 
-    @Test("without an upgrade to websocket, the client is told to upgrade")
+    @Test("without an upgrade to websocket, the client is asked to upgrade")
     func noUpgrade() {
         #expect(refusal(["Upgrade": []]) == 426)
         #expect(refusal(["Upgrade": ["websockets"]]) == 426)
@@ -56,7 +56,9 @@ struct HandshakeTests {
         #expect(refusal(["Connection": ["keep-alive"]]) == 426)
     }
 
-    @Test("another version is told the right one (section 4.4)", arguments: [[], ["8"], ["13, 8"], ["13", "13"]])
+    @Test(
+        "another version is answered with the right one (section 4.4)",
+        arguments: [[], ["8"], ["13, 8"], ["13", "13"]])
     func versions(version: [String]) {
         guard case .failure(let refusal) = answer(["Sec-WebSocket-Version": version]) else {
             Issue.record("accepted")

@@ -16,7 +16,7 @@ struct MessageTests {
         #expect(Outcome(masked(.text, ""), masked(.binary, "")).events == [.text([]), .binary([])])
     }
 
-    @Test("a continuation of nothing, or a new message inside another, is refused")
+    @Test("a continuation without a message, or a new message inside another, is refused")
     func order() {
         #expect(Outcome(masked(.continuation, "a")).error?.closeCode == 1002)
         #expect(Outcome(masked(.text, "a"), masked(.continuation, "b")).error?.closeCode == 1002)
@@ -93,7 +93,7 @@ struct MessageTests {
         #expect(parser.bufferedBytes == 0)
     }
 
-    @Test("an error stays, and what comes after it is dropped")
+    @Test("an error stays, and input after it is dropped")
     func errorStays() {
         var parser = WebSocketParser(role: .server)
         parser.append(masked(.text, "served") + [0xFF])

@@ -1,11 +1,11 @@
 import WebSocket
 
-/// What a parser made of some bytes: its events, and the error that ended them.
+/// A parser's outcome for some bytes: its events, and the error that ended them.
 struct Outcome: Equatable {
     var events: [WebSocketEvent] = []
     var error: WebSocketError?
 
-    /// Feeds the pieces one after the other, taking all events in between.
+    /// Feeds the pieces one after the other, reading all events in between.
     init(
         feeding pieces: [ArraySlice<UInt8>], role: WebSocketParser.Role = .server, maxMessageBytes: Int = 100_000,
         maxSmallFragments: Int = 8
@@ -22,11 +22,11 @@ struct Outcome: Equatable {
         }
     }
 
-    /// Frames as a client sends them, to a server.
+    /// Parses frames from a client, as a server.
     init(_ frames: [UInt8]...) { self.init(feeding: [Array(frames.joined())[...]]) }
 }
 
-/// A frame as a client sends it.
+/// Returns a frame from a client.
 func masked(_ opcode: WebSocketOpcode, _ payload: [UInt8], isFinal: Bool = true) -> [UInt8] {
     WebSocketFrame.encode(opcode, payload, isFinal: isFinal, mask: 0x37FA_213D)
 }

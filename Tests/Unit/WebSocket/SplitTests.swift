@@ -26,7 +26,7 @@ struct SplitTests {
         Outcome(feeding: pieces, role: role, maxMessageBytes: Self.maxMessageBytes)
     }
 
-    @Test("a byte at a time, or cut anywhere, the events and the error are the same", arguments: streams)
+    @Test("the events and the error are the same for bytes cut anywhere, or one at a time", arguments: streams)
     func everySplit(bytes: [UInt8]) {
         let whole = outcome([bytes[...]])
         #expect(!whole.events.isEmpty || whole.error != nil)
@@ -36,7 +36,7 @@ struct SplitTests {
         }
     }
 
-    @Test("no bytes crash the parser, and how they are cut makes no difference", arguments: 1...8)
+    @Test("arbitrary bytes never crash the parser, and give the same result however they are cut", arguments: 1...8)
     func fuzz(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         for round in 0..<400 {

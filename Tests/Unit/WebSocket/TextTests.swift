@@ -4,7 +4,7 @@ import WebSocket
 @Suite("Text is UTF-8 (RFC 6455, section 8.1; RFC 3629)")
 struct TextTests {
     @Test(
-        "every valid text is taken, in one frame or with a frame for each byte",
+        "every valid text is accepted, in one frame or with a frame for each byte",
         arguments: [
             "", "ascii and more than eight bytes of it", "é", "\u{80}\u{7FF}", "\u{800}\u{D7FF}\u{E000}\u{FFFF}",
             "\u{10000}\u{10FFFF}", "κόσμε", "a🎉b🎉c", "12345678é", "\u{0}\u{FFFD}\u{FFFE}",
@@ -19,7 +19,7 @@ struct TextTests {
     }
 
     @Test(
-        "invalid text fails with 1007 at the byte that makes it so, before the frame or the message ends",
+        "invalid text fails with 1007 at its first wrong byte, before the frame or the message ends",
         arguments: [
             [0x80], [0xBF], [0xC0], [0xC1], [0xF5], [0xFF], [0xC2, 0x41], [0xC2, 0xC2], [0xE0, 0x9F], [0xED, 0xA0],
             [0xE1, 0x80, 0x41], [0xF0, 0x8F], [0xF4, 0x90], [0xF1, 0x80, 0x80, 0xC0],
@@ -45,7 +45,7 @@ struct TextTests {
         }
     }
 
-    @Test("the check begins anew with each message, and leaves control frames and binary alone")
+    @Test("the check restarts with each message, and ignores control frames and binary ones")
     func otherPayloads() {
         let half: [UInt8] = [0xC3]
         let outcome = Outcome(
@@ -54,7 +54,7 @@ struct TextTests {
         #expect(outcome.events == [.ping([0xFF]), .text(bytes("é")), .binary([0xFF]), .text(bytes("a"))])
     }
 
-    @Test("every two bytes are judged as the standard library judges them")
+    @Test("every two bytes are judged as by the standard library")
     func againstTheStandardLibrary() {
         for first: UInt8 in 0x70...0xFF {
             for second: UInt8 in stride(from: 0x30, through: 0xFF, by: 5) {

@@ -14,7 +14,7 @@ struct CoalescedWakeupsTests {
     }
 
     @Test(
-        "a thread that gathers wakes each queue once when it delivers, and when enough has gathered; after its end at once"
+        "a gathering thread wakes each queue once, on delivery or when enough has gathered; after its end at once"
     )
     func gathers() async {
         let (bell, other) = (Bell(), Bell())
@@ -42,7 +42,7 @@ struct CoalescedWakeupsTests {
         await threads.ended()
     }
 
-    @Test("all threads that wait are woken for what is there")
+    @Test("all waiting threads are woken for the available work")
     func several() async {
         let queue = BlockingQueue<Int>(maxCount: 10, maxBytes: 10)
         let threads = WorkerThreads()

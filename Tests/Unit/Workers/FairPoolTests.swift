@@ -3,14 +3,14 @@ import Testing
 
 @testable import Workers
 
-@Suite("A pool that is shared out")
+@Suite("A fairly shared pool")
 struct FairPoolTests {
     private let limits = FairPool.Limits(inFlightOfNetwork: 1, waitingOfAddress: 4, waitingOfNetwork: 4, waiting: 4)
     private let busy = Party(network: "busy", address: "busy")
     private let victim = Party(network: "victim", address: "victim")
     private var soon: ContinuousClock.Instant { .now + .seconds(60) }
 
-    @Test("it runs what it is given, and throws what that throws")
+    @Test("it runs the given work, and rethrows its errors")
     func runs() async throws {
         struct TestFailure: Error {}
         let workers = WorkerPool(threads: 2, maxWaiting: 8)
@@ -21,7 +21,7 @@ struct FairPoolTests {
         await workers.close()
     }
 
-    @Test("while one party fills its share, another is served by the thread that is left to it")
+    @Test("another party is served by the reserved thread while one fills its share")
     func leavesAThread() async throws {
         let workers = WorkerPool(threads: 2, maxWaiting: 8)
         let pool = FairPool(workers, limits)
@@ -38,7 +38,7 @@ struct FairPoolTests {
         await workers.close()
     }
 
-    @Test("what is late when its turn comes is refused and not begun")
+    @Test("work that is late when its turn comes is refused and not begun")
     func late() async throws {
         let workers = WorkerPool(threads: 1, maxWaiting: 8)
         let pool = FairPool(workers, limits)
@@ -50,7 +50,7 @@ struct FairPoolTests {
         await workers.close()
     }
 
-    @Test("a pool that is closed refuses, and loses nobody")
+    @Test("a closed pool refuses work, and loses none")
     func closed() async throws {
         let workers = WorkerPool(threads: 1, maxWaiting: 8)
         let pool = FairPool(workers, limits)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Workers
 
-@Suite("Turns")
+@Suite("A fair queue")
 struct FairQueueTests {
     private let start = ContinuousClock.now
     private static let limits = FairPool.Limits(
@@ -12,14 +12,14 @@ struct FairQueueTests {
         Party(network: network, address: "\(network).\(host)")
     }
 
-    /// Adds a job by that name; what is refused for it, or in its place.
+    /// Adds a job by that name, and returns the job that is refused for it, or in its place.
     private func add(
         _ job: String, of party: Party?, to queue: inout FairQueue<String>, within time: Duration = .seconds(4)
     ) -> String? {
         queue.add(.init(job: job, party: party, deadline: start + time))?.job
     }
 
-    /// Takes one job after the other to its end.
+    /// Runs one job after the other to its end.
     private func drain(_ queue: inout FairQueue<String>) -> [String] {
         var done: [String] = []
         while let next = queue.next(at: start, needing: .zero).job {
@@ -29,7 +29,7 @@ struct FairQueueTests {
         return done
     }
 
-    @Test("networks take turns, and the addresses of one, each in the order it asked")
+    @Test("networks take turns, and a network's addresses, each in its order of arrival")
     func turns() {
         var queue = FairQueue<String>(Self.limits)
         for job in ["a1", "a2", "a3"] { #expect(add(job, of: party("a"), to: &queue) == nil) }
@@ -38,7 +38,7 @@ struct FairQueueTests {
         #expect(drain(&queue) == ["a1", "b1", "A1", "b2", "a2", "A2", "a3"])
     }
 
-    @Test("who comes new goes before all who had a turn, however many of them wait")
+    @Test("a newcomer precedes all that had a turn, however many of them wait")
     func newcomer() {
         var queue = FairQueue<String>(Self.limits)
         for network in ["a", "b", "c"] {
@@ -49,7 +49,7 @@ struct FairQueueTests {
         #expect(drain(&queue).first == "new")
     }
 
-    @Test("of one network no more is under way than it may have, so that a place is left to others")
+    @Test("a network has a limit under way, so that a place is left to others")
     func inFlight() {
         var queue = FairQueue<String>(Self.limits)
         _ = add("a1", of: party("a"), to: &queue)
@@ -63,7 +63,7 @@ struct FairQueueTests {
         #expect(queue.next(at: start, needing: .zero).job?.job == "a2")
     }
 
-    @Test("an address beyond its share is refused, and others are not")
+    @Test("an address over its share is refused, and others are not")
     func share() {
         var queue = FairQueue<String>(Self.limits)
         for n in 1...3 { #expect(add("a\(n)", of: party("a"), to: &queue) == nil) }
@@ -76,7 +76,7 @@ struct FairQueueTests {
         #expect(queue.refusal(of: party("b")) == nil)
     }
 
-    @Test("when all places are taken, the latest of who has most makes room, and of those who have one nobody")
+    @Test("a newcomer to a full queue evicts the latest job of the party with most, but no party's only one")
     func full() {
         var queue = FairQueue<String>(Self.limits)
         for host in 1...2 { for n in 1...2 { _ = add("a\(host)\(n)", of: party("a", host), to: &queue) } }
@@ -90,7 +90,7 @@ struct FairQueueTests {
         #expect(queue.waiting.count == Self.limits.waiting)
     }
 
-    @Test("what could not be done in time any more is given up, and not begun")
+    @Test("work that can no longer be done in time is given up, and not begun")
     func late() {
         var queue = FairQueue<String>(Self.limits)
         _ = add("short", of: party("a"), to: &queue, within: .seconds(1))
@@ -101,7 +101,7 @@ struct FairQueueTests {
         #expect(queue.waiting.isEmpty)
     }
 
-    @Test("who is not counted waits in order, up to all places")
+    @Test("uncounted work waits in order, up to all places")
     func uncounted() {
         var queue = FairQueue<String>(Self.limits)
         for n in 1...8 { #expect(add("\(n)", of: nil, to: &queue) == nil) }
@@ -110,7 +110,7 @@ struct FairQueueTests {
         #expect(queue.next(at: start, needing: .zero).job?.job == "2")
     }
 
-    @Test("what is remembered of those who had turns is bounded")
+    @Test("the record of past turns is bounded")
     func memory() {
         var queue = FairQueue<String>(Self.limits)
         for n in 0..<20_000 {

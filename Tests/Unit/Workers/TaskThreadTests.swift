@@ -8,7 +8,7 @@ struct TaskThreadTests {
     /// SCHED_IDLE of <sched.h>.
     private static let idlePolicy: Int32 = 5
 
-    @Test("a task and its child tasks run on one thread, in the background if that was asked for")
+    @Test("a task and its child tasks run on one thread, in the background if requested")
     func oneThread() async {
         let executor = TaskThread(named: "test", priority: .background)
         let threads = await Task(executorPreference: executor) {
@@ -22,7 +22,7 @@ struct TaskThreadTests {
         #expect(await Task(executorPreference: normal) { await Self.here() }.value.policy == SCHED_OTHER)
     }
 
-    @Test("tasks that nobody keeps a thread for keep it themselves, and it ends after the last of them")
+    @Test("tasks without a reserved thread start one themselves, and it ends after the last of them")
     func lifetime() async {
         weak var kept: TaskThread?
         let (signs, continuation) = AsyncStream.makeStream(of: Int.self)

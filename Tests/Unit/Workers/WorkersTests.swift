@@ -4,7 +4,7 @@ import Workers
 
 @Suite("Worker threads")
 struct WorkersTests {
-    @Test("a pool answers with what the body returns or throws")
+    @Test("a pool returns what the body returns, or throws what it throws")
     func answers() async throws {
         struct Refused: Error {}
         let pool = WorkerPool(threads: 2, maxWaiting: 100)
@@ -13,7 +13,7 @@ struct WorkersTests {
         await pool.close()
     }
 
-    @Test("more than may wait is refused at once, and what waits is done")
+    @Test("work over the queue's limit is refused at once, and queued work is done")
     func bound() async throws {
         let pool = WorkerPool(threads: 1, maxWaiting: 3)
         let (started, gate) = (
@@ -34,7 +34,7 @@ struct WorkersTests {
         for (n, task) in waiting.enumerated() { #expect(try await task.value == n) }
     }
 
-    @Test("closing does what waits and refuses what comes")
+    @Test("closing does the queued work and refuses more")
     func closing() async throws {
         let pool = WorkerPool(threads: 1, maxWaiting: 100)
         let done = Tally()
@@ -45,7 +45,7 @@ struct WorkersTests {
         await #expect(throws: BlockingQueueError.closed) { try await pool.run {} }
     }
 
-    @Test("a queue gives in order, in portions, by its limits, and nil at its end")
+    @Test("a queue returns items in order, in portions, by its limits, and nil at its end")
     func queue() throws {
         let queue = BlockingQueue<Int>(maxCount: 3, maxBytes: 10)
         try queue.push(1, bytes: 50)
@@ -69,7 +69,7 @@ struct WorkersTests {
         #expect(queue.count == 0)
     }
 
-    @Test("pushing and taking in turns keeps the order, and what is taken is let go")
+    @Test("alternate pushing and taking keeps the order, and taken items are released")
     func turns() throws {
         final class Held: Sendable {
             let number: Int
@@ -105,7 +105,7 @@ struct WorkersTests {
         #expect(queue.take(atMost: 8) == [18, 19, 20])
     }
 
-    @Test("the last thread to end does what is to be done at the end, before the wait is over")
+    @Test("the last thread to end runs the final work, before the wait is over")
     func afterLast() async {
         let (ended, atTheEnd) = (Tally(), Tally())
         let threads = WorkerThreads { atTheEnd.add(ended.count) }

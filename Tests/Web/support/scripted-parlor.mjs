@@ -8,7 +8,7 @@ export class ScriptedParlor {
   sessions = new Map();
   tokens = new Map();
   sockets = new Map();
-  /** Room and person events, for who comes back: `{ to: ids, roomId, event, data }`. */
+  /** Room and person events to replay: `{ to: ids, roomId, event, data }`. */
   log = [];
   knowsAttempts = true;
   tokenLife = 3_600_000;

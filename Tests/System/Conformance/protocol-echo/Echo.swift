@@ -4,12 +4,12 @@ import JSON
 import Reactor
 import SocketIO
 
-/// Sends back what it gets, as the reference test-suites' servers do.
+/// Echoes what it receives, as the reference test suites' servers do.
 final class Echo: EdgeDelegate {
-    /// What WebSocket suites send at most.
+    /// The longest message of the WebSocket suites.
     private static let maxMessageBytes = 16 << 20
 
-    /// `/ws` is a plain WebSocket.
+    /// Upgrades `/ws` to a plain WebSocket.
     func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
         guard request.path == "/ws" else { return responder.send(HTTPResponse(status: 404)) }
         responder.openWebSocket(for: request, maxMessageBytes: Self.maxMessageBytes) { webSocket, message, isBinary in

@@ -42,7 +42,7 @@ struct EchoOptions {
         let engineIO = EdgeEndpoint(
             path: "/engine.io/", .engineIO(engine) { socket, message in Echo.sendBack(message, to: socket) })
         var configuration = EdgeConfiguration(endpoints: [engineIO, socketIO])
-        // An echo sends back all it is sent before anyone reads: suites write much, and then read.
+        // An echo sends everything back before anyone reads: the suites write much, and then read.
         configuration.maxUnsentBytes = 64 << 20
         // Nobody signs in here, and a stranger's share does not fit the suites' largest message.
         configuration.limits.bufferedBytes.perAddress = nil
@@ -51,13 +51,13 @@ struct EchoOptions {
 
     static func printLine(_ text: String) { write(text, to: STDOUT_FILENO) }
 
-    /// Exit code 2, as for a command that is called wrongly.
+    /// Exits with code 2, as for a wrong command line.
     static func fail(_ text: String) -> Never {
         write(text, to: STDERR_FILENO)
         exit(2)
     }
 
-    /// At once, whatever the descriptor is.
+    /// Writes at once, whatever the descriptor is.
     private static func write(_ text: String, to descriptor: Int32) {
         _ = Array("\(text)\n".utf8).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
     }

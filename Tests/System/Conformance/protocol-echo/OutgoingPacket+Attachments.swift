@@ -3,7 +3,7 @@ import SocketIO
 
 /// Packets with attachments, which Parlor takes from its clients to refuse them, and sends to none.
 extension OutgoingPacket {
-    /// An event and its attachments; their placeholders are in the arguments.
+    /// Returns an event with attachments, whose placeholders are in the arguments.
     static func event(
         _ name: String, _ arguments: [JSONValue], attachments: [[UInt8]], namespace: String
     ) -> [OutgoingPacket] {
@@ -11,7 +11,7 @@ extension OutgoingPacket {
         return binary(.binaryEvent, namespace, "", [JSONValue(name)] + arguments, attachments)
     }
 
-    /// An ack and its attachments; their placeholders are in the arguments.
+    /// Returns an ack with attachments, whose placeholders are in the arguments.
     static func ack(
         _ id: Int, _ arguments: [JSONValue], attachments: [[UInt8]], namespace: String
     ) -> [OutgoingPacket] {

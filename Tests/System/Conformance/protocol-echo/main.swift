@@ -1,8 +1,8 @@
 import Edge
 import Reactor
 
-/// Serves the echo on one loop: the order in which requests of one client arrive on several connections is then the order
-/// in which they are served, as conformance suites take for granted.
+/// Serves the echo on one loop, so that requests of one client on several connections are served in
+/// their order of arrival, as conformance suites expect.
 do {
     let options = try EchoOptions(CommandLine.arguments.dropFirst())
     let signals = try TerminationSignals()

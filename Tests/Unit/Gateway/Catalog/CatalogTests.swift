@@ -20,7 +20,7 @@ struct CatalogTests {
         if case .route = catalog.routes.match("GET", ["api", path]) { true } else { false }
     }
 
-    @Test("all that services offer is there together")
+    @Test("the catalog combines what all services offer")
     func together() {
         var catalog = Catalog(required: ["chat"])
         for manifest in [chat, board] { catalog = catalog.adding(manifest) }
@@ -42,7 +42,7 @@ struct CatalogTests {
         #expect(catalog.limits.isEmpty)
     }
 
-    @Test("a list of rooms has logs that tell of each change of it, if all that it is made of are such")
+    @Test("a list of rooms has logs that cover each change of it, if all that it is made of have such logs")
     func listLogs() {
         var catalog = Catalog(required: [])
         var rooms = Manifest(
@@ -65,7 +65,7 @@ struct CatalogTests {
         #expect(catalog.listLogs == nil)
     }
 
-    @Test("an announcement that changes nothing is none")
+    @Test("an announcement that changes nothing is no change")
     func revision() {
         var catalog = Catalog(required: [])
         catalog = catalog.adding(chat)
@@ -76,7 +76,7 @@ struct CatalogTests {
         #expect(catalog.revision != revision)
     }
 
-    @Test("it is whole once every required service was heard from")
+    @Test("the catalog is complete once every required service has announced itself")
     func whole() {
         var catalog = Catalog(required: ["chat", "board"])
         #expect(!catalog.isWhole)
@@ -87,7 +87,7 @@ struct CatalogTests {
     }
 
     @Test(
-        "what a service has, no other can have",
+        "a service cannot offer what another one offers",
         arguments: [
             ("GET /api/x/:", Manifest(service: "a", routes: [Route("GET", "/api/x/:other", "a.x")])),
             ("event x", Manifest(service: "a", socketEvents: [SocketEvent("x", "a.x")])),

@@ -9,7 +9,7 @@ import Testing
 
 @testable import GatewayCatalog
 
-/// Which logs are followed, and the entries' numbers.
+/// The followed logs, and the entries' numbers.
 private struct FollowedLogs: LogReceiver {
     let delivered: Arrivals<Int>
     let followed: Arrivals<String>
@@ -19,7 +19,7 @@ private struct FollowedLogs: LogReceiver {
     func receive(_ entries: [LogEntry], of stream: String) { for entry in entries { delivered.add(entry.seq) } }
 }
 
-@Suite("Learning of services")
+@Suite("Discovering services")
 struct DirectoryTests {
     private let manifest = Manifest(service: "chat", hasEventLog: true)
     private let bus = FakeBus()
@@ -52,7 +52,8 @@ struct DirectoryTests {
         await finish(group)
     }
 
-    @Test("who offers what another has is refused, until that one has it no more", .timeLimit(.minutes(1)))
+    @Test(
+        "a service that offers another's routes is refused until the other no longer has them", .timeLimit(.minutes(1)))
     func claims() async throws {
         try await run { directory in
             try directory.start()
@@ -129,7 +130,7 @@ struct DirectoryTests {
         }
     }
 
-    @Test("a log that could not be followed is followed with the next announcement")
+    @Test("a log that could not be followed is followed at the next announcement")
     func followedLater() async throws {
         try await run { directory in
             try directory.start()
@@ -145,7 +146,7 @@ struct DirectoryTests {
         }
     }
 
-    @Test("who starts waits until each service was heard from and its log is followed", .timeLimit(.minutes(1)))
+    @Test("a start waits until each service has announced itself and its log is followed", .timeLimit(.minutes(1)))
     func settled() async throws {
         try await run { directory in
             try directory.start()
@@ -162,7 +163,7 @@ struct DirectoryTests {
         }
     }
 
-    @Test("what the file says of a service is not its own word", .timeLimit(.minutes(1)))
+    @Test("a manifest from the file does not count as an announcement", .timeLimit(.minutes(1)))
     func onlyInTheFile() async throws {
         let folder = TemporaryFolder()
         let earlier = ManifestFile(folder.file("m.json"), log: .silent)
@@ -175,7 +176,7 @@ struct DirectoryTests {
         }
     }
 
-    @Test("a start waits no longer than it is told, nor when it is given up", .timeLimit(.minutes(1)))
+    @Test("a start waits no longer than its limit, and ends when it is cancelled", .timeLimit(.minutes(1)))
     func neverSettled() async throws {
         try await run { directory in
             try directory.start()
@@ -186,7 +187,7 @@ struct DirectoryTests {
         }
     }
 
-    @Test("a log without a subscription has nobody who follows it", .timeLimit(.minutes(1)))
+    @Test("a log without a subscription has no follower", .timeLimit(.minutes(1)))
     func unfollowed() async throws {
         try await run { directory in
             try directory.start()
@@ -202,7 +203,7 @@ struct DirectoryTests {
         }
     }
 
-    @Test("what the file says already is not written again; what is new is")
+    @Test("a manifest that is already in the file is not written again; a new one is")
     func unchanged() async throws {
         let folder = TemporaryFolder()
         let path = folder.file("m.json")
@@ -235,7 +236,7 @@ struct DirectoryTests {
             })
     }
 
-    @Test("an announcement on another service's subject is none")
+    @Test("an announcement on another service's subject is ignored")
     func otherName() async throws {
         try await run { directory in
             try directory.start()
@@ -255,7 +256,7 @@ struct DirectoryTests {
         Manifest(service: "evil", presenceSubject: "elements.presence"),
     ]
 
-    @Test("an announcement that would have the gateway ask another service is none", arguments: foreign)
+    @Test("an announcement that would make the gateway ask another service is ignored", arguments: foreign)
     func otherSubject(manifest: Manifest) async throws {
         try await run { directory in
             try directory.start()
@@ -266,7 +267,7 @@ struct DirectoryTests {
         }
     }
 
-    @Test("there are no more services than the limit, whoever announces them")
+    @Test("the number of services is limited, whoever announces them")
     func tooMany() async throws {
         try await run { directory in
             try directory.start()
@@ -281,7 +282,7 @@ struct DirectoryTests {
     // MARK: Forgetting
 
     @Test(
-        "a service that nobody has announced for a day is forgotten, in the file too; one that is announced again is back"
+        "a service without an announcement for a day is forgotten, in the file too, and may return"
     )
     func forgetting() async throws {
         let folder = TemporaryFolder()
@@ -316,7 +317,7 @@ struct DirectoryTests {
     }
 
     @Test(
-        "a service of the file is forgotten once it was silent for a day in all, over restarts, and only after it was asked"
+        "a service in the file is forgotten after a day of silence in all, over restarts, and only once asked"
     )
     func forgettingOverRestarts() async throws {
         let folder = TemporaryFolder()
@@ -335,7 +336,7 @@ struct DirectoryTests {
         #expect(ManifestFile(path, log: .silent).load(at: clock.now()).isEmpty)
     }
 
-    @Test("a clock that is set forward by days makes nobody forgotten who is there")
+    @Test("a clock set forward by days makes the gateway forget no service that is there")
     func clockSetForward() async throws {
         try await run { directory in
             try directory.start()

@@ -18,7 +18,7 @@ struct ManifestFileTests {
         manifests.map { KnownManifest(manifest: $0, announcedAt: Self.then) }
     }
 
-    @Test("what was saved is loaded, by another gateway too")
+    @Test("saved manifests are loaded, by another gateway too")
     func saved() async {
         let manifests = [
             Manifest(service: "a", routes: [Route("GET", "/api/a/:id", "a.get", needsLogin: false, answer: .room)]),
@@ -34,7 +34,7 @@ struct ManifestFileTests {
         #expect(loaded.map(\.announcedAt) == [Self.then, Self.then])
     }
 
-    @Test("what an earlier version saved, without times, counts as announced now")
+    @Test("a file of an earlier version, without times, counts as announced now")
     func untimed() throws {
         let json = JSONWriter.value { $0.array { $0.value(Manifest(service: "a").json) } }
         try Data(json.bytes).write(to: folder.url.appending(path: "m.json"))
@@ -42,7 +42,7 @@ struct ManifestFileTests {
         #expect(loaded.map(\.manifest.service) == ["a"] && loaded.map(\.announcedAt) == [Self.now])
     }
 
-    @Test("a later save replaces the file whole")
+    @Test("a later save replaces the whole file")
     func replaced() async {
         let file = ManifestFile(folder.file("m.json"), log: .silent)
         file.save(known(["a", "b", "c"].map { Manifest(service: $0) }))
@@ -51,13 +51,13 @@ struct ManifestFileTests {
         #expect(file.load(at: Self.now).map(\.manifest.service) == ["d"])
     }
 
-    @Test("no file, and one that is no use, are nothing", arguments: [nil, "", "{", "{}", "[1,{\"x\":2}]"])
+    @Test("a missing or unusable file loads as nothing", arguments: [nil, "", "{", "{}", "[1,{\"x\":2}]"])
     func useless(content: String?) throws {
         if let content { try Data(content.utf8).write(to: folder.url.appending(path: "m.json")) }
         #expect(ManifestFile(folder.file("m.json"), log: .silent).load(at: Self.now).isEmpty)
     }
 
-    @Test("a folder that is not there costs a warning, and nothing else")
+    @Test("a missing folder causes a warning, and nothing else")
     func unwritable() async {
         let log = CapturedLog()
         let file = ManifestFile(folder.file("none/m.json"), log: log.logger)
@@ -66,7 +66,7 @@ struct ManifestFileTests {
         #expect(log.text.contains("manifest cache not written") && file.load(at: Self.now).isEmpty)
     }
 
-    @Test("nobody waits for a slow disk")
+    @Test("a slow disk delays nobody")
     func slow() async throws {
         let path = folder.file("m.json")
         // Opening a pipe blocks until somebody opens its other end.

@@ -15,7 +15,7 @@ struct RouteTableTests {
         Route("GET", "/api/:kind/my-rooms/:which", "odd.one"),
     ])
 
-    /// The subject and the parameters as `name=value`; or the methods there are; or nothing.
+    /// Returns the subject and the parameters as `name=value`; or the allowed methods; or nothing.
     private func match(_ method: String, _ path: String) -> [String] {
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
         switch table.match(method, segments) {
@@ -25,26 +25,26 @@ struct RouteTableTests {
         }
     }
 
-    @Test("a literal segment beats a parameter")
+    @Test("a literal segment takes precedence over a parameter")
     func literals() {
         #expect(match("GET", "/api/rooms/my-rooms") == ["rooms.list"])
         #expect(match("GET", "/api/rooms/other") == ["rooms.get", "roomId=other"])
     }
 
-    @Test("where the literal leads nowhere, the parameter is tried")
+    @Test("the parameter is tried if the literal does not match")
     func goesBack() {
         #expect(match("PUT", "/api/rooms/my-rooms/name") == ["rooms.rename", "roomId=my-rooms"])
         #expect(match("GET", "/api/people/my-rooms/1") == ["odd.one", "kind=people", "which=1"])
         #expect(match("GET", "/api/rooms/my-rooms/1") == ["odd.one", "kind=rooms", "which=1"])
     }
 
-    @Test("routes that share a segment name its value each in their own way")
+    @Test("routes that share a segment each name its value in their own way")
     func names() {
         #expect(match("DELETE", "/api/rooms/r/messages/m") == ["messaging.delete", "room=r", "messageId=m"])
         #expect(match("POST", "/api/rooms/r/messages") == ["messaging.send", "roomId=r"])
     }
 
-    @Test("another method of a known path is told apart from an unknown path")
+    @Test("a known path with another method differs from an unknown path")
     func otherMethods() {
         #expect(match("DELETE", "/api/rooms/r/messages") == ["other methods", "GET", "POST"])
         #expect(match("POST", "/api/rooms/my-rooms") == ["other methods", "GET"])
@@ -59,7 +59,7 @@ struct RouteTableTests {
         #expect(match("GET", "/api/rooms//messages") == [])
     }
 
-    @Test("segments are taken as they are, decoded: a slash in one does not cut it")
+    @Test("segments are taken decoded: a slash within one does not split it")
     func decoded() {
         guard case .route(let route, let parameters) = table.match("GET", ["api", "rooms", "a/b é:c"]) else {
             Issue.record("there is no match")
@@ -69,7 +69,7 @@ struct RouteTableTests {
         #expect(match("GET", "/api/rooms/:roomId") == ["rooms.get", "roomId=:roomId"])
     }
 
-    @Test("of two routes that are the same, the first counts")
+    @Test("the first of two equal routes is used")
     func twice() {
         let table = RouteTable([Route("GET", "/api/x", "first.x"), Route("GET", "/api/x", "second.x")])
         guard case .route(let route, _) = table.match("GET", ["api", "x"]) else {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Delivery
 
-@Suite("Badges that wait to be composed")
+@Suite("Badges waiting to be composed")
 struct BadgeQueueTests {
     private static func pending(_ seq: Int, room: String = "r") -> BadgeQueue.Pending {
         let emission = Emission(to: .person("ada"), "room:badges", JSONValue(seq), composition: .badges)
@@ -13,7 +13,7 @@ struct BadgeQueueTests {
             event: Replay.Event(item: item, roomID: room), position: StreamPosition(stream: "chat", seq: seq))
     }
 
-    @Test("a person's are composed one after the other, in the log's order")
+    @Test("one person's badges are composed one after the other, in the log's order")
     func order() {
         var queue = BadgeQueue()
         let starts = [(1, "ada"), (2, "ada"), (3, "bob")].map { seq, id in queue.add(Self.pending(seq), for: id) }
@@ -28,7 +28,7 @@ struct BadgeQueueTests {
         #expect(startsAnew)
     }
 
-    @Test("of too many, the later of a room stands for the earlier, but not for the one that is being composed")
+    @Test("a full queue merges a room's badges into the earlier one, except the one being composed")
     func bounded() {
         var queue = BadgeQueue()
         for seq in 1...BadgeQueue.maxPending { _ = queue.add(Self.pending(seq, room: "\(seq % 4)"), for: "ada") }

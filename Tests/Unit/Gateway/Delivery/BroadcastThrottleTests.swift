@@ -7,9 +7,9 @@ import Testing
 
 @testable import Delivery
 
-@Suite("Broadcasts and their pauses", .timeLimit(.minutes(1)))
+@Suite("Throttling broadcasts", .timeLimit(.minutes(1)))
 struct BroadcastThrottleTests {
-    /// So many sockets, and how many packets each batch to them had.
+    /// A number of sockets, with the packet count of each batch to them.
     private final class Receivers: BroadcastReceivers, Sendable {
         let count: Int
         let batches = Arrivals<Int>()
@@ -19,7 +19,7 @@ struct BroadcastThrottleTests {
         func send(_ batch: OutgoingBatch) { batches.add(batch.packets.count) }
     }
 
-    /// A throttle on a loop; what is busy is the test's to say.
+    /// A throttle on a loop; the test sets what is busy.
     private final class Side: Sendable {
         final class Busy: Sendable { let flag = Atomic(false) }
 
@@ -42,7 +42,7 @@ struct BroadcastThrottleTests {
             await loop.run { [throttle] in body(throttle.object) }
         }
 
-        /// The next batches have so many packets.
+        /// Expects the packet counts of the next batches.
         func expect(_ counts: [Int], sourceLocation: SourceLocation = #_sourceLocation) async throws {
             let found = try await receivers.batches.next(counts.count)
             #expect(found == counts, sourceLocation: sourceLocation)
@@ -68,7 +68,7 @@ struct BroadcastThrottleTests {
         try await TestLoop.run { try await test(await Side($0, sockets: sockets, pacing)) }
     }
 
-    @Test("few sockets are sent each event at once")
+    @Test("with few sockets each event is sent at once")
     func few() async throws {
         try await run(sockets: 5, Self.pacing(threshold: 5)) { side in
             await side.broadcast(3)
@@ -76,7 +76,7 @@ struct BroadcastThrottleTests {
         }
     }
 
-    @Test("many are sent what a turn brings together, and what comes in the pause after it waits")
+    @Test("with many sockets a turn's events are sent together, and those during the pause wait")
     func many() async throws {
         try await run(sockets: 6, Self.pacing(threshold: 5)) { side in
             await side.run { $0.noteVisit() }
@@ -91,7 +91,7 @@ struct BroadcastThrottleTests {
         }
     }
 
-    @Test("more bytes than may wait go out, pause or not")
+    @Test("a broadcast over the byte limit is sent despite the pause")
     func bytes() async throws {
         try await run(Self.pacing()) { side in
             await side.run { $0.noteVisit() }
@@ -103,7 +103,7 @@ struct BroadcastThrottleTests {
         }
     }
 
-    @Test("where nobody has come of late, the pause ends when the loop is idle, or when all is done")
+    @Test("without recent visits the pause ends when the loop is idle, or when all work is done")
     func quiet() async throws {
         try await run(Self.pacing(quietPeriod: .zero)) { side in
             for _ in 1...20 {
@@ -113,7 +113,7 @@ struct BroadcastThrottleTests {
         }
     }
 
-    @Test("while something is under way the pause lasts, and its end ends it")
+    @Test("the pause lasts while work is under way, and ends with it")
     func busy() async throws {
         var pacing = Self.pacing(quietPeriod: .zero)
         (pacing.earlyEndFactor, pacing.idleEndFactor) = (0, 1e9)
@@ -135,7 +135,7 @@ struct BroadcastThrottleTests {
         }
     }
 
-    @Test("a pause takes its bounds from the pacing")
+    @Test("a pause has the bounds of the pacing")
     func shortPause() async throws {
         var pacing = BroadcastPacing()
         (pacing.threshold, pacing.minimumPause, pacing.maximumPause) = (0, .milliseconds(1), .milliseconds(1))

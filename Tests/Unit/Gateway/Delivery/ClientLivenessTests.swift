@@ -3,11 +3,11 @@ import Testing
 
 @testable import Delivery
 
-@Suite("What a client is known to have")
+@Suite("What a client is known to have received")
 struct ClientLivenessTests {
     private func instant(_ seconds: UInt64) -> LoopInstant { LoopInstant(nanoseconds: seconds * 1_000_000_000) }
 
-    @Test("who answers a ping has what was sent before it, and not what came after")
+    @Test("a client that answers a ping has received what was sent before the ping, and not what came after")
     func confirmed() {
         var life = ClientLiveness(at: instant(1))
         #expect(life.confirmed(of: "messaging") == 0 && life.lastActiveAt == instant(1))
@@ -22,7 +22,7 @@ struct ClientLivenessTests {
         #expect(life.confirmed(of: "messaging") == 9 && life.confirmed(of: "elements") == 3)
     }
 
-    @Test("a ping from before it joined says nothing of the room")
+    @Test("a ping from before a join says nothing about the room")
     func join() {
         var life = ClientLiveness(at: instant(1))
         life.notePing(after: ["messaging": 7])

@@ -34,7 +34,7 @@ struct FanoutTests {
         }
     }
 
-    /// A pause without end, unless the loop's quiet ends it.
+    /// Returns a pacing with an endless pause, unless the loop's idleness ends it.
     private static func pacing(quietPeriod: Duration = .zero) -> BroadcastPacing {
         var pacing = BroadcastPacing()
         (pacing.threshold, pacing.minimumPause, pacing.maximumPause) = (0, .seconds(3600), .seconds(3600))
@@ -42,7 +42,7 @@ struct FanoutTests {
         return pacing
     }
 
-    @Test("a crowd is told of what everyone hears together, with a pause between; others do not wait for that")
+    @Test("a large audience gets broadcasts in batches with a pause between; other events do not wait")
     func throttled() async throws {
         try await GatewayHarness.run(loops: 1, pacing: Self.pacing(quietPeriod: .seconds(3600))) { harness in
             let clients = [try await harness.connect(), try await harness.connect()]
@@ -65,7 +65,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("where nobody comes, the pause is over as soon as the loop has nothing else to do")
+    @Test("without recent visits the pause ends as soon as the loop is idle")
     func idleWindow() async throws {
         try await GatewayHarness.run(loops: 1, pacing: Self.pacing()) { harness in
             let client = try await harness.connect()
@@ -76,7 +76,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("what is asked meanwhile is answered first, and its end ends the pause")
+    @Test("requests made during a pause are answered first, and their end ends the pause")
     func inFlight() async throws {
         var pacing = Self.pacing()
         (pacing.earlyEndFactor, pacing.idleEndFactor) = (0, 1e9)
@@ -103,7 +103,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("after its pause a crowd is told of all that came, once and in order")
+    @Test("after the pause a large audience gets all events, once and in order")
     func crowdLater() async throws {
         var pacing = BroadcastPacing()
         (pacing.threshold, pacing.minimumPause, pacing.maximumPause) = (0, .milliseconds(1), .milliseconds(1))
@@ -114,7 +114,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("with GLOBAL_SCOPE=participants only they hear of a room")
+    @Test("with GLOBAL_SCOPE=participants only they get a room's global events")
     func participants() async throws {
         try await GatewayHarness.run(["--global-scope", "participants"]) { harness in
             let (ada, bob) = (try await harness.connect(), try await harness.connect(GatewayHarness.bob))
@@ -126,7 +126,7 @@ struct FanoutTests {
         }
     }
 
-    /// Answers `chat:send` with the position of an entry, and does with the entry what the test wants.
+    /// Answers `chat:send` with the position of an entry, and lets the test handle the entry.
     private func answerSends(_ harness: GatewayHarness, _ publish: @escaping @Sendable (LogEntry) -> Void) {
         let echo = Emission(to: .person("ada"), "message:new", data(1))
         harness.chat.on("chat.send") { [chat = harness.chat] request in
@@ -136,7 +136,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("the echo comes before the ack, though the answer came before the entry")
+    @Test("the echo precedes the ack, even if the answer arrives before the entry")
     func echoFirst() async throws {
         try await GatewayHarness.run { harness in
             let client = try await harness.connect()
@@ -152,7 +152,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("an entry that the bus lost is fetched for the ack's sake")
+    @Test("an entry that the bus lost is fetched so that the ack can be sent")
     func fetched() async throws {
         try await GatewayHarness.run { harness in
             let client = try await harness.connect()
@@ -166,7 +166,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("entries that come in the wrong order, or twice, are told once and in order")
+    @Test("entries that arrive out of order, or twice, are sent once and in order")
     func outOfOrder() async throws {
         try await GatewayHarness.run { harness in
             let client = try await harness.connect()
@@ -177,7 +177,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("what was lost is fetched when the service announces how far it is")
+    @Test("lost entries are fetched when the service announces its position")
     func announced() async throws {
         try await GatewayHarness.run { harness in
             let client = try await harness.connect()
@@ -187,14 +187,14 @@ struct FanoutTests {
         }
     }
 
-    @Test("when a service's database was restored, sockets are closed, and answers wait for their echo again")
+    @Test("a restored database closes sockets, and answers wait for their echo again")
     func restored() async throws {
         try await GatewayHarness.run(loops: 1) { harness in
             let client = try await harness.connect()
             for number in 1...5 { harness.chat.emit([Emission(to: .everyone, "n", data(number))]) }
             for number in 1...5 { #expect(try await client.next() == .event("n", data(number))) }
             harness.chat.restore(forgetting: 3)
-            #expect(try await client.receive() == "closed", "what it was told is of a past that is no more")
+            #expect(try await client.receive() == "closed", "its events belong to a history that was rolled back")
             answerSends(harness) { _ in }
             let again = try await harness.connect()
             try await again.emit("chat:send", "{}", ack: 9)
@@ -206,7 +206,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("an answer that waits for its event does not reach a socket that is closed because the log has another past")
+    @Test("an answer that waits for its event does not reach a socket closed because the log was restored")
     func restoredMeanwhile() async throws {
         try await GatewayHarness.run(loops: 1) { harness in
             let asked = harness.chat.hold("chat.send")
@@ -221,7 +221,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("an answer whose entry was written before the gateway began to follow waits for nothing")
+    @Test("an answer whose entry was written before the gateway began to follow does not wait")
     func beforeFollowing() async throws {
         try await GatewayHarness.run(withChat: false) { harness in
             for number in 1...3 { _ = harness.chat.commit([Emission(to: .everyone, "n", data(number))]) }
@@ -244,7 +244,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("an answer does not wait for its event beyond the request's time")
+    @Test("an answer waits for its event no longer than the request's time")
     func overdue() async throws {
         try await GatewayHarness.run(["--request-timeout", "1s"]) { harness in
             let client = try await harness.connect()
@@ -256,7 +256,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("a new room has what others contribute to it at zero, and nobody is asked")
+    @Test("a new room has others' contributions at zero, without a request")
     func newRoom() async throws {
         try await GatewayHarness.run { harness in
             let client = try await harness.connect()
@@ -271,7 +271,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("events that the gateway composes reach each person in the log's order, as that person sees them")
+    @Test("composed events reach each person in the log's order, as that person sees them")
     func composed() async throws {
         try await GatewayHarness.run { harness in
             let client = try await harness.connect()
@@ -291,7 +291,7 @@ struct FanoutTests {
         }
     }
 
-    @Test("the badges that the service gives are not asked for again")
+    @Test("badges that the service supplies are not requested again")
     func givenBadges() async throws {
         try await GatewayHarness.run { harness in
             harness.contribute(badge: 9)

@@ -13,9 +13,9 @@ import Testing
 
 @testable import Delivery
 
-@Suite("What happens to a log's entries")
+@Suite("The processing of a log's entries")
 struct LogPipelineTests {
-    /// Takes the place of the loops, and notes what is so when something comes to them.
+    /// Stands in for the loops, and records the state when they are called.
     private final class Sink: BroadcastSink {
         let events = Mutex<[String]>([])
         let backfilled = Arrivals<[Int]>()
@@ -75,7 +75,7 @@ struct LogPipelineTests {
         }
     }
 
-    @Test("lists are stale, the position is measured and typing has ended before a loop is handed the entries")
+    @Test("a loop gets entries after lists are stale, the position is measured and typing has ended")
     func order() async throws {
         try await run { pipeline, sink, presence, loop, _ in
             await presence.setTyping(true, Self.member, socketID: "1")
@@ -95,7 +95,7 @@ struct LogPipelineTests {
         }
     }
 
-    @Test("what stands before the place that a log is followed from is fetched for those who come back")
+    @Test("entries before the position where following began are fetched for clients that return")
     func backfill() async throws {
         try await run { pipeline, sink, _, loop, bus in
             let entries = (1...3).map { Self.entry($0, [Emission(to: .room, "n", JSONValue($0))]) }

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Sockets that come back", .timeLimit(.minutes(1)))
+@Suite("Sockets that reconnect", .timeLimit(.minutes(1)))
 struct RecoveryTests {
     /// Connects with a cursor, and reads up to `sync:done`.
     /// - Returns: the socket, the events before, whether all was recovered, and the new cursor.
@@ -28,7 +28,7 @@ struct RecoveryTests {
         for name in names { harness.chat.emit([Emission(to: .room, name, .emptyObject)]) }
     }
 
-    /// Joins a room; the events that come before the ack, but for presence.
+    /// Joins a room, and returns the events before the ack, except presence.
     private static func join(_ room: String, _ client: SocketIOTestClient) async throws -> [String] {
         try await client.emit("room:join", "{\"roomId\":\"\(room)\"}", ack: 5)
         var events: [String] = []
@@ -43,9 +43,9 @@ struct RecoveryTests {
         }
     }
 
-    @Test("a cursor that is none recovers nothing, and the one that is given instead recovers all since")
+    @Test("an invalid cursor recovers nothing, and the cursor given instead recovers all since")
     func recovers() async throws {
-        // On one loop: when one socket was told an event to everyone, no other that connects later will be.
+        // On one loop: once one socket was sent a global event, no socket that connects later gets it.
         try await GatewayHarness.run(loops: 1) { harness in
             let first = try await Self.connect(harness, since: "nonsense")
             #expect(!first.isRecovered && first.missed.isEmpty)
@@ -64,7 +64,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("a room goes on from the cursor when it is joined, and from where it was left when it is joined again")
+    @Test("a room continues from the cursor when joined, and from where it was left when joined again")
     func joins() async throws {
         try await GatewayHarness.run { harness in
             harness.serveRoom()
@@ -80,7 +80,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("what is in no gateway's memory any more is asked of its owner")
+    @Test("events that no gateway has in memory any more are requested from their owner")
     func fromTheOwner() async throws {
         try await GatewayHarness.run { harness in
             harness.rooms.on("rooms.ids", reply: Reply(.ok, try JSONValue(parsing: #"["r"]"#)))
@@ -95,7 +95,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("what cannot be had within a request's time is given up, and what was asked meanwhile is answered then")
+    @Test("a replay over the request's time is given up, and events sent meanwhile are answered then")
     func givesUp() async throws {
         try await GatewayHarness.run(["--request-timeout", "1s"]) { harness in
             let (witness, _, _, cursor) = try await Self.connect(harness, since: "none")
@@ -103,7 +103,7 @@ struct RecoveryTests {
             for _ in 1...9000 { harness.chat.emit([], room: "s", participants: ["bob", "cy"]) }
             harness.chat.emit([Emission(to: .person("ada"), "all of them", .emptyObject)])
             while try await witness.next() != .event("all of them", .emptyObject) {}
-            // Its owner is there and says nothing.
+            // Its owner is there and does not answer.
             let log = harness.log.logger
             harness.rooms.on("rooms.ids") { _ in log.debug("rooms were asked for") }
             harness.chat.on("chat.send", reply: Reply(.ok))
@@ -135,7 +135,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("sockets that come back are caught up and live, however fast others are told something meanwhile")
+    @Test("sockets that reconnect catch up and get live events, however many others are sent meanwhile")
     func underLoad() async throws {
         try await GatewayHarness.run(loops: 1) { harness in
             harness.rooms.on("rooms.ids", reply: Reply(.ok, try JSONValue(parsing: #"["r"]"#)))

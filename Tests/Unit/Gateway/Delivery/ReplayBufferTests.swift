@@ -32,7 +32,7 @@ struct ReplayBufferTests {
         return entries.map(\.position.seq)
     }
 
-    @Test("a person's entries since a place are found in order, and those of others are not")
+    @Test("a person's entries since a position are found in order, and those of others are not")
     func found() {
         let recent = Self.filled(1...14)
         #expect(
@@ -42,7 +42,7 @@ struct ReplayBufferTests {
         #expect(Self.seqs(recent.entries(of: "chat", since: Self.position(4), for: "eve")) == [])
     }
 
-    @Test("at least a generation is kept, at most two; what is before them has to be asked for")
+    @Test("at least one generation is kept, at most two; older entries have to be requested")
     func generations() {
         let recent = Self.filled(1...35)
         for seq in 20...35 {
@@ -55,7 +55,7 @@ struct ReplayBufferTests {
         }
     }
 
-    @Test("a place of another past, of another database, or ahead is unknown")
+    @Test("a position of another history, of another database, or ahead is unknown")
     func unknown() {
         let recent = Self.filled(1...14)
         for position in [
@@ -74,7 +74,7 @@ struct ReplayBufferTests {
         }
     }
 
-    @Test("after a gap it starts anew, behind it")
+    @Test("after a gap the buffer restarts behind it")
     func gap() {
         var recent = Self.filled(1...5)
         recent.append(Self.broadcast(9))
@@ -87,7 +87,7 @@ struct ReplayBufferTests {
         }
     }
 
-    @Test("what was told before the start is added behind it, unless the stream has started elsewhere since")
+    @Test("entries from before the start are added, unless the stream has started elsewhere since")
     func backfill() {
         var recent = ReplayBuffer(generationSize: 10)
         recent.start("chat", after: Self.position(8))

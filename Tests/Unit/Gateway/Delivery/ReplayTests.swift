@@ -5,7 +5,7 @@ import Testing
 
 @testable import Delivery
 
-@Suite("the replay of what was missed")
+@Suite("The replay of missed events")
 struct ReplayTests {
     /// Two streams whose entries alternate in time; each has an event for the room, one for everyone and one for Bob.
     private static func entry(
@@ -42,7 +42,7 @@ struct ReplayTests {
 
     private static var ends: [String: LogPosition] { ["chat": position("chat", 6), "notes": position("notes", 6)] }
 
-    /// Steps until a page comes; entries are given in portions.
+    /// Steps until a page is ready; entries arrive in portions.
     private static func page(_ replay: inout Replay, portion: Int = 100) -> Replay.Page {
         while true {
             switch replay.next() {
@@ -59,7 +59,7 @@ struct ReplayTests {
         page.events.map { "\($0.item.emission.event) \($0.item.emission.data.string ?? "")" }
     }
 
-    @Test("streams are merged by time, and what is for others or for everyone is left out", arguments: [1, 2, 100])
+    @Test("streams are merged by time, without the events for others or for everyone", arguments: [1, 2, 100])
     func merges(portion: Int) throws {
         var replay = try #require(
             Replay(from: Self.cursor(4, 3), to: Self.ends, for: "ada", limit: 100, maxBytes: .max))
@@ -80,7 +80,7 @@ struct ReplayTests {
         var count = 0
         var isMore = true
         while isMore {
-            // Each page is asked for anew, with the cursor of the one before.
+            // Each page is a new request, with the cursor of the one before.
             var replay = try #require(Replay(from: cursor, to: Self.ends, for: "bob", limit: limit, maxBytes: .max))
             let page = Self.page(&replay, portion: 2)
             #expect(page.events.count <= limit && !page.events.isEmpty)
@@ -94,7 +94,7 @@ struct ReplayTests {
         #expect(cursor == SyncCursor(Self.ends))
     }
 
-    @Test("one replay hands out page after page")
+    @Test("one replay returns page after page")
     func oneReplay() throws {
         var replay = try #require(Replay(from: Self.cursor(0, 0), to: Self.ends, for: "ada", limit: 5, maxBytes: .max))
         let pages = [Self.page(&replay), Self.page(&replay), Self.page(&replay)]
@@ -109,7 +109,7 @@ struct ReplayTests {
         #expect(page.events.count == 1 && page.isMore)
     }
 
-    @Test("of one room only its room events are replayed")
+    @Test("a replay of one room has its room events only")
     func oneRoom() throws {
         var replay = try #require(
             Replay(from: Self.cursor(5, 1), to: Self.ends, for: "bob", .room("r"), limit: 100, maxBytes: .max))
@@ -130,7 +130,7 @@ struct ReplayTests {
         #expect(replay.cursor == Self.cursor(5, 6))
     }
 
-    @Test("a cursor of other streams, of another database, of another past or ahead recovers nothing")
+    @Test("a cursor of other streams, another database, another history or ahead recovers nothing")
     func broken() {
         var foreign = Self.cursor(1, 1)
         foreign.streams["chat"]?.position = LogPosition(

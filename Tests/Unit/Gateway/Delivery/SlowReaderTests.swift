@@ -3,9 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Clients that are behind", .timeLimit(.minutes(1)))
+@Suite("Slow readers", .timeLimit(.minutes(1)))
 struct SlowReaderTests {
-    /// A client of long-polling: what waits for it waits in the gateway until it asks.
+    /// A long-polling client: its packets wait in the gateway until it asks.
     private struct Poller {
         let harness: GatewayHarness
         let target: String
@@ -52,7 +52,7 @@ struct SlowReaderTests {
         }
     }
 
-    @Test("presence and typing wait until they have read on; what came and went meanwhile is not told")
+    @Test("presence and typing wait until a slow reader catches up; what started and ended meanwhile is not sent")
     func shed() async throws {
         try await GatewayHarness.run(["--max-pending-bytes", "65536"]) { harness in
             let poller = try await Poller.joined(harness)
@@ -64,20 +64,20 @@ struct SlowReaderTests {
             }
             for client in [bob, other] { try await Self.finish("room:leave", #"{"roomId":"r"}"#, on: client) }
             let packets = try await poller.read { $0.contains("room:presence") }
-            #expect(packets.filter { $0.contains("long") }.count == 3, "none of what cannot be told again is left out")
+            #expect(packets.filter { $0.contains("long") }.count == 3, "no event that cannot be sent later is dropped")
             #expect(!packets.contains { $0.contains("message:typing") })
             #expect(packets.last?.contains("false") == true)
         }
     }
 
-    @Test("a client that has more waiting than it may is cut off, and the others go on")
+    @Test("a client over its pending limit is disconnected, and the others go on")
     func cutOff() async throws {
         try await GatewayHarness.run(["--max-pending-bytes", "65536"]) { harness in
             let poller = try await Poller.joined(harness)
             let bob = try await harness.join(GatewayHarness.bob)
             for number in 1...7 {
                 harness.chat.emit([Self.long("long\(number)")])
-                // That the other is gone is told on the way.
+                // The other's leaving is sent on the way.
                 while case .event(let name, _) = try await bob.next(), name != "long\(number)" {
                     #expect(name == "room:presence")
                 }
@@ -86,7 +86,7 @@ struct SlowReaderTests {
         }
     }
 
-    @Test("what a socket sent before it went is done, also what waited behind a join")
+    @Test("events that a socket sent before it closed are processed, also those that waited behind a join")
     func sentBeforeItWent() async throws {
         try await GatewayHarness.run { harness in
             harness.serveRoom()

@@ -18,20 +18,20 @@ struct SyncCursorTests {
         return cursor
     }
 
-    @Test("a cursor is read back by its person")
+    @Test("a cursor is accepted from its person")
     func roundTrip() {
         let text = Self.codec.encode(Self.cursor, for: "ada")
         #expect(Self.codec.decode(text, for: "ada") == Self.cursor)
     }
 
-    @Test("nobody else can use it, nor another installation")
+    @Test("a cursor is refused from anybody else, and by another installation")
     func bound() {
         let text = Self.codec.encode(Self.cursor, for: "ada")
         #expect(Self.codec.decode(text, for: "bob") == nil)
         #expect(SyncCursorCodec(secret: Array(repeating: 8, count: 32)).decode(text, for: "ada") == nil)
     }
 
-    @Test("a character changed, left out or added anywhere makes it none")
+    @Test("a cursor with a character changed, removed or added anywhere is invalid")
     func tampered() {
         let text = Array(Self.codec.encode(Self.cursor, for: "ada"))
         for index in text.indices {
@@ -48,7 +48,7 @@ struct SyncCursorTests {
     }
 
     @Test(
-        "what never was one is none",
+        "arbitrary text is no cursor",
         arguments: ["", "0", "nonsense", "a.b.c", "é", String(repeating: "x", count: 9000)])
     func nonsense(text: String) {
         #expect(Self.codec.decode(text, for: "ada") == nil)

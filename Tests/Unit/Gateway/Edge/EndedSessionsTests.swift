@@ -19,7 +19,7 @@ struct EndedSessionsTests {
             SessionsEnded(sessionIDs: ids, tokensUntil: Self.start.adding(.seconds(until))), at: at, now: at)
     }
 
-    @Test("tokens of a session that ended are refused, others not, nor those that name none")
+    @Test("tokens of an ended session are refused; others, and those without a session, are not")
     func refusal() {
         let ended = EndedSessions()
         note(["a", "b"], in: ended, at: 1)
@@ -27,7 +27,7 @@ struct EndedSessionsTests {
         for id in ["c", nil] { #expect(!ended.refuses(claims(id))) }
     }
 
-    @Test("they are forgotten when no token of theirs can be good any more")
+    @Test("ended sessions are forgotten when no token of theirs can be valid any more")
     func forgetting() {
         let ended = EndedSessions()
         for n in 0..<100 { note(["\(n)"], in: ended, at: n, until: 200 + n) }
@@ -38,7 +38,7 @@ struct EndedSessionsTests {
         #expect(ended.count == 0)
     }
 
-    @Test("beyond the bound, who holds an older token has to renew it, and nobody comes in whose session has ended")
+    @Test("over the limit, older tokens have to be refreshed, and no ended session gets in")
     func bound() {
         let ended = EndedSessions(capacity: 10)
         for n in 0..<30 { note(["\(n)"], in: ended, at: n) }
@@ -50,7 +50,7 @@ struct EndedSessionsTests {
         #expect(!ended.refuses(claims(nil, issued: 0)))
     }
 
-    @Test("one that is noted again is one")
+    @Test("a session that is recorded again counts once")
     func again() {
         let ended = EndedSessions(capacity: 10)
         for _ in 0..<30 { note(["a"], in: ended, at: 1) }

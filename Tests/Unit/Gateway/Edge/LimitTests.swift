@@ -21,7 +21,7 @@ struct LimitTests {
         #expect(answer.status == status, sourceLocation: location)
     }
 
-    @Test("a route or event that names no limit counts all the same")
+    @Test("a route or event without a named limit is counted all the same")
     func standard() {
         let manifest = Manifest(
             service: "polls",
@@ -45,7 +45,7 @@ struct LimitTests {
         #expect(Limits.of(manifest.routes[0], catalog).first?.perPerson == 300)
     }
 
-    @Test("reads and writes are limited for a person, whatever the route")
+    @Test("a person's reads and writes are limited over all routes")
     func readsAndWrites() async throws {
         try await GatewayHarness.run(["--rate-reads", "2/1h,1000/1h", "--rate-writes", "1/1h,1000/1h"]) { harness in
             harness.chat.on("chat.list", reply: Reply())
@@ -68,7 +68,7 @@ struct LimitTests {
         }
     }
 
-    @Test("a large body of someone over their limit is refused before it has come, and its connection ends")
+    @Test("a large body of a person over their limit is refused before it arrives, and the connection ends")
     func largeBodyOverLimit() async throws {
         try await GatewayHarness.run(["--rate-writes", "1/1h,1000/1h"]) { harness in
             harness.rooms.on("rooms.remove", reply: Reply(.noContent))
@@ -78,7 +78,7 @@ struct LimitTests {
         }
     }
 
-    @Test("events that services work on count as buffered until they are answered, also when their socket has gone")
+    @Test("events being processed count as buffered until they are answered, also after their socket has gone")
     func eventsUnderWay() async throws {
         try await GatewayHarness.run { harness in
             let requests = harness.chat.hold("chat.send")
@@ -107,7 +107,7 @@ struct LimitTests {
         }
     }
 
-    @Test("an event for which a person has no room is refused as one to be sent again, and its socket goes on")
+    @Test("an event over a person's buffer limit is refused as retryable, and its socket goes on")
     func eventsWithoutRoom() async throws {
         try await GatewayHarness.run(["--max-buffered-bytes-per-address", "100000"]) { harness in
             let requests = harness.chat.hold("chat.send")
@@ -134,7 +134,7 @@ struct LimitTests {
         }
     }
 
-    @Test("a large event that nobody declared, or that is always short, is refused by its name")
+    @Test("a large event that is undeclared, or expected to be short, is refused by its name")
     func largeEventOfGateway() async throws {
         try await GatewayHarness.run(["--rate-joins", "2/1h,100/1h"]) { harness in
             let client = try await harness.connect()
@@ -146,12 +146,12 @@ struct LimitTests {
             #expect(try await code("message:typing") == "payload_too_large")
             #expect(try await code("room:join") == "payload_too_large")
             #expect(try await code("room:leave") == "payload_too_large")
-            // They have counted.
+            // The refused events have counted.
             #expect(try await code("room:join") == "rate_limited")
         }
     }
 
-    @Test("a large event of somebody who is over a limit is refused by its name, and not read")
+    @Test("a large event of a person over a limit is refused by its name, and not read")
     func largeEventOverLimit() async throws {
         try await GatewayHarness.run(["--rate-unknown", "1/1h,100/1h", "--rate-joins", "1/1h,100/1h"]) { harness in
             harness.chat.on("chat.rare", reply: Reply())
@@ -159,7 +159,7 @@ struct LimitTests {
             let rest = String(repeating: "x", count: 50_000)
             for event in ["chat:rare", "no:such"] { _ = try await client.ask(event, "{}") }
             for event in ["chat:rare", "no:such"] {
-                // It is no JSON, for which the socket of whoever may send it is closed.
+                // It is not JSON, for which the socket of a permitted sender is closed.
                 #expect(try await client.ask(event, "{\"text\":\"\(rest)")["error"]?["code"]?.string == "rate_limited")
             }
             try await client.emit("chat:rare", "{\"text\":\"\(rest)\"}")
@@ -170,7 +170,7 @@ struct LimitTests {
         }
     }
 
-    @Test("who is refused for themselves takes nothing from others behind the same address")
+    @Test("a person's refused requests do not count for others behind the same address")
     func sameAddress() async throws {
         try await GatewayHarness.run(["--rate-reads", "1/1h,3/1h"]) { harness in
             harness.chat.on("chat.list", reply: Reply())
@@ -181,7 +181,7 @@ struct LimitTests {
         }
     }
 
-    @Test("a token that is none counts for its address, and so does what is not there")
+    @Test("an invalid token counts for its address, and so does an unknown route")
     func nobody() async throws {
         try await GatewayHarness.run(["--rate-reads", "100/1h,2/1h", "--rate-unknown", "100/1h,3/1h"]) { harness in
             for status in [401, 401, 429] {
@@ -195,7 +195,7 @@ struct LimitTests {
         }
     }
 
-    @Test("an event that is not there, or cannot be taken, counts as one")
+    @Test("an unknown or unacceptable event counts as an event")
     func unknownEvents() async throws {
         try await GatewayHarness.run(["--rate-unknown", "2/1h,100/1h"]) { harness in
             let client = try await harness.connect()
@@ -208,7 +208,7 @@ struct LimitTests {
         }
     }
 
-    @Test("nothing is made of a body before the limit, the token and its length have let it pass")
+    @Test("a body is not parsed before the limit, the token and its length have been checked")
     func beforeTheBody() async throws {
         try await GatewayHarness.run(["--rate-writes", "1/1h,4/1h"]) { harness in
             let target = "/api/rooms/r/name"
@@ -225,7 +225,7 @@ struct LimitTests {
         }
     }
 
-    @Test("what a person writes counts in bytes, over routes and events; a retry that wrote nothing does not")
+    @Test("written bytes are counted per person, over routes and events, except for a retry that wrote nothing")
     func bytes() async throws {
         try await GatewayHarness.run(["--rate-bytes", "21k/1h,1m/1h"]) { harness in
             harness.chat.on("chat.send", reply: Reply(.ok, isDuplicate: true))
@@ -244,7 +244,7 @@ struct LimitTests {
         }
     }
 
-    @Test("a body that is no JSON counts among the bytes that a person may write: parsing it took as long")
+    @Test("a body that is not JSON counts towards the bytes a person may write: parsing it took as long")
     func bytesOfRefusedBodies() async throws {
         try await GatewayHarness.run(["--rate-bytes", "21k/1h,1m/1h"]) { harness in
             harness.rooms.on("rooms.rename", reply: Reply(.ok, GatewayHarness.base("r")))
@@ -256,7 +256,7 @@ struct LimitTests {
         }
     }
 
-    @Test("connecting is limited, for an address also with a token that is none: clients come back later")
+    @Test("connecting is limited, for an address also with an invalid token: clients come back later")
     func connects() async throws {
         try await GatewayHarness.run(["--rate-connects", "2/1h,100/1h"]) { harness in
             for _ in 1...2 { _ = try await harness.connect() }
@@ -274,7 +274,7 @@ struct LimitTests {
         }
     }
 
-    @Test("a socket that asks too often for what it missed is told to load anew, and misses nothing from then on")
+    @Test("a socket that asks too often for missed events is made to reload, and misses nothing from then on")
     func replays() async throws {
         try await GatewayHarness.run(["--rate-sync", "1/1h,100/1h"]) { harness in
             func connect(since cursor: String) async throws -> (SocketIOTestClient, done: JSONValue) {
@@ -285,7 +285,7 @@ struct LimitTests {
                     if case .event("sync:done", let data) = try await client.next() { return (client, data) }
                 }
             }
-            // A cursor that is none replays nothing, and counts for nothing.
+            // An invalid cursor replays nothing, and does not count.
             let cursor = try #require(try await connect(since: "none").done["cursor"]?.string)
             #expect(try await connect(since: cursor).done["recovered"]?.bool == true)
             let (client, done) = try await connect(since: cursor)
@@ -295,7 +295,7 @@ struct LimitTests {
         }
     }
 
-    @Test("rooms in lists that are made anew count: a person with many of them asks less often")
+    @Test("rooms in recomposed lists count: a person with many rooms may ask less often")
     func lists() async throws {
         try await GatewayHarness.run(["--rate-lists", "3/1h,1000/1h"]) { harness in
             harness.contribute(badge: 0)
@@ -307,13 +307,13 @@ struct LimitTests {
                 try await expect(status, harness, "GET", "/api/rooms/grouped-by-person", as: GatewayHarness.bob)
             }
             try await expect(429, harness, "GET", "/api/sync")
-            // What has no list in it is as before.
+            // Answers without a list are unaffected.
             harness.chat.on("chat.list", reply: Reply())
             try await expect(200, harness, "GET", "/api/chat")
         }
     }
 
-    @Test("more requests of one person than may be under way are refused, with when to try again")
+    @Test("requests over a person's concurrency limit are refused, with the time to wait")
     func inFlight() async throws {
         try await GatewayHarness.run(["--max-requests-per-person", "2"]) { harness in
             let asked = harness.chat.hold("chat.list")
@@ -330,7 +330,7 @@ struct LimitTests {
         }
     }
 
-    @Test("a heavy answer that is not read holds its place: the person's next one waits, and in the end is refused")
+    @Test("an unread heavy answer holds its slot: the person's next one waits, and in the end is refused")
     func unread() async throws {
         let flags = ["--max-heavy-requests-per-person", "1", "--request-timeout", "2s"]
         try await GatewayHarness.run(flags) { harness in

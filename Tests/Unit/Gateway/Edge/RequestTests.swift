@@ -9,7 +9,7 @@ import Testing
 
 @Suite("HTTP through the gateway")
 struct RequestTests {
-    @Test("a service's answer is the body, and the caller and the parts of the request reach it")
+    @Test("a service's reply becomes the body, and the service gets the caller and the parts of the request")
     func passesOn() async throws {
         try await GatewayHarness.run { harness in
             let asked = harness.rooms.hold("rooms.remove")
@@ -28,7 +28,7 @@ struct RequestTests {
         }
     }
 
-    @Test("the address wins over what a body says")
+    @Test("fields in the path take precedence over the body's")
     func pathWins() async throws {
         try await GatewayHarness.run { harness in
             harness.serveRoom()
@@ -59,7 +59,7 @@ struct RequestTests {
         #expect(error?.text == #"{"code":"\#(code.rawValue)","message":"words","requestId":"id-1"}"#)
     }
 
-    @Test("a service's error reaches the client as it is")
+    @Test("a service's error reaches the client unchanged")
     func serviceError() async throws {
         try await GatewayHarness.run { harness in
             harness.rooms.on("rooms.get", error: .roomNotFound)
@@ -94,7 +94,7 @@ struct RequestTests {
         #expect(metrics.text().contains(#"parlor_errors_total{code="other"} 2"#))
     }
 
-    @Test("without a good token nothing is asked of a service")
+    @Test("a request without a valid token reaches no service")
     func unauthenticated() async throws {
         try await GatewayHarness.run { harness in
             let none = try await harness.request("GET", "/api/chat", as: nil)
@@ -112,7 +112,7 @@ struct RequestTests {
         }
     }
 
-    @Test("a service that is away is 503 at once, with when to try again; when it is back it answers")
+    @Test("an unavailable service is answered 503 at once, with a retry time; when it is back it answers")
     func away() async throws {
         try await GatewayHarness.run(["--request-timeout", "60s"]) { harness in
             harness.chat.goAway()
@@ -125,7 +125,7 @@ struct RequestTests {
         }
     }
 
-    @Test("a service that does not answer in time is 503")
+    @Test("a service that does not answer in time is answered 503")
     func tooLate() async throws {
         try await GatewayHarness.run(["--request-timeout", "100ms"]) { harness in
             harness.chat.on("chat.list") { _ in }
@@ -134,7 +134,7 @@ struct RequestTests {
         }
     }
 
-    @Test("an unknown address is 404, but 503 while a service is still to be heard from; another method is 405")
+    @Test("an unknown path is 404, but 503 while a service has yet to announce itself; another method is 405")
     func unknown() async throws {
         try await GatewayHarness.run { harness in
             #expect(try await harness.request("GET", "/api/nothing").errorCode == "route_not_found")
@@ -150,7 +150,7 @@ struct RequestTests {
     }
 
     @Test(
-        "a body that is no JSON object is refused before a service sees it",
+        "a body that is not a JSON object is refused before it reaches a service",
         arguments: ["{", "[]", "1", #"{"a":1}x"#, "{\"a\":\"\u{1}\"}", ""])
     func malformed(body: String) async throws {
         try await GatewayHarness.run { harness in
@@ -159,7 +159,7 @@ struct RequestTests {
         }
     }
 
-    @Test("a body that fits the edge but not the bus is too large, not a service that is away")
+    @Test("a body that fits the edge but not the bus is too large, and not an unavailable service")
     func tooLarge() async throws {
         try await GatewayHarness.run { harness in
             let text = String(repeating: "x", count: BusLimits.maxLine - 100)
@@ -168,7 +168,7 @@ struct RequestTests {
         }
     }
 
-    @Test("failures to log in are counted by the address, whatever name was tried; a success is not")
+    @Test("failed sign-ins count for the address, whatever name was tried; a success does not")
     func failures() async throws {
         try await GatewayHarness.run { harness in
             func open(_ name: String, expect status: Int, _ location: SourceLocation = #_sourceLocation) async throws {
@@ -188,7 +188,7 @@ struct RequestTests {
         }
     }
 
-    @Test("a token that has expired is no guess at a password")
+    @Test("an expired token does not count as a password guess")
     func expiredIsNoGuess() async throws {
         try await GatewayHarness.run { harness in
             for _ in 1...5 {
@@ -221,7 +221,7 @@ struct RequestTests {
         }
     }
 
-    @Test("a call counts against each limit of its route, and against none if one is at its end")
+    @Test("a call counts against each limit of its route, and against none if one is used up")
     func severalLimits() async throws {
         try await GatewayHarness.run(["--rate-sign-ins", "1000/1h,3/1h"]) { harness in
             harness.rooms.on("rooms.open", reply: Reply())
@@ -232,7 +232,7 @@ struct RequestTests {
         }
     }
 
-    @Test("a name that is given uses up nobody's limit: only who has logged in is counted as a person")
+    @Test("a name in a request uses up nobody's limit: only a signed-in person is counted")
     func namesCountForNobody() async throws {
         try await GatewayHarness.run(["--rate-sign-ins", "1/1h,1000/1h"]) { harness in
             harness.rooms.on("rooms.open", reply: Reply())
@@ -243,7 +243,7 @@ struct RequestTests {
         }
     }
 
-    @Test("behind a trusted proxy each client's address counts by itself, and one subscriber's of IPv6 together")
+    @Test("behind a trusted proxy each client's address counts by itself, an IPv6 subscriber's together")
     func addresses() async throws {
         try await GatewayHarness.run(["--rate-sign-ins", "1000/1h,1/1h", "--trusted-proxies", "127.0.0.1"]) { harness in
             harness.rooms.on("rooms.open", reply: Reply())
@@ -258,7 +258,7 @@ struct RequestTests {
         }
     }
 
-    @Test("a trusted proxy's health checks are answered, whatever those behind it did")
+    @Test("a trusted proxy's health checks are answered, whatever its clients did")
     func healthChecks() async throws {
         try await GatewayHarness.run(["--rate-requests", "2/1h,2/1h", "--trusted-proxies", "127.0.0.1"]) { harness in
             for (client, status) in [("127.0.0.1", 200), ("127.0.0.1", 200), ("127.0.0.1", 429)] {
@@ -270,7 +270,7 @@ struct RequestTests {
         }
     }
 
-    @Test("it says that it is up, and whether every required service is")
+    @Test("the health endpoints report liveness, and whether every required service is there")
     func operations() async throws {
         try await GatewayHarness.run { harness in
             #expect(try await harness.request("GET", "/healthz", as: nil).status == 200)
@@ -290,7 +290,7 @@ struct RequestTests {
         }
     }
 
-    @Test("where operations are not public, clients find nothing at their addresses, and operators are told as before")
+    @Test("with public operations off, readiness and metrics are 404, and the health check still works")
     func privateOperations() async throws {
         try await GatewayHarness.run(["--public-operations", "off"]) { harness in
             for path in ["/readyz", "/metrics"] {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Rooms through the gateway")
 struct RoomsTests {
-    @Test("the list is merged and sorted as asked, and unnamed rooms have an empty name")
+    @Test("the list is merged and sorted as requested, and unnamed rooms have an empty name")
     func list() async throws {
         try await GatewayHarness.run { harness in
             let rooms = [GatewayHarness.base("1", updatedAt: 1000), GatewayHarness.base("2", updatedAt: 3000)]
@@ -34,7 +34,7 @@ struct RoomsTests {
         }
     }
 
-    @Test("a list in pages is one list, and its pages share the time that one answer has")
+    @Test("a paged list is one list, and its pages share the time of one answer")
     func pages() async throws {
         try await GatewayHarness.run(["--request-timeout", "60s"]) { harness in
             harness.serveRoom()
@@ -58,7 +58,7 @@ struct RoomsTests {
         }
     }
 
-    @Test("of a list by people the rooms and the people of all pages come together")
+    @Test("a list by people combines the rooms and the people of all pages")
     func pagesByPerson() async throws {
         try await GatewayHarness.run { harness in
             harness.serveRoom()
@@ -82,7 +82,7 @@ struct RoomsTests {
         }
     }
 
-    @Test("a contributor that is away is named, and what it last said stands in; without that, its zeros")
+    @Test("an unavailable contributor is named, and its last values stand in; without those, its zeros")
     func degraded() async throws {
         try await GatewayHarness.run { harness in
             harness.serveRoom()
@@ -103,7 +103,7 @@ struct RoomsTests {
     }
 
     @Test(
-        "a contributor whose answer makes no sense, or fails, is as good as away",
+        "a contributor whose answer is invalid, or an error, counts as unavailable",
         arguments: ["{}", #"{"rooms":[]}"#, #"{"rooms":[[1],[2]]}"#, "7"])
     func nonsense(answer: String) async throws {
         try await GatewayHarness.run { harness in
@@ -114,7 +114,7 @@ struct RoomsTests {
         }
     }
 
-    @Test("a contributor that knows nothing of a room adds its zeros, and is not away")
+    @Test("a contributor that knows nothing of a room adds its zeros, and is available")
     func knowsNothing() async throws {
         try await GatewayHarness.run { harness in
             harness.serveRoom()

@@ -18,7 +18,7 @@ struct SessionEndTests {
         ],
         logsEndedSessions: true)
 
-    /// A gateway that knows from `accounts` which sessions ended.
+    /// Runs a test with a gateway that learns from `accounts` which sessions ended.
     private func run(
         _ settings: [String] = [], bus: any MessageBus = InProcessBus(),
         _ test: (GatewayHarness, FakeService) async throws -> Void
@@ -40,12 +40,12 @@ struct SessionEndTests {
         try await harness.request("GET", "/api/plain", session: session).status
     }
 
-    /// Waits for an answer; what it waits for is asked for, not slept for.
+    /// Repeats a request until it has the expected status, without sleeping.
     private func until(_ status: Int, of session: String, _ harness: GatewayHarness) async throws {
         while try await self.status(harness, session) != status {}
     }
 
-    @Test("its tokens are refused and its sockets disconnected, and no other's")
+    @Test("its tokens are refused and its sockets disconnected, and no other session's")
     func end() async throws {
         try await run { harness, accounts in
             try await until(200, of: "s1", harness)
@@ -71,7 +71,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test("a gateway learns what ended before it began to listen, and believes no token of a session until then")
+    @Test("a gateway learns which sessions ended before it started, and accepts no session's token until then")
     func start() async throws {
         let bus = InProcessBus()
         try await GatewayHarness.run(bus: bus) { harness in
@@ -94,7 +94,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test("a service that takes the place of a forgotten one is followed in its stead")
+    @Test("a service that replaces a forgotten one is followed in its stead")
     func successor() async throws {
         try await TestLoop.run { test in
             let bus = InProcessBus()
@@ -118,7 +118,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test("an end that the bus has lost is found, with no other after it")
+    @Test("an ended session that the bus lost is found, without another after it")
     func lost() async throws {
         let bus = FakeBus()
         try await run(bus: bus) { harness, accounts in
@@ -131,7 +131,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test("what happens in accounts' log is no event of a room, and no part of a cursor")
+    @Test("entries of the accounts log are no room events, and no part of a cursor")
     func noStream() async throws {
         try await run { harness, accounts in
             try await until(200, of: "s1", harness)
@@ -142,7 +142,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test("routes that want it get who is at the other end, whatever the client says; others do not")
+    @Test("routes that ask for it get the client's description, whatever the body says; others do not")
     func description() async throws {
         try await run { harness, accounts in
             try await until(200, of: "s1", harness)
@@ -173,7 +173,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test("of too many sockets of one person the oldest ends, with a reason, and does not come back by itself")
+    @Test("a person with too many sockets loses the oldest, with a reason, and it does not reconnect by itself")
     func socketsOfPerson() async throws {
         try await GatewayHarness.run(["--max-sockets-per-person", "3"]) { harness in
             let bob = try await harness.connect(GatewayHarness.bob)
@@ -207,7 +207,7 @@ struct SessionEndTests {
         }
     }
 
-    @Test("answers are kept by nobody and are what they say they are")
+    @Test("answers have no-store and nosniff headers")
     func headers() async throws {
         try await run { harness, _ in
             for (target, caller) in [("/api/plain", GatewayHarness.ada), ("/api/plain", nil), ("/healthz", nil)] {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Sockets through the gateway")
 struct SocketTests {
-    @Test("a bad token is refused, and another CONNECT on the same engine is heard")
+    @Test("a bad token is refused, and another CONNECT on the same engine is accepted")
     func refused() async throws {
         try await GatewayHarness.run { harness in
             let client = try await harness.openSocket()
@@ -20,7 +20,7 @@ struct SocketTests {
         }
     }
 
-    @Test("the token may come in the query, too")
+    @Test("the token may be in the query, too")
     func queryToken() async throws {
         try await GatewayHarness.run { harness in
             let opened = try await harness.request(
@@ -32,7 +32,7 @@ struct SocketTests {
         }
     }
 
-    @Test("when the token expires the transport is closed, without a word that would keep clients away")
+    @Test("an expired token closes the transport, without a packet that would keep clients from reconnecting")
     func expiry() async throws {
         try await GatewayHarness.run { harness in
             harness.clock.advance(by: .milliseconds(900))
@@ -41,7 +41,7 @@ struct SocketTests {
         }
     }
 
-    @Test("an ack has the members that the event declares, on top of success")
+    @Test("an ack has the members that the event declares, beside success")
     func ack() async throws {
         try await GatewayHarness.run { harness in
             let client = try await harness.connect()
@@ -77,7 +77,7 @@ struct SocketTests {
         }
     }
 
-    @Test("an event of a service that is away fails at once, to be tried again")
+    @Test("an event of an unavailable service fails at once, as retryable")
     func away() async throws {
         try await GatewayHarness.run(["--request-timeout", "60s"]) { harness in
             let client = try await harness.connect()
@@ -88,7 +88,7 @@ struct SocketTests {
         }
     }
 
-    @Test("an unknown event, and a payload that is no object, are malformed; the socket goes on")
+    @Test("an unknown event, or a payload that is not an object, is malformed; the socket goes on")
     func malformed() async throws {
         try await GatewayHarness.run { harness in
             let client = try await harness.connect()
@@ -119,7 +119,7 @@ struct SocketTests {
             #expect(answer["error"]?["code"]?.string == "malformed_request")
             try await client.emit("chat:send", nested)
             guard case .event("request:error", let received) = try await client.next() else {
-                Issue.record("nothing was told")
+                Issue.record("there was no request:error event")
                 return
             }
             #expect(
@@ -129,7 +129,7 @@ struct SocketTests {
         }
     }
 
-    @Test("until each required service was heard from, sockets are closed so that clients come back")
+    @Test("sockets are closed, so that clients reconnect, until each required service has announced itself")
     func pending() async throws {
         try await GatewayHarness.run(["--required-services", "rooms,chat,later"]) { harness in
             let client = try await harness.openSocket()
@@ -138,7 +138,7 @@ struct SocketTests {
         }
     }
 
-    @Test("a join waits for what was sent before it")
+    @Test("a join waits for the events sent before it")
     func joinAfterSends() async throws {
         try await GatewayHarness.run { harness in
             harness.serveRoom()
@@ -155,7 +155,7 @@ struct SocketTests {
     }
 
     @Test(
-        "where instances share requests without regard to keys, a socket's next event waits for the answer to the last")
+        "without key-based routing, a socket's next event waits for the answer to the last")
     func oneAtATime() async throws {
         try await GatewayHarness.run(loops: 1, bus: FakeBus(hasKeyAffinity: false)) { harness in
             let isAnswered = Mutex(false)
@@ -178,7 +178,7 @@ struct SocketTests {
         }
     }
 
-    @Test("thousands that wait for the answer to the first and then fail are answered in order")
+    @Test("thousands of events that wait for the first answer and then fail are answered in order")
     func waitingFailures() async throws {
         // Sending them all takes a while.
         try await GatewayHarness.run(
@@ -214,7 +214,7 @@ struct SocketTests {
         }
     }
 
-    @Test("joining answers with the Room, tells services before clients, and leaves the other rooms")
+    @Test("joining answers with the Room, notifies services before clients, and leaves the other rooms")
     func join() async throws {
         try await GatewayHarness.run { harness in
             harness.serveRoom()
@@ -248,7 +248,7 @@ struct SocketTests {
         }
     }
 
-    @Test("a socket that goes leaves its rooms")
+    @Test("a socket that closes leaves its rooms")
     func gone() async throws {
         try await GatewayHarness.run { harness in
             let bob = try await harness.join(GatewayHarness.bob)
@@ -278,7 +278,7 @@ struct SocketTests {
         }
     }
 
-    @Test("a room that is not the caller's cannot be told from one that does not exist")
+    @Test("a room of others cannot be distinguished from one that does not exist")
     func strangers() async throws {
         try await GatewayHarness.run { harness in
             harness.rooms.on("rooms.get", error: .roomNotFound)

@@ -29,7 +29,7 @@ struct TokenVerifierTests {
 
     private func caller(_ field: String) -> Caller? { verifier.verify(authorization: field)?.caller }
 
-    @Test("a token is good as often as it is sent, with the scheme in any case")
+    @Test("a token is valid as often as it is sent, with the scheme in any case")
     func again() {
         let token = token()
         for field in ["Bearer \(token)", "Bearer \(token)", "bEARER \(token)"] {
@@ -39,7 +39,7 @@ struct TokenVerifierTests {
         #expect(caller(token) == nil)
     }
 
-    @Test("one that was good is refused from the second on in which it expires")
+    @Test("a cached token is refused from the second of its expiry on")
     func expiry() {
         let field = "Bearer \(token(lifetime: .seconds(2)))"
         #expect(caller(field) != nil)
@@ -49,7 +49,7 @@ struct TokenVerifierTests {
         for _ in 1...2 { #expect(caller(field) == nil) }
     }
 
-    @Test("one that was good is refused once its session has ended")
+    @Test("a cached token is refused once its session has ended")
     func endedSession() {
         let (first, other) = ("Bearer \(token(session: "a"))", "Bearer \(token(session: "b"))")
         for field in [first, other] { #expect(caller(field) != nil) }
@@ -60,7 +60,7 @@ struct TokenVerifierTests {
         #expect(caller(other) != nil)
     }
 
-    @Test("nothing of one that was good helps another")
+    @Test("a cached token makes no other one valid")
     func forged() {
         let good = token()
         #expect(caller("Bearer \(good)") != nil)
@@ -76,7 +76,7 @@ struct TokenVerifierTests {
         }
     }
 
-    @Test("a longer one than are cached is good, too")
+    @Test("a token longer than those that are cached is valid, too")
     func long() {
         let claims = AccessClaims(
             caller: Caller(id: "ada", username: String(repeating: "a", count: 2000), firstName: nil),

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GatewayLimits
 
-@Suite("What people and addresses may do")
+@Suite("Limits of people and addresses")
 struct LimitsTests {
     private final class Clock: Sendable {
         private let time = Mutex(LoopInstant(nanoseconds: 1_000_000_000_000))
@@ -41,7 +41,7 @@ struct LimitsTests {
     }
 
     @Test(
-        "a route or event counts against what its manifest names, and where that are no calls, against reads or writes")
+        "a route or event counts against the limits that its manifest names, or else against reads or writes")
     func named() throws {
         let catalog = Catalog(required: []).adding(
             Manifest(
@@ -60,7 +60,7 @@ struct LimitsTests {
     @Test("the gateway's own limits are those that services may name")
     func ownNames() { #expect(Set(OwnLimits.all.map(\.name)) == RateLimit.namesOfGateways) }
 
-    @Test("who is refused for themselves takes nothing from those behind the same address; time gives back")
+    @Test("a person's refused requests do not count for others behind the same address; time gives back")
     func person() throws {
         let address = try #require(home)
         func ask(_ person: String) -> Bool {
@@ -77,7 +77,7 @@ struct LimitsTests {
         #expect(metrics.text().contains("parlor_rate_limited_total 6"))
     }
 
-    @Test("only a failure stays counted where failures are")
+    @Test("only failures stay counted where a limit counts failures")
     func failures() throws {
         let address = try #require(home)
         for _ in 1...5 { limits.settle(try limits.pass([logins], person: nil, address: address), nil) }
@@ -88,7 +88,7 @@ struct LimitsTests {
         #expect(!isPassed { () throws(ServiceError) in try limits.passAddress([logins], address) })
     }
 
-    @Test("what is written counts in bytes; a retry gets them back, and what is only checked is not counted")
+    @Test("written bytes are counted; a retry gets them back, and a check alone counts nothing")
     func bytes() throws {
         let address = try #require(home)
         let (half, writes) = (32 << 20, [OwnLimits.writes])
@@ -107,7 +107,7 @@ struct LimitsTests {
             })
     }
 
-    @Test("a list counts by its rooms once it was made, and refuses the next")
+    @Test("a composed list counts by its rooms, and refuses the next")
     func lists() throws {
         let address = try #require(home)
         try limits.passList("ada", address)
@@ -116,7 +116,7 @@ struct LimitsTests {
         #expect(isPassed { () throws(ServiceError) in try limits.passList("bob", address) })
     }
 
-    @Test("a person has so many requests under way; a heavy one waits for its slot until its deadline")
+    @Test("a person's concurrent requests are limited; a heavy one waits for its slot until its deadline")
     func slots() async throws {
         let limits = limits
         let one = try limits.enter("ada")
@@ -135,7 +135,7 @@ struct LimitsTests {
 
         init(_ loop: EventLoop) { self.loop = loop }
 
-        /// Whether a second heavy request of a person is refused in time.
+        /// Returns whether a second heavy request of a person is refused in time.
         func isRefused(_ limits: Limits) async -> Bool {
             do throws(ServiceError) {
                 let first = try await limits.enterHeavy("ada", on: loop, by: .now() + .seconds(60))

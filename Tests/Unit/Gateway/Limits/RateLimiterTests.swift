@@ -26,13 +26,13 @@ struct RateLimiterTests {
         limiter.giveBack([sends], person: person, address: Self.home, now: now)
     }
 
-    @Test("a burst up to the limit passes, the next is told how long to wait")
+    @Test("a burst up to the limit passes, and the next request gets the time to wait")
     func burst() {
         for _ in 1...3 { #expect(take("ada", at: 1000) == nil) }
         #expect(take("ada", at: 1000) == 1)
     }
 
-    @Test("the last allowed one of a burst passes, whatever the numbers and the time")
+    @Test("the last allowed request of a burst passes, whatever the numbers and the time")
     func exactBursts() {
         for (count, window) in [(60, 10), (600, 10), (3, 10), (7, 1), (20, 60)] {
             for now in stride(from: 1, to: 4_000_000_000, by: 81_234_567) {
@@ -46,7 +46,7 @@ struct RateLimiterTests {
         }
     }
 
-    @Test("time gives back one after the other, and no more than the limit")
+    @Test("time gives back one request after the other, up to the limit")
     func recovery() {
         for _ in 1...3 { _ = take("ada", at: 1000) }
         #expect(take("ada", at: 1999) == 1)
@@ -56,14 +56,14 @@ struct RateLimiterTests {
         #expect(take("ada", at: 60_000) == 1)
     }
 
-    @Test("what was refused does not count: who keeps trying is let in as soon as who waits")
+    @Test("refused requests do not count: a client that keeps trying gets in as soon as one that waits")
     func refused() {
         for _ in 1...3 { _ = take("ada", at: 1000) }
         for now in 1000..<2000 { #expect(take("ada", at: now) != nil) }
         #expect(take("ada", at: 2000) == nil)
     }
 
-    @Test("people count each on their own, and their address together")
+    @Test("people are counted separately, and their address together")
     func perAddress() {
         for person in ["ada", "bob"] { for _ in 1...3 { #expect(take(person, at: 1000) == nil) } }
         #expect(take("cy", at: 1000) == 1)
@@ -77,7 +77,7 @@ struct RateLimiterTests {
         #expect(take(nil, at: 1000) == 1)
     }
 
-    @Test("what is given back was never counted, for the person and for the address")
+    @Test("a returned request was never counted, for the person and for the address")
     func givenBack() {
         for _ in 1...100 {
             #expect(take("ada", at: 1000) == nil)
@@ -90,7 +90,7 @@ struct RateLimiterTests {
         #expect(take("ada", at: 1200) == 1)
     }
 
-    @Test("what costs more counts for more, up to the limit, and what costs more than the limit never passes")
+    @Test("a request with a higher cost counts for more, and one over the limit never passes")
     func costs() {
         func take(_ cost: Int, at now: Int) -> Int? {
             limiter.take([sends], person: "ada", address: nil, cost: cost, now: now)
@@ -104,7 +104,7 @@ struct RateLimiterTests {
         #expect(take(3, at: 1_000_000) == nil)
     }
 
-    @Test("what is counted afterwards may be more than the limit, and keeps out what comes next for as long")
+    @Test("a cost counted afterwards may exceed the limit, and refuses the next requests for as long")
     func after() {
         #expect(take("ada", at: 0) == nil)
         limiter.add([sends], person: "ada", address: Self.home, cost: 4, now: 0)
@@ -114,7 +114,7 @@ struct RateLimiterTests {
         #expect(take("bob", at: 3000) == nil)
     }
 
-    @Test("an address alone is counted where it is not known who asks, and a person alone after it")
+    @Test("an address alone is counted for unknown callers, and a person alone after that")
     func apartFromTheAddress() {
         for _ in 1...6 { #expect(limiter.take([sends], person: nil, address: Self.home, now: 1000) == nil) }
         for _ in 1...3 { #expect(limiter.take([sends], person: "ada", address: nil, now: 1000) == nil) }
@@ -122,7 +122,7 @@ struct RateLimiterTests {
         #expect(take("bob", at: 1000) == 1)
     }
 
-    @Test("more than was counted cannot be given back")
+    @Test("no more than was counted can be given back")
     func givenBackTwice() {
         _ = take("ada", at: 1000)
         for _ in 1...5 { giveBack("ada", at: 1000) }
@@ -130,7 +130,7 @@ struct RateLimiterTests {
         #expect(take("ada", at: 1000) == 1)
     }
 
-    @Test("of several limits the longest wait counts, and what one refuses counts against none")
+    @Test("the longest wait of several limits counts, and a refusal by one counts against none")
     func several() {
         let rare = RateLimit("rare", perPerson: 1, perAddress: 1, seconds: 60)
         func both() -> Int? { limiter.take([sends, rare], person: "ada", address: Self.home, now: 1000) }
@@ -140,7 +140,7 @@ struct RateLimiterTests {
         #expect(take("ada", at: 1000) == 1)
     }
 
-    @Test("the wait is told in whole seconds, rounded up")
+    @Test("the wait is in whole seconds, rounded up")
     func wait() {
         let slow = RateLimit("slow", perPerson: 1, perAddress: 1, seconds: 60)
         #expect(limiter.take([slow], person: "ada", address: Self.home, now: 0) == nil)
@@ -148,7 +148,7 @@ struct RateLimiterTests {
         #expect(limiter.take([slow], person: "ada", address: Self.home, now: 58_001) == 2)
     }
 
-    @Test("limits of different names do not touch each other, nor a person and an address that are spelled the same")
+    @Test("limits of different names are separate, and so are a person and an address with the same spelling")
     func apart() {
         for _ in 1...3 { _ = take("10.0.0.2", at: 1000) }
         #expect(
@@ -159,7 +159,7 @@ struct RateLimiterTests {
         #expect(take("ada", at: 1000, from: Self.other) == nil)
     }
 
-    @Test("a setting takes the place of what the service says, and all of it can be off")
+    @Test("a setting replaces the service's rate, and all limits can be off")
     func settings() throws {
         let rate = try #require(Rate(setting: "1/10s,2/20s"))
         let overridden = RateLimiter(isOn: true, overrides: ["sends": rate])
@@ -171,7 +171,7 @@ struct RateLimiterTests {
         for _ in 1...100 { #expect(off.take([sends], person: "ada", address: Self.home, now: 0) == nil) }
     }
 
-    @Test("of more people than are counted at once those who did nothing for longest start afresh, nobody else")
+    @Test("over the limit on tracked people, those inactive for longest start afresh, and nobody else")
     func forgets() {
         let small = RateLimiter(isOn: true, overrides: [:], maxKeys: 8)
         let wide = RateLimit("wide", perPerson: 1, perAddress: 1_000_000, seconds: 60)
@@ -184,7 +184,7 @@ struct RateLimiterTests {
         #expect(come("bob") == nil)
     }
 
-    @Test("a name of any length takes no more room than a short one, and still counts")
+    @Test("a name of any length takes no more memory than a short one, and still counts")
     func longNames() {
         let long = String(repeating: "x", count: 100_000)
         for index in 1...3 { #expect(take(long + "\(index)", at: 0) == nil) }

@@ -2,9 +2,9 @@ import Testing
 
 @testable import GatewayLimits
 
-@Suite("Times of the keys used last")
+@Suite("Times of the most recently used keys")
 struct RecentTimesTests {
-    @Test("what is written reads back until it is taken away")
+    @Test("a written value reads back until it is removed")
     func readsBack() {
         var times = RecentTimes<String>(capacity: 8)
         #expect(times["a"] == nil)
@@ -15,7 +15,7 @@ struct RecentTimesTests {
         #expect(times["a"] == nil)
     }
 
-    @Test("of more keys than fit those that were used last stay, by reading or by writing; the others go")
+    @Test("the most recently used keys stay, by reading or by writing; the others go")
     func forgets() {
         var times = RecentTimes<Int>(capacity: 8)
         let (read, written) = (-1, -2)
@@ -30,7 +30,7 @@ struct RecentTimesTests {
         #expect((0..<1000).filter { times[$0] != nil }.count < 8)
     }
 
-    @Test("a key that is taken away does not come back with an older time")
+    @Test("a removed key does not come back with an older time")
     func takenAway() {
         var times = RecentTimes<Int>(capacity: 4)
         times[0] = 5

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayLimits
 
-@Suite("Requests under way for one person")
+@Suite("A person's concurrent requests")
 struct RequestSlotsTests {
     private let slots = RequestSlots(isOn: true, maxPerPerson: 3, maxHeavyPerPerson: 1)
 
@@ -12,7 +12,7 @@ struct RequestSlotsTests {
         await slots.enterHeavy(person) { _ in }
     }
 
-    @Test("are so many at once, for each person, and one that has ended makes room")
+    @Test("each person has a number of slots, and a request that ends frees one")
     func light() {
         var held = (1...3).map { _ in slots.enter("ada") }
         #expect(held.allSatisfy { $0 != nil })
@@ -22,10 +22,10 @@ struct RequestSlotsTests {
         held.removeLast()
         #expect(slots.enter("ada") != nil)
         held = []
-        withExtendedLifetime(bob) { #expect(slots.count == 1, "nobody is kept who has nothing under way") }
+        withExtendedLifetime(bob) { #expect(slots.count == 1, "people without requests are removed") }
     }
 
-    @Test("heavy ones wait in the order they came, others' do not")
+    @Test("heavy requests wait in order of arrival, and do not block others'")
     func heavy() async throws {
         let entered = Arrivals<Int>()
         let waiting = Arrivals<Int>()
@@ -48,7 +48,7 @@ struct RequestSlotsTests {
         for task in tasks.withLock({ $0 }) { await task.value }
     }
 
-    @Test("who gives up waiting gets no place, and takes none")
+    @Test("a cancelled wait gets no slot, and takes none")
     func givenUp() async {
         let first = await enterHeavy()
         let slots = slots
@@ -57,7 +57,7 @@ struct RequestSlotsTests {
         withExtendedLifetime(first) {}
     }
 
-    @Test("without limits nobody is counted")
+    @Test("without limits requests are not counted")
     func off() async {
         let off = RequestSlots(isOn: false, maxPerPerson: 1, maxHeavyPerPerson: 1)
         let held = (1...5).map { _ in off.enter("ada") }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A Room as one person sees it")
 struct ComposedRoomTests {
-    /// A room of Ada and Bob with what two services add.
+    /// Returns a room of Ada and Bob with what two services add.
     private func room(
         _ id: String = "r", name: String? = nil, updatedAt: Int = 1_000_900, elementsAt: Int? = nil,
         messageAt: Int? = nil,
@@ -51,7 +51,7 @@ struct ComposedRoomTests {
                 unnamed: unnamed))
     }
 
-    @Test("a room's times are cut to the second, the last activity's is not")
+    @Test("a room's times are cut to the second, except that of the last activity")
     func times() throws {
         let json = try room(updatedAt: 1_000_900, elementsAt: 1_001_999, messageAt: 1_001_998).json
         #expect(json["createdAt"]?.string == "1970-01-01T00:16:40Z")
@@ -62,7 +62,7 @@ struct ComposedRoomTests {
     }
 
     @Test(
-        "the last activity is a message only if that came later, to the millisecond",
+        "the last activity is a message only if it is the later one, to the millisecond",
         arguments: [(nil, "roomUpdate"), (1_000_899, "roomUpdate"), (1_000_900, "roomUpdate"), (1_000_901, "message")])
     func lastActivity(messageAt: Int?, type: String) throws {
         let json = try room(messageAt: messageAt).json
@@ -70,14 +70,14 @@ struct ComposedRoomTests {
         #expect(json["messagesUpdatedAt"]?.isNull == (messageAt == nil))
     }
 
-    @Test("another service's earlier time does not take the room's back")
+    @Test("another service's earlier time does not set the room's back")
     func laterTime() throws {
         #expect(try room(updatedAt: 5000, elementsAt: 4000).updatedAt == 5000)
         #expect(try room(updatedAt: 5000, elementsAt: 6000).updatedAt == 6000)
         #expect(try room(updatedAt: 5000).updatedAt == 5000)
     }
 
-    @Test("badges stand together, and either of them is something unread")
+    @Test("badges are composed together, and any of them counts as unread")
     func badges() throws {
         let none = try room().json
         #expect(none["badges"]?["messages"]?.int == 0 && none["badges"]?["elements"]?.int == 0)
@@ -88,14 +88,14 @@ struct ComposedRoomTests {
         #expect(elements["badges.elements"] == nil && elements["badges"]?.object?.names.count == 2)
     }
 
-    @Test("values that are only passed on stay as they were written")
+    @Test("passed-through values stay as written")
     func values() throws {
         let json = try room().json
         #expect(json["lastMessage"]?.text == #"{"text":"h\u00e9","n":1.50}"#)
         #expect(json["elementCount"]?.int == 7)
     }
 
-    @Test("who has the room open is present, and makes it active")
+    @Test("a person with the room open is present, and makes it active")
     func presence() throws {
         let empty = try room().json
         #expect(empty["isActive"]?.bool == false)
@@ -113,14 +113,14 @@ struct ComposedRoomTests {
     }
 
     @Test(
-        "what is no room is refused",
+        "a value that is not a room is refused",
         arguments: ["1", "{}", #"{"id":"r"}"#, #"{"id":"r","createdAt":1,"updatedAt":1}"#])
     func noRoom(text: String) throws {
         let base = try JSONValue(parsing: text)
         #expect(ComposedRoom(base: base, RoomFields([]), values: [], present: [], unnamed: .null) == nil)
     }
 
-    @Test("lists are sorted by activity, by messages or by content; of equals, the later made first")
+    @Test("lists are sorted by activity, messages or content; equal rooms, newest first")
     func sorting() throws {
         let rooms = [
             try room("1", updatedAt: 100, messageAt: 900), try room("2", updatedAt: 500),
@@ -131,7 +131,7 @@ struct ComposedRoomTests {
         #expect(ComposedRoom.sorted(rooms, by: .content).map(\.id) == ["3", "2", "4", "1"])
     }
 
-    @Test("what a list can be sorted by is what the gateway and the services know")
+    @Test("the gateway and the services agree on the sort orders")
     func sorts() throws {
         let manifest = Manifest(
             service: "chat",
@@ -150,7 +150,7 @@ struct ComposedRoomTests {
         #expect(throws: ServiceError.unavailable("This order of rooms")) { try RoomSort("messages", in: partial) }
     }
 
-    @Test("people come with the rooms shared with them, by activity; the viewer and strangers do not")
+    @Test("people are listed with the shared rooms, by activity, without the viewer and strangers")
     func grouped() throws {
         func person(_ id: String) -> JSONValue { JSONWriter.object { $0.member("id", id) } }
         let rooms = [

@@ -47,7 +47,7 @@ struct RoomListCacheTests {
         cache.list(key(), at: ["chat": end], after: ["chat": known ?? start]) != nil
     }
 
-    @Test("a list is current as far as its log was followed")
+    @Test("a list is current up to the position followed in its log")
     func current() {
         keep(key())
         #expect(isCurrent(at: start))
@@ -58,7 +58,7 @@ struct RoomListCacheTests {
         #expect(cache.list(key(), at: ["board": start], after: ["board": start]) == nil)
     }
 
-    @Test("the rooms that were changed count for what is kept, until the list is repaired")
+    @Test("changed rooms count towards the cache's size, until the list is repaired")
     func sizeOfChanges() {
         keep(key())
         let before = cache.size
@@ -68,7 +68,7 @@ struct RoomListCacheTests {
         #expect(cache.size == before)
     }
 
-    @Test("an end that the log had passed before, or another entry at it, is of another past")
+    @Test("an end that the log had passed before, or another entry at it, is of another history")
     func anotherPast() {
         keep(key())
         #expect(!isCurrent(at: LogPosition(databaseID: "db", seq: 4, digest: 40)))
@@ -81,7 +81,7 @@ struct RoomListCacheTests {
         #expect(!cache.has(key()))
     }
 
-    @Test("an entry makes its room stale in its participants' lists, and what is composed for them is not kept")
+    @Test("an entry makes its room stale in its participants' lists, and a list being composed is not cached")
     func marks() {
         for userID in ["ada", "bob"] {
             for sort in [RoomSort.activity, .content] { keep(key(userID, sort: sort)) }
@@ -98,7 +98,7 @@ struct RoomListCacheTests {
     }
 
     @Test(
-        "a list is kept until half of its rooms were changed, and no less than sixteen nor more than 256",
+        "a list is kept until half of its rooms have changed, with bounds of 16 and 256",
         arguments: [(rooms: 0, most: 16), (32, 16), (40, 20), (600, 256)])
     func halfChanged(rooms: Int, most: Int) throws {
         let cache = RoomListCache()
@@ -121,7 +121,7 @@ struct RoomListCacheTests {
         #expect(!cache.has(key()))
     }
 
-    @Test("a list of which it is not known what was changed is dropped")
+    @Test("a list is dropped if the changed room is unknown")
     func useless() {
         for userID in ["ada", "bob"] { keep(key(userID)) }
         note(6, ["ada"], room: "")
@@ -132,7 +132,7 @@ struct RoomListCacheTests {
         cache.list(key, at: [:], after: [:]).map { Set($0.changes.keys) }
     }
 
-    @Test("where entries are missing, nothing is kept")
+    @Test("nothing is cached where entries are missing")
     func gap() {
         keep(key())
         let ticket = cache.begin("bob")
@@ -142,7 +142,7 @@ struct RoomListCacheTests {
         #expect(!cache.has(key("bob")))
     }
 
-    @Test("what is not asked for goes when there is too much")
+    @Test("the least recently used lists are dropped when there are too many")
     func bounded() {
         let bytes = Self.generationBytes / 8
         for number in 0..<100 {

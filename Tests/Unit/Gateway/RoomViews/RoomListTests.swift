@@ -8,13 +8,13 @@ import Testing
 @testable import Gateway
 @testable import RoomViews
 
-@Suite("Lists of rooms that are kept")
+@Suite("Cached room lists")
 struct RoomListTests {
-    /// A list of rooms of Ada and Bob, and how often it was asked for.
+    /// The rooms of Ada and Bob, with the number of requests for them.
     private final class House: Sendable {
         let harness: GatewayHarness
         private let asked = Mutex(0)
-        /// By id, when each was updated.
+        /// The update time of each room, by id.
         private let rooms = Mutex(["r": 5000])
 
         init(_ harness: GatewayHarness) {
@@ -41,7 +41,7 @@ struct RoomListTests {
             }
         }
 
-        /// Makes a room, or changes it; the entry is the caller's.
+        /// Creates or changes a room; the caller emits the entry.
         func update(_ id: String, at time: Int) { rooms.withLock { $0[id] = time } }
 
         func ids(_ query: String = "") async throws -> [String?] {
@@ -57,7 +57,7 @@ struct RoomListTests {
                 method, "/api/rooms/my-rooms\(query)", as: caller, headers: tag.map { ["If-None-Match: \($0)"] } ?? [])
         }
 
-        /// Asks until the answer is one that was kept.
+        /// Requests the list until an answer is from the cache.
         @discardableResult
         func keptList(_ query: String = "") async throws -> RawResponse {
             while true {
@@ -67,7 +67,8 @@ struct RoomListTests {
             }
         }
 
-        /// Waits until the gateway has followed both logs to their ends. Lists learn of an entry before clients do.
+        /// Waits until the gateway has followed both logs to their ends. Lists get an entry before
+        /// clients do.
         func settle(_ client: SocketIOTestClient) async throws {
             for service in [harness.rooms, harness.chat] {
                 service.emit([Emission(to: .person("ada"), "settled", .emptyObject)], room: "x", participants: ["bob"])
@@ -75,7 +76,7 @@ struct RoomListTests {
             }
         }
 
-        /// Whether all of the next answer is composed anew.
+        /// Returns whether the whole next answer is composed.
         func isComposed(_ query: String = "", as caller: Caller = GatewayHarness.ada) async throws -> Bool {
             let before = count
             #expect(try await list(query, as: caller).status == 200)
@@ -96,7 +97,7 @@ struct RoomListTests {
     /// Comes to everyone connected.
     private func news(_ number: Int) -> Emission { Emission(to: .everyone, "news", JSONValue(number)) }
 
-    @Test("what nothing has changed since is answered as it was, to its person and in its order")
+    @Test("an unchanged list is answered from the cache, to its person and in its order")
     func unchanged() async throws {
         try await Self.run { _, house in
             let first = try await house.keptList()
@@ -107,7 +108,7 @@ struct RoomListTests {
             #expect(try await !house.isComposed("?sort=activity"))
             #expect(try await !house.isComposed("?sort=content"))
             #expect(try await !house.isComposed(as: GatewayHarness.bob))
-            // What else is asked for may be a part of it.
+            // Other requests may be a part of it.
             for _ in 1...2 { #expect(try await house.isComposed("?cursor=x")) }
         }
     }
@@ -124,7 +125,7 @@ struct RoomListTests {
         }
     }
 
-    @Test("of a room that was changed it is asked, and the others stay; the order is that of the change")
+    @Test("only a changed room is recomposed, and the order is that of the change")
     func oneRoom() async throws {
         try await Self.run { harness, house in
             let client = try await harness.connect()
@@ -142,14 +143,14 @@ struct RoomListTests {
             #expect(rooms.map { $0["badges"]?["messages"]?.int } == [4, 0, 4, 0])
             #expect(try await house.list().json["data"]?.array == rooms)
             #expect(house.count == count)
-            // What was known of a room that was asked for by itself is known when its service is away.
+            // Values of a room that was requested by itself stay known while its service is away.
             harness.chat.goAway()
             let degraded = try await house.list().json
             #expect(degraded["data"]?.array == rooms && degraded["degraded"] != nil)
         }
     }
 
-    @Test("up to half of many rooms are asked for by themselves; more are a new list", arguments: [50, 51])
+    @Test("up to half of many rooms are recomposed by themselves; more make a new list", arguments: [50, 51])
     func manyRooms(changed: Int) async throws {
         try await Self.run { harness, house in
             let client = try await harness.connect()
@@ -168,7 +169,7 @@ struct RoomListTests {
         }
     }
 
-    @Test("a new room, and a change of more than a room, make it a new list", arguments: ["new", ""])
+    @Test("a new room, or a change of more than a room, makes a new list", arguments: ["new", ""])
     func anew(roomID: String) async throws {
         try await Self.run { harness, house in
             try await house.keptList()
@@ -178,7 +179,7 @@ struct RoomListTests {
         }
     }
 
-    @Test("where the service says otherwise of a room that was changed, all are asked for")
+    @Test("a changed room that its service no longer has makes a new list")
     func gone() async throws {
         try await Self.run { harness, house in
             house.update("other", at: 9000)
@@ -200,7 +201,7 @@ struct RoomListTests {
         }
     }
 
-    @Test("what was committed is in the answer, also if this gateway is yet to hear of it")
+    @Test("committed changes are in the answer, even if this gateway has yet to receive them")
     func unreceived() async throws {
         try await Self.run { harness, house in
             try await house.keptList()
@@ -217,7 +218,7 @@ struct RoomListTests {
     }
 
     @Test(
-        "an entry that comes while a list is composed, and that it may lack, keeps it from being kept",
+        "an entry that arrives while a list is composed, and that it may lack, prevents caching",
         arguments: [false, true])
     func meanwhile(isNew: Bool) async throws {
         try await Self.run { harness, house in
@@ -238,7 +239,7 @@ struct RoomListTests {
         }
     }
 
-    @Test("who opens or leaves a room is seen at once")
+    @Test("opening or leaving a room is visible at once")
     func presence() async throws {
         try await Self.run { harness, house in
             func isActive() async throws -> Bool? {
@@ -256,7 +257,7 @@ struct RoomListTests {
         }
     }
 
-    @Test("where people come to many rooms at once, all are asked for together")
+    @Test("people who open many rooms at once cause one request for all of them")
     func presenceInManyRooms() async throws {
         try await Self.run { harness, house in
             let ids = (10..<30).map { "r\($0)" }
@@ -269,7 +270,7 @@ struct RoomListTests {
         }
     }
 
-    @Test("a list without a service's fresh share is not kept")
+    @Test("a list with a service's stale share is not cached")
     func degraded() async throws {
         try await Self.run { harness, house in
             let whole = try await house.keptList()
@@ -284,7 +285,7 @@ struct RoomListTests {
         }
     }
 
-    @Test("a page of the list takes nothing from what is known of the other rooms when a service is away")
+    @Test("a page of the list keeps the known values of the other rooms when a service is unavailable")
     func page() async throws {
         try await Self.run { harness, house in
             harness.contribute(badge: 5)
@@ -297,7 +298,7 @@ struct RoomListTests {
         }
     }
 
-    @Test("what was answered as it was is known when its service is away, however many others were answered since")
+    @Test("values answered from the cache stay known while their service is away, however many answers followed")
     func answeredAgain() async throws {
         try await Self.run { harness, house in
             harness.contribute(badge: 5)
@@ -313,7 +314,7 @@ struct RoomListTests {
         }
     }
 
-    @Test("with a service whose log does not tell all, each answer is composed")
+    @Test("with a service whose log does not cover all changes, each answer is composed")
     func unannounced() async throws {
         try await GatewayHarness.run { harness in
             let house = House(harness)
@@ -324,7 +325,7 @@ struct RoomListTests {
         }
     }
 
-    @Test("a log with another past makes every list void")
+    @Test("a log with another history invalidates every list")
     func restored() async throws {
         try await Self.run { harness, house in
             harness.chat.emit([])
@@ -335,7 +336,7 @@ struct RoomListTests {
         }
     }
 
-    @Test("a service that changes what it contributes is asked")
+    @Test("a service that changes its contribution is asked again")
     func manifest() async throws {
         try await Self.run { harness, house in
             try await house.keptList()
@@ -343,7 +344,7 @@ struct RoomListTests {
             manifest.contribution = Contribution(
                 subject: "chat.contribute", fields: [.init("badges.letters", zero: JSONValue(0))])
             harness.chat.announce(manifest)
-            // It is heard of on a loop.
+            // The loop processes the announcement.
             while try await house.list().json["data"]?.array?.first?["badges"]?.object?.names != ["letters"] {}
             #expect(try await house.badge() == nil)
         }
@@ -351,7 +352,7 @@ struct RoomListTests {
 
     // MARK: Tags
 
-    @Test("a client that has the list is told so, without it")
+    @Test("a client that has the current list gets 304 without a body")
     func notModified() async throws {
         try await Self.run { harness, house in
             for answer in [try await house.list(), try await house.keptList()] {
@@ -369,7 +370,7 @@ struct RoomListTests {
         }
     }
 
-    @Test("a change gives the list another tag, and a change back the one it had")
+    @Test("a change gives the list another tag, and a change back the old one")
     func tags() async throws {
         try await Self.run { harness, house in
             let tag = try await house.keptList().header("ETag")

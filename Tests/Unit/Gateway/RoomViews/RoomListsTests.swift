@@ -13,10 +13,10 @@ import Testing
 
 @testable import RoomViews
 
-/// The door to lists, on a loop with two services and without a socket.
-@Suite("The door to lists of rooms")
+/// `RoomLists` on a loop with two services and without a socket.
+@Suite("Serving lists of rooms")
 struct RoomListsTests {
-    /// Marks what logs say in the cache, as the pipeline does.
+    /// Marks log entries in the cache, as the pipeline does.
     private struct Marker: LogReceiver {
         let cache: RoomListCache
 
@@ -114,7 +114,7 @@ struct RoomListsTests {
             for service in [rooms, chat] { service.stop() }
         }
 
-        /// The rooms' ids.
+        /// Returns the rooms' ids.
         func list(_ sort: RoomSort = .activity) async throws -> (list: RoomList, ids: [String]) {
             let address = try #require(IPAddress("10.0.0.1"))
             let origin = RequestOrigin(id: "test", deadline: .now() + .seconds(60))
@@ -143,7 +143,7 @@ struct RoomListsTests {
         }
     }
 
-    @Test("a list is sorted by what a service's manifest says it can be sorted by")
+    @Test("a list can be sorted by the orders that a service's manifest declares")
     func sorts() async throws {
         try await run { house in
             let lines = try await house.list(.of("lines")).ids
@@ -152,7 +152,7 @@ struct RoomListsTests {
         }
     }
 
-    @Test("the list is answered again, patched where an entry has come, and only what is composed whole is limited")
+    @Test("the list is served from the cache, patched after an entry, and only full composition is limited")
     func entryPoint() async throws {
         try await run { house in
             let first = try await house.list().list
@@ -175,7 +175,7 @@ struct RoomListsTests {
         }
     }
 
-    @Test("a room whose people have changed is composed anew, though no log says so")
+    @Test("a room whose participants changed is recomposed, even without a log entry")
     func presence() async throws {
         try await run { house in
             let list = try await house.list().list
@@ -186,7 +186,7 @@ struct RoomListsTests {
         }
     }
 
-    @Test("badges that a cached list shows as they are now are not asked for")
+    @Test("badges that a cached list shows as they are now are not requested")
     func knownBadges() async throws {
         try await run { house in
             house.badge.withLock { $0 = 3 }
@@ -197,7 +197,7 @@ struct RoomListsTests {
             let before = asked()
             let known = try await house.badges(#"{"badges":{"stars":1}}"#)
             #expect(known.text == #"{"roomId":"a","badges":{"lines":3},"hasUnread":true}"#)
-            // What another service's entry has changed is of no matter to this badge.
+            // Another service's entry does not affect this badge.
             house.rooms.emit([], room: "a")
             while house.cache.positions["rooms"]?.seq != 1 { await Task.yield() }
             _ = try await house.badges("{}")

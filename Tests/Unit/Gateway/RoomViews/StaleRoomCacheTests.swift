@@ -3,7 +3,7 @@ import Testing
 
 @testable import RoomViews
 
-@Suite("What services last contributed")
+@Suite("Services' last contributions")
 struct StaleRoomCacheTests {
     private let known = StaleRoomCache()
 
@@ -23,7 +23,7 @@ struct StaleRoomCacheTests {
         known.values("chat", person, rooms).map { $0?.text }
     }
 
-    @Test("nothing is known of a room that was never told of, nor of another person's")
+    @Test("nothing is known of a room without values, nor of another person's")
     func unknown() {
         note(["1"], [10])
         #expect(values(["1", "2"]) == ["[10]", nil])
@@ -31,13 +31,13 @@ struct StaleRoomCacheTests {
         #expect(known.values("board", "ada", ["1"]) == [nil])
     }
 
-    @Test("values come in the order asked for")
+    @Test("values are returned in the requested order")
     func order() {
         note(["1", "2", "3"], [10, 20, 30])
         #expect(values(["3", "1", "4"]) == ["[30]", "[10]", nil])
     }
 
-    @Test("the later answer counts, be it of one room or of all")
+    @Test("the later answer counts, whether it covers one room or all")
     func later() {
         noteAll(["1", "2"], [10, 20])
         note(["1"], [11])
@@ -48,14 +48,14 @@ struct StaleRoomCacheTests {
         #expect(values(["2"]) == ["[23]"])
     }
 
-    @Test("a room that the later list leaves out is still known by its own answer")
+    @Test("a room that a later list leaves out is still known from its own answer")
     func leftOut() {
         note(["9"], [90])
         noteAll(["1", "2"], [10, 20])
         #expect(values(["9", "1"]) == ["[90]", "[10]"])
     }
 
-    @Test("what is known of some rooms does not keep the answers alive that they were a part of")
+    @Test("values known of some rooms do not retain the whole answers that they came from")
     func copies() throws {
         let ids = (0..<400).map(String.init)
         let answer = try #require(try JSONValue(parsing: "[" + ids.joined(separator: ",") + "]").array)
@@ -64,12 +64,12 @@ struct StaleRoomCacheTests {
         #expect(parts() == 400)
         known.note("chat", "ada", Array(ids[..<100]), Array(answer[..<100]))
         #expect(parts() == 300)
-        // Too many to be remembered beside the list: then all of it is made anew.
+        // Too many to be kept beside the list, which is then rebuilt.
         known.note("chat", "ada", Array(ids[100..<300]), Array(answer[100..<300]))
         #expect(parts() == 0)
     }
 
-    @Test("however many rooms were told of since the list, nothing is lost of it, nor of them")
+    @Test("any number of single-room values since the list loses neither list nor values")
     func many() {
         let (all, some) = ((0..<1000).map(String.init), (500..<1200).map(String.init))
         noteAll(all, Array(0..<1000))
@@ -80,12 +80,12 @@ struct StaleRoomCacheTests {
         #expect(values((0..<1200).map(String.init)) == expected.map { "[\($0)]" })
     }
 
-    /// Of so many people, each another one in each round.
+    /// Notes values of so many other people, new ones in each round.
     private func noteOthers(_ count: Int = StaleRoomCache.generationSize, round: Int) {
         for number in 0..<count { note(["1"], [number], person: "\(round)-\(number)") }
     }
 
-    @Test("who was not told of anything for the longest time is forgotten, by number")
+    @Test("the person without an update for longest is forgotten, by number")
     func bounded() {
         noteOthers(2 * StaleRoomCache.generationSize + 1, round: 0)
         #expect(values(["1"], person: "0-0") == [nil])
@@ -95,7 +95,7 @@ struct StaleRoomCacheTests {
             ])
     }
 
-    @Test("who is answered as before is not forgotten, nor what a service said that is away for long")
+    @Test("unchanged answers count as updates, and the values of a service that is away for long stay")
     func renewed() {
         note(["1", "2"], [10, 20])
         note(["1"], [11])
@@ -112,7 +112,7 @@ struct StaleRoomCacheTests {
         #expect(values(["1", "2"]) == [nil, nil])
     }
 
-    @Test("and by size: long lists push out older ones sooner")
+    @Test("large lists push out older ones sooner, by size")
     func boundedInBytes() {
         let rooms = (0..<10_000).map { "room-\($0)" }
         for person in 0..<200 { note(rooms, Array(repeating: 1_000_000_000, count: rooms.count), person: "p\(person)") }

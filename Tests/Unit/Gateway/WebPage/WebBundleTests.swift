@@ -10,7 +10,7 @@ struct WebBundleTests {
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test("a module stands once, behind what it imports, and takes names as the modules export them")
+    @Test("each module appears once, after its imports, under the names that modules export")
     func order() throws {
         let text = try #require(
             Self.join([
@@ -65,7 +65,7 @@ struct WebBundleTests {
     }
 
     @Test(
-        "where it does not know a form, there is no bundle",
+        "an unknown form of import yields no bundle",
         arguments: [
             "import * as all from \"./a.js\";", "import { a as b } from \"./a.js\";", "import {", "export let a = 1;",
             "export const { a } = {};", "export * from \"./a.js\";", "import \"./a.js\";",

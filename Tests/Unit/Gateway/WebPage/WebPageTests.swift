@@ -10,7 +10,7 @@ import Workers
 struct WebPageTests {
     private static let script = String(repeating: "export const number = 1;\n", count: 40)
 
-    /// A page in a folder of its own, which goes with the test.
+    /// Runs a test with a page in a folder of its own, which is removed with the test.
     private static func run(_ test: (WebPage, String) async throws -> Void) async throws {
         let folder = TemporaryFolder()
         for (name, text) in [
@@ -36,13 +36,14 @@ struct WebPageTests {
         await page.response(to: HTTPRequest(method: "GET", target: path, path: path, headers: headers))
     }
 
-    /// The addresses that the page leads to.
+    /// Returns the addresses that the page links.
     private static func links(of page: WebPage) async throws -> [String] {
         let html = String(decoding: try #require(await get("/", from: page)).body, as: UTF8.self)
         return html.split(separator: "\"").filter { $0.hasPrefix("web/") }.map { "/\($0)" }
     }
 
-    @Test("the page leads to its files at an address with their version, which browsers keep; it is asked for itself")
+    @Test(
+        "the page links its files under a versioned path, which browsers cache; the page itself is requested each time")
     func versions() async throws {
         try await Self.run { page, folder in
             let links = try await Self.links(of: page)
@@ -63,7 +64,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("the page leads to one script in place of the modules that it starts with")
+    @Test("the page links one script in place of its modules")
     func bundle() async throws {
         let folder = TemporaryFolder()
         for (name, text) in [
@@ -80,7 +81,7 @@ struct WebPageTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("whoever takes gzip gets it where it is shorter, under a tag of its own")
+    @Test("a client that accepts gzip gets it where it is shorter, under its own tag")
     func compression() async throws {
         try await Self.run { page, _ in
             let links = try await Self.links(of: page)
@@ -104,7 +105,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("many who ask at once wait for one reading")
+    @Test("concurrent requests share one reading")
     func together() async throws {
         try await Self.run { page, _ in
             let statuses = await withTaskGroup(of: Int?.self) { group in
@@ -115,7 +116,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("nothing else in the folder can be asked for, nor anything beside it")
+    @Test("nothing else in the folder is served, nor anything beside it")
     func nothingElse() async throws {
         try await Self.run { page, _ in
             let folder = String(try await Self.links(of: page)[0].dropLast("a.css".count))
@@ -125,7 +126,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("a page with a file that cannot be read is none, and is read again for the next request")
+    @Test("a page with an unreadable file is not served, and is read again at the next request")
     func unreadable() async throws {
         try await Self.run { page, folder in
             try FileManager.default.createSymbolicLink(atPath: "\(folder)/b.css", withDestinationPath: "nowhere")
@@ -135,7 +136,7 @@ struct WebPageTests {
         }
     }
 
-    @Test("a folder without a page is looked at again by the next who asks")
+    @Test("a folder without a page is checked again at the next request")
     func later() async throws {
         let folder = TemporaryFolder()
         let page = Self.page(in: folder.file("web"))
@@ -145,7 +146,7 @@ struct WebPageTests {
         withExtendedLifetime(folder) {}
     }
 
-    @Test("the files are found where they are installed, or in the checkout of the build")
+    @Test("the files are found where they are installed, or in the build's checkout")
     func folders() throws {
         let folder = TemporaryFolder()
         let root = folder.path

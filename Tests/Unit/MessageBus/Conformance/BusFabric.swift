@@ -5,13 +5,13 @@ import Reactor
 import TestSupport
 import Testing
 
-/// The buses that the conformance suite holds for.
+/// The buses of the conformance suite.
 enum BusKind: CaseIterable, Sendable {
     case inProcess
     case tcp
     case nats
 
-    /// Those on which a key finds its instance again.
+    /// The buses on which a key selects the same instance again.
     static let keepingKeys: [BusKind] = [.inProcess, .tcp]
 }
 
@@ -23,7 +23,7 @@ final class BusFabric: Sendable {
         self.makeClient = makeClient
     }
 
-    /// A connection of its own; in one process all share the bus.
+    /// Returns a connection of its own; in one process all share the bus.
     func client(_ name: String = "test") async throws -> any MessageBus { try await makeClient(name) }
 
     static func with(_ kind: BusKind, _ body: (BusFabric) async throws -> Void) async throws {

@@ -4,10 +4,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What every bus promises. A bus that is added is added to `BusKind`.
+/// The promises of every bus. A new bus is added to `BusKind`.
 @Suite("every bus: events", .timeLimit(.minutes(1)))
 struct EventConformanceTests {
-    @Test("an event reaches everyone whose pattern matches, and nobody else", arguments: BusKind.allCases)
+    @Test("an event reaches all subscribers whose pattern matches, and no others", arguments: BusKind.allCases)
     func wildcards(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
             let subscriber = try await fabric.client()
@@ -23,7 +23,8 @@ struct EventConformanceTests {
             {
                 try publisher.publish(subject, JSONValue(number))
             }
-            // Who hears of one event first is not promised; but of the last one, nobody does before they have the others.
+            // The order of subscribers for one event is not promised; but none gets the last one
+            // before the others.
             #expect(try await all.next(5) == ["rooms.renamed", "rooms.a.b", "rooms", "others.more", "the.very.end"])
             arrivals.add("the end")
             let expected = [
@@ -34,7 +35,7 @@ struct EventConformanceTests {
         }
     }
 
-    @Test("events of one publisher on one subject arrive in the order they were sent", arguments: BusKind.allCases)
+    @Test("events of one publisher on one subject arrive in the order of sending", arguments: BusKind.allCases)
     func order(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
             let subscriber = try await fabric.client()
@@ -47,7 +48,7 @@ struct EventConformanceTests {
         }
     }
 
-    @Test("of events that are sent together, one that is too long holds back no other", arguments: BusKind.allCases)
+    @Test("an event that is too long does not prevent the others of its batch", arguments: BusKind.allCases)
     func together(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
             let subscriber = try await fabric.client()
@@ -69,7 +70,7 @@ struct EventConformanceTests {
         }
     }
 
-    @Test("a subscription that an event cancels hears none of those sent with it", arguments: BusKind.allCases)
+    @Test("a subscription that an event cancels receives no more of that batch", arguments: BusKind.allCases)
     func cancelledWithin(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
             let bus = try await fabric.client()
@@ -91,7 +92,7 @@ struct EventConformanceTests {
         }
     }
 
-    @Test("data arrives as the bytes it was sent in", arguments: BusKind.allCases)
+    @Test("data arrives byte for byte", arguments: BusKind.allCases)
     func faithfulness(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
             let bus = try await fabric.client()
@@ -135,7 +136,7 @@ struct EventConformanceTests {
         }
     }
 
-    @Test("a subscription that is cancelled hears nothing more", arguments: BusKind.allCases)
+    @Test("a cancelled subscription receives nothing more", arguments: BusKind.allCases)
     func unsubscribe(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
             let bus = try await fabric.client()

@@ -4,11 +4,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What every bus promises. A bus that is added is added to `BusKind`.
+/// The promises of every bus. A new bus is added to `BusKind`.
 @Suite("every bus: limits and the end", .timeLimit(.minutes(1)))
 struct LimitConformanceTests {
     @Test(
-        "what is no subject, pattern or queue is refused", arguments: BusKind.allCases,
+        "an invalid subject, pattern or queue is refused", arguments: BusKind.allCases,
         [
             "", ".", "a.", ".a", "a..b", "A", "a b", "a*", "a.*", ">", "a.>.b", "ä", "a\n",
             String(repeating: "a", count: 256),
@@ -26,7 +26,7 @@ struct LimitConformanceTests {
         }
     }
 
-    @Test("the longest line goes through, and one byte more is refused, in each direction", arguments: BusKind.allCases)
+    @Test("the longest line passes, and one byte more is refused, in each direction", arguments: BusKind.allCases)
     func longLines(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
             let bus = try await fabric.client()
@@ -57,7 +57,7 @@ struct LimitConformanceTests {
         JSONValue(trusted: Array("\"\(String(repeating: "x", count: count - 2))\"".utf8))
     }
 
-    @Test("closing takes no new request, lets those under way finish, and ends the bus", arguments: BusKind.allCases)
+    @Test("closing refuses new requests, lets open ones finish, and ends the bus", arguments: BusKind.allCases)
     func drain(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
             let server = try await fabric.client()
@@ -97,7 +97,7 @@ struct LimitConformanceTests {
         }
     }
 
-    @Test("a handler may use the bus it is called by", arguments: BusKind.allCases)
+    @Test("a handler may use the bus that calls it", arguments: BusKind.allCases)
     func reentrancy(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
             let bus = try await fabric.client()

@@ -3,7 +3,7 @@ import MessageBus
 import TestSupport
 import Testing
 
-/// What every bus promises. A bus that is added is added to `BusKind`.
+/// The promises of every bus. A new bus is added to `BusKind`.
 @Suite("every bus: requests", .timeLimit(.minutes(1)))
 struct RequestConformanceTests {
     @Test("a request gets its reply, and its context arrives with it", arguments: BusKind.allCases)
@@ -31,7 +31,7 @@ struct RequestConformanceTests {
             #expect(got.key == context.key)
             #expect(got.trace == context.trace)
             #expect(got.timeout <= context.timeout && got.timeout > .seconds(5))
-            // What was left out stays out.
+            // Omitted members stay omitted.
             _ = try await client.request("rooms.list", .null, BusContext(requestID: "r2"))
             let bare = try await seen.next()
             #expect(bare.caller == nil && bare.key == nil && bare.trace == nil && bare.requestID == "r2")
@@ -57,7 +57,7 @@ struct RequestConformanceTests {
     }
 
     @Test(
-        "a request that nobody serves fails at once, also with an event subscriber there", arguments: BusKind.allCases)
+        "a request without a server fails at once, even if an event subscriber is there", arguments: BusKind.allCases)
     func noResponders(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
             let bus = try await fabric.client()
@@ -74,7 +74,7 @@ struct RequestConformanceTests {
         }
     }
 
-    @Test("a reply that does not come ends by the deadline, and a late one is dropped", arguments: BusKind.allCases)
+    @Test("a request without a reply ends at its deadline, and a late reply is dropped", arguments: BusKind.allCases)
     func deadline(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
             let server = try await fabric.client()
@@ -95,7 +95,7 @@ struct RequestConformanceTests {
         }
     }
 
-    @Test("instances of a service share requests; one that goes leaves them to the others", arguments: BusKind.allCases)
+    @Test("instances of a service share requests; when one leaves, the others get them", arguments: BusKind.allCases)
     func sharing(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
             let client = try await fabric.client()
@@ -114,7 +114,7 @@ struct RequestConformanceTests {
     }
 
     @Test(
-        "a key finds the same instance while membership lasts; when one goes only its keys move, and spread",
+        "a key selects the same instance while membership lasts; when one leaves only its keys move, and spread",
         arguments: BusKind.keepingKeys)
     func affinity(kind: BusKind) async throws {
         try await BusFabric.with(kind) { fabric in
@@ -148,7 +148,7 @@ struct RequestConformanceTests {
 }
 
 extension BusFabric {
-    /// A service that says which instance it is.
+    /// Subscribes a service that answers which instance it is.
     func instance(_ number: Int) async throws -> BusSubscription {
         let client = try await client("instance-\(number)")
         let subscription = try client.respond(to: "who", queue: "q") { $0.reply(JSONValue(number)) }
@@ -156,7 +156,7 @@ extension BusFabric {
         return subscription
     }
 
-    /// Returns when an instance gets none of the requests any more: with it there, it gets one of four.
+    /// Waits until an instance gets no more requests: while it is there, it gets one of four.
     func untilGone(_ number: Int, _ client: any MessageBus) async throws {
         var streak = 0
         while streak < 10 {

@@ -4,7 +4,7 @@ import Reactor
 import TestSupport
 import Testing
 
-/// What the conformance suite cannot ask of every bus: servers that come and go, and what they refuse.
+/// Properties beyond the conformance suite: servers that restart, and what they refuse.
 @Suite("bus on NATS", .timeLimit(.minutes(1)))
 struct NATSBusTests {
     private func connect(
@@ -15,7 +15,7 @@ struct NATSBusTests {
         return try await url.connect(name: "t", token: token, on: group.next(), onWarning: onWarning)
     }
 
-    @Test("a server that comes back on its port finds its clients again, subscribed as before")
+    @Test("clients reconnect to a server that returns on its port, with their subscriptions")
     func reconnect() async throws {
         let first = try await NATSServer.start()
         let group = try EventLoopGroup(loopCount: 1)
@@ -35,11 +35,11 @@ struct NATSBusTests {
 
         let second = try await NATSServer.start(port: first.port)
         #expect(try await states.next() == .connected)
-        // No flush in between: the subscriptions were said first.
+        // No flush in between: the subscriptions were sent first.
         #expect(try await bus.request("echo", JSONValue(5), .test()).json.int == 5)
         try bus.publish("a.late", JSONValue(1))
         #expect(try await events.next() == 1)
-        // A reply to what was asked over the server before goes nowhere.
+        // A reply to a request over the previous server is dropped.
         inFlight.reply(JSONValue.null)
         try await bus.flush()
         await bus.close()
@@ -47,7 +47,7 @@ struct NATSBusTests {
         await finish(group)
     }
 
-    @Test("a question that gets no reply is asked once more, under its deadline; what changes something is not")
+    @Test("a read without a reply is sent once more, under its deadline; a write is not")
     func lostResponder() async throws {
         let server = try await NATSServer.shared.value
         let group = try EventLoopGroup(loopCount: 1)
@@ -83,7 +83,7 @@ struct NATSBusTests {
         await finish(group)
     }
 
-    @Test("of several servers one that is there is found, and another when that one is gone")
+    @Test("of several servers an available one is found, and another when that one goes")
     func severalServers() async throws {
         let (dead, second, third) = (
             try await NATSServer.start(), try await NATSServer.start(), try await NATSServer.start()
@@ -105,7 +105,7 @@ struct NATSBusTests {
         await finish(group)
     }
 
-    @Test("a wrong token, and a wrong password, are said at the start")
+    @Test("a wrong token or password is reported at the start")
     func unauthorized() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let byToken = try await NATSServer.start(#"authorization { token: "sesame" }"#)
@@ -128,7 +128,7 @@ struct NATSBusTests {
         await finish(group)
     }
 
-    @Test("what is over the server's own limit is refused here, said once, and the connection stays")
+    @Test("a message over the server's own limit is refused locally, reported once, and the connection stays")
     func smallPayloads() async throws {
         let server = try await NATSServer.start("max_payload: 10000")
         let group = try EventLoopGroup(loopCount: 1)
@@ -148,7 +148,7 @@ struct NATSBusTests {
         await finish(group)
     }
 
-    @Test("Parlors with different prefixes do not hear each other")
+    @Test("installations with different prefixes do not receive each other's messages")
     func prefixes() async throws {
         let server = try await NATSServer.shared.value
         let group = try EventLoopGroup(loopCount: 1)

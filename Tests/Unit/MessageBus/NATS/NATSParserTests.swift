@@ -2,9 +2,9 @@ import Testing
 
 @testable import MessageBus
 
-@Suite("what a NATS server says")
+@Suite("parsing NATS operations")
 struct NATSParserTests {
-    /// Operations as text; the reason in the end, if the bytes are no protocol.
+    /// Returns the operations as text, and in the end the reason if the bytes are invalid.
     private func parse(_ text: String, pieces size: Int) -> [String] {
         var parser = NATSParser()
         var found: [String] = []
@@ -38,7 +38,7 @@ struct NATSParserTests {
         }
     }
 
-    @Test("operations come out the same in whatever pieces they come in", arguments: [1, 2, 3, 7, 1000])
+    @Test("operations are the same however the bytes are cut", arguments: [1, 2, 3, 7, 1000])
     func pieces(size: Int) {
         let written =
             "INFO {\"max_payload\":10} \r\nPING\r\nPONG\n+OK\r\n-ERR 'Slow Consumer'\r\nMSG a.b 7 4\r\na\r\nb\r\n"
@@ -53,7 +53,7 @@ struct NATSParserTests {
     }
 
     @Test(
-        "what is no operation ends the reading",
+        "an invalid operation ends the parsing",
         arguments: [
             "\r\n", "HTTP/1.1 400 Bad Request\r\n", "msg a 1 0\r\n", "MSG\r\n", "MSG a 1\r\n", "MSG a 1 x\r\n",
             "MSG a 1 -1\r\n", "MSG a b 1\r\n", "MSG a 1 r 2 3\r\n", "MSG a 1 99999999\r\n",
@@ -70,7 +70,7 @@ struct NATSParserTests {
         #expect(found == ["! a line over 65536 bytes"])
     }
 
-    @Test("random bytes are survived, wherever they begin")
+    @Test("random bytes do not crash the parser, wherever they begin")
     func fuzz() {
         var random = SystemRandomNumberGenerator()
         let written = Array(

@@ -36,7 +36,7 @@ struct NATSReaderTests {
 
     private let info = #"INFO {"headers":true,"max_payload":1048576}"# + "\r\n"
 
-    @Test("the handshake: who we are, the inbox, and its end when the server has answered")
+    @Test("the handshake sends our identity and the inbox, and ends when the server has answered")
     func handshake() throws {
         let words = try receive(info, "PONG\r\n", "PING\r\n", credentials: .user("a", password: "\"b\""))
         try #require(words.count == 4)
@@ -47,7 +47,7 @@ struct NATSReaderTests {
         #expect(try receive(info, "-ERR 'Authorization Violation'\r\n").last == #"refusal("Authorization Violation")"#)
     }
 
-    @Test("a server says where its cluster is, how much it takes, and whether it is one for us")
+    @Test("a server's INFO has its cluster, its limit, and whether it is usable")
     func servers() throws {
         let more = #"INFO {"headers":true,"max_payload":9,"connect_urls":["1.2.3.4:4222","[::1]:5","x",7]}"# + "\r\n"
         let words = try receive(more, "PONG\r\n", more)
@@ -58,7 +58,7 @@ struct NATSReaderTests {
         #expect(try receive("INFO nonsense\r\n", "PONG\r\n") == ["malformed(nil)", "malformed(nil)"])
     }
 
-    @Test("events, requests and replies, each by where it comes")
+    @Test("events, requests and replies are recognised by their subjects")
     func messages() throws {
         func message(_ subjects: String, _ payload: String) throws -> String? {
             try receive(info, "PONG\r\n", "MSG \(subjects) \(payload.utf8.count)\r\n\(payload)\r\n").last
@@ -81,7 +81,7 @@ struct NATSReaderTests {
     }
 
     @Test(
-        "what is none of them is given back if somebody waits for it, and passed over else",
+        "an unrecognised message is returned if it wants a reply, and ignored otherwise",
         arguments: [
             ("parlor.event.a 3", "{", "malformed(nil)"), ("parlor.event.A 3", "1", "malformed(nil)"),
             ("other.a 3", "1", "malformed(nil)"), ("parlor.request.a 3", #"{"data":1}"#, "malformed(nil)"),

@@ -8,7 +8,7 @@ final class NATSServer: Sendable {
     private let process: ChildProcess
     private let ended: Gate
 
-    /// The one that all tests share which do not stop it; each has subjects under a prefix of its own.
+    /// The server shared by all tests that do not stop it; each uses a prefix of its own.
     static let shared = Task { try await NATSServer.start() }
     private static let lastPrefix = Atomic(0)
 
@@ -40,7 +40,7 @@ final class NATSServer: Sendable {
         return NATSServer(port: port, process: process, ended: ended)
     }
 
-    /// At once and without a word, as a machine does.
+    /// Kills the server without a close, as a failing machine does.
     func stop() async {
         process.signal(SIGKILL)
         await ended.passed()
@@ -52,7 +52,7 @@ final class NATSServer: Sendable {
         "test-\(lastPrefix.add(1, ordering: .relaxed).newValue)"
     }
 
-    /// Until it has ended. Its log says which port it took.
+    /// Waits for the log until the server has ended. The log names its port.
     private static func run(_ settings: String, _ started: (UInt16, ChildProcess) -> Void) throws {
         var template = Array("/tmp/nats-test-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw WireError.failed("mkdtemp", errno) }

@@ -1,7 +1,7 @@
 import Reactor
 import TestSupport
 
-/// Welcomes whoever says hello, and says its lines when it has heard something.
+/// Welcomes clients, and sends its lines after a cue.
 final class ScriptedBroker: ChannelHandler {
     private let pingInterval: Int
     private let cue: String
@@ -23,9 +23,9 @@ final class ScriptedBroker: ChannelHandler {
     }
 
     /// - Parameters:
-    ///   - isDeaf: whether it reads no more once it has heard its cue.
+    ///   - isDeaf: whether it stops reading after its cue.
     ///   - channels: gets each connection.
-    ///   - lines: gets each line that is heard.
+    ///   - lines: gets each received line.
     static func listen(
         on group: EventLoopGroup, pingInterval: Int, after cue: String, _ script: [String], deaf isDeaf: Bool = false,
         channels: Arrivals<Channel>? = nil, received lines: Arrivals<String>? = nil

@@ -5,10 +5,10 @@ import Reactor
 import TestSupport
 import Testing
 
-/// What the conformance suite cannot ask of every bus: connections that are lost, and brokers that misbehave.
+/// Properties beyond the conformance suite: lost connections, and brokers that misbehave.
 @Suite("bus over TCP", .timeLimit(.minutes(1)))
 struct TCPBusTests {
-    @Test("a broker that comes back on its port finds its clients again, subscribed as before")
+    @Test("clients reconnect to a broker that returns on its port, with their subscriptions")
     func reconnect() async throws {
         let first = try await BusServer.start(host: "127.0.0.1", port: 0)
         let group = try EventLoopGroup(loopCount: 1)
@@ -40,11 +40,11 @@ struct TCPBusTests {
         let second = try await BusServer.start(host: "127.0.0.1", port: first.port)
         #expect(try await states.next() == .connected)
         #expect(bus.isConnected)
-        // No flush in between: the subscriptions were said first.
+        // No flush in between: the subscriptions were sent first.
         #expect(try await bus.request("echo", JSONValue(5), .test()).json.int == 5)
         try bus.publish("a.late", JSONValue(1))
         #expect(Set(try await events.next(2)) == [1, 1001])
-        // A reply to what the broker before had asked goes nowhere.
+        // A reply to a request of the previous broker is dropped.
         inFlight.reply(JSONValue.null)
         try await bus.flush()
         #expect(bus.counters.reconnections == 1)
@@ -54,7 +54,7 @@ struct TCPBusTests {
         await finish(group)
     }
 
-    @Test("a request in the turn in which the connection is lost fails, and leaves no timer behind")
+    @Test("a request made in the turn in which the connection is lost fails, and leaves no timer behind")
     func lostWhileAsking() async throws {
         let server = try await BusServer.start(host: "127.0.0.1", port: 0)
         let group = try EventLoopGroup(loopCount: 1)
@@ -80,7 +80,7 @@ struct TCPBusTests {
         await finish(group)
     }
 
-    @Test("connecting waits for the broker to be there, and says once why it waits")
+    @Test("connecting waits for the broker to be there, and logs once why it waits")
     func waits() async throws {
         let reserved = try ReservedPort()
         let port = reserved.port
@@ -117,7 +117,7 @@ struct TCPBusTests {
         await finish(group)
     }
 
-    @Test("a broker that talks nonsense is survived, and counted")
+    @Test("invalid lines from the broker are counted and skipped")
     func nonsense() async throws {
         let script = [
             "nonsense", #"{"op":"msg","sub":1,"subject":"a","data":{"x":}"#, #"{"op":"msg","sub":1,"data":1}"#,
@@ -140,7 +140,7 @@ struct TCPBusTests {
         await finish(group)
     }
 
-    @Test("a request that the broker never answers ends by its deadline, also beside one that has a longer one")
+    @Test("a request that the broker never answers ends at its deadline, also beside a longer one")
     func deadline() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let (loop, channels) = (group.next(), Arrivals<Channel>())
@@ -154,14 +154,14 @@ struct TCPBusTests {
             }
         }
         broker.close()
-        // Else it would wait for the answer to the other.
+        // Otherwise it would wait for the answer to the other.
         let channel = try await channels.next()
         loop.execute { channel.abort() }
         await bus.close()
         await finish(group)
     }
 
-    @Test("a broker that falls silent is dead")
+    @Test("a silent broker counts as dead")
     func silence() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let broker = try ScriptedBroker.listen(on: group, pingInterval: 20, after: "never", [])
@@ -177,7 +177,7 @@ struct TCPBusTests {
         await finish(group)
     }
 
-    @Test("a reply that finds no room becomes a line that says so, and whoever asked need not wait for the deadline")
+    @Test("a reply that does not fit becomes an error line, and the asker need not wait for the deadline")
     func replyWithoutRoom() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let loop = group.next()
@@ -212,7 +212,7 @@ struct TCPBusTests {
         await finish(group)
     }
 
-    @Test("a broker that does not read is not waited for beyond the bound")
+    @Test("a broker that does not read is waited for only up to the bound")
     func unreadBound() async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let broker = try ScriptedBroker.listen(on: group, pingInterval: 15_000, after: #""op":"hello""#, [], deaf: true)

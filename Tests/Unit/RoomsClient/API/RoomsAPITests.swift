@@ -16,7 +16,7 @@ struct RoomsAPITests {
         try request?.body.map { try JSONDecoder().decode(JSON.self, from: $0) }
     }
 
-    @Test("a call carries token and request id, and a body its type")
+    @Test("a call sends token and request id, and a body its type")
     func headers() async throws {
         let (api, server) = api([
             .answer("GET /api/users/me", #"{"data":{"id":"u1","username":"ada"}}"#),
@@ -60,7 +60,7 @@ struct RoomsAPITests {
         #expect(await server.missing.isEmpty)
     }
 
-    @Test("an older server's messages are of the room that was asked for")
+    @Test("an older server's messages belong to the requested room")
     func olderMessages() async throws {
         let older = #"{"id":"m1","senderId":"u1","content":"Hello","createdAt":"2024-12-17T09:45:00Z"}"#
         let (api, _) = api([
@@ -85,7 +85,8 @@ struct RoomsAPITests {
         func token(replacing refused: String) async throws -> String { throw TestFailure() }
     }
 
-    @Test("whatever an app's own transport or tokens throw, a call throws what it says", arguments: [true, false])
+    @Test(
+        "a call throws its documented error, whatever an app's own transport or tokens throw", arguments: [true, false])
     func foreignErrors(hasToken: Bool) async {
         let api = RoomsAPI(transport: Careless(), tokens: Careless(hasToken: hasToken))
         await #expect(throws: ClientFailure.offline("TestFailure()")) { try await api.me() }
@@ -159,7 +160,7 @@ struct RoomsAPITests {
         #expect(try await api.missed(since: "d") == .lost)
     }
 
-    @Test("a token that is refused is replaced, and the call repeated, once")
+    @Test("a refused token is replaced, and the call repeated, once")
     func replacesToken() async throws {
         let tokens = ListedTokens(replacements: [.success("t2"), .success("t3")])
         let (api, server) = api(
@@ -191,7 +192,7 @@ struct RoomsAPITests {
     }
 
     @Test(
-        "what has answered in other words than the server's is not the server",
+        "a response that is not Parlor's does not count as the server's",
         arguments: [
             (200, "<html>"), (200, ""), (200, "[]"), (200, "{}"), (302, ""), (400, "<html>"), (401, "<html>"),
             (403, #"{"error":"forbidden"}"#), (404, #"{"error":{"code":404}}"#), (502, "<html>"),
@@ -223,7 +224,7 @@ struct RoomsAPITests {
     }
 
     @MainActor
-    @Test("answers are not read on the main actor")
+    @Test("answers are not parsed on the main actor")
     func concurrent() async throws {
         let (api, _) = api([.answer("GET /api/x", #"{"data":{}}"#)])
         let witness: Witness = try await api.value(of: try HTTPRequest("GET", to: ["x"]))

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("URLSessionTransport")
 struct URLSessionTransportTests {
-    @Test("a request's address: the server's path before, everything encoded")
+    @Test("a request's address has the server's path first, with everything encoded")
     func address() throws {
         let base = try #require(URL(string: "https://chat.example:8443/parlor/"))
         let request = HTTPRequest(
@@ -19,7 +19,7 @@ struct URLSessionTransportTests {
         #expect(sent.value(forHTTPHeaderField: "X-Request-Id") == "q1")
     }
 
-    @Test("nobody there is offline")
+    @Test("a refused connection is offline")
     func nobody() async throws {
         // Port 1 is nobody's.
         let base = try #require(URL(string: "http://127.0.0.1:1"))

@@ -2,10 +2,10 @@ import Foundation
 import RoomsClient
 import Testing
 
-/// A server of sockets in a test's hands.
+/// A server of sockets that the test controls.
 actor FakeSockets: SocketTransport {
     private(set) var attempts = 0
-    /// What the next attempts come to; nil: a connection.
+    /// The outcomes of the next attempts; nil is a connection.
     private var failures: [ClientFailure]
     private var connections: [FakeConnection] = []
     private var waiter: CheckedContinuation<FakeConnection, Never>?
@@ -26,13 +26,13 @@ actor FakeSockets: SocketTransport {
         return connection
     }
 
-    /// The next one that a client makes.
+    /// Returns the client's next connection.
     func connection() async -> FakeConnection {
         if !connections.isEmpty { return connections.removeFirst() }
         return await withCheckedContinuation { waiter = $0 }
     }
 
-    /// The next one, with the handshake done.
+    /// Returns the client's next connection, with the handshake done.
     func accepted(token: String = "t1", since cursor: String = "none") async -> FakeConnection {
         let connection = await connection()
         await connection.opens()
@@ -49,7 +49,7 @@ actor FakeConnection: SocketConnection {
     private var sentWaiter: CheckedContinuation<String, Never>?
     private var isOver = false
     private var watchers: [CheckedContinuation<Void, Never>] = []
-    /// Each sending waits for it, once it is set.
+    /// A gate that each send waits for, once it is set.
     private var gate: Gate?
 
     func send(_ text: String) async throws {
@@ -100,7 +100,7 @@ actor FakeConnection: SocketConnection {
         sends("sync:done", #"{"recovered":\#(isRecovered),"cursor":"\#(cursor)"}"#)
     }
 
-    /// The next text from the client.
+    /// Returns the next text from the client.
     func received() async -> String {
         if !fromClient.isEmpty { return fromClient.removeFirst() }
         return await withCheckedContinuation { sentWaiter = $0 }
@@ -116,18 +116,18 @@ actor FakeConnection: SocketConnection {
         watchers = []
     }
 
-    /// Returns once the client has ended it.
+    /// Waits until the client has closed it.
     func isClosed() async {
         if !isOver { await withCheckedContinuation { watchers.append($0) } }
     }
 }
 
-/// What a socket has told.
+/// The updates that a socket delivered.
 @MainActor
 final class Received {
     private var updates: [SocketUpdate] = []
     private var waiter: CheckedContinuation<SocketUpdate, Never>?
-    /// Each telling waits for it, once it is set.
+    /// A gate that each delivery waits for, once it is set.
     var gate: Gate?
     var onBroadcast: (SocketUpdate) async -> Void = { _ in }
 

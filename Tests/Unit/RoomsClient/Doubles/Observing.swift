@@ -1,10 +1,11 @@
 import Observation
 import Testing
 
-/// Longer than anything takes that a test waits for, also on a machine that is busy.
+/// Longer than anything that a test waits for, even on a busy machine.
 private let maxWait: Duration = .seconds(30)
 
-/// Returns once it is so: it is looked at again with each change of what it reads, and the time stands still meanwhile.
+/// Returns once a condition is true: it is checked again with each change of what it reads, and the
+/// time stands still meanwhile.
 @MainActor
 func until(_ isSo: @MainActor () -> Bool) async {
     // The time limit of the suite cancels it.
@@ -16,7 +17,7 @@ func until(_ isSo: @MainActor () -> Bool) async {
     Issue.record("it was never so")
 }
 
-/// The same for what cannot be observed: it is looked at again and again.
+/// Waits likewise for what cannot be observed, by polling.
 @MainActor
 func lookUntil(_ isSo: @MainActor () async -> Bool) async {
     let end = ContinuousClock.now + maxWait

@@ -7,7 +7,7 @@ actor ScriptedHTTP: HTTPTransport {
     struct Step: Sendable {
         let call: String
         let outcome: Result<HTTPResponse, ClientFailure>
-        /// Answers only once this is opened.
+        /// A gate that answers wait for.
         var gate: Gate?
     }
 
@@ -16,7 +16,7 @@ actor ScriptedHTTP: HTTPTransport {
 
     init(_ steps: [Step]) { self.steps = steps }
 
-    /// Those that were expected and did not come.
+    /// The expected requests that did not arrive.
     var missing: [String] { steps.map(\.call) }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -50,7 +50,7 @@ extension ScriptedHTTP.Step {
     static func offline(_ call: String) -> Self { Self(call: call, outcome: .failure(.offline("no network"))) }
 }
 
-/// Holds whoever passes until it is opened.
+/// Blocks callers until it is opened.
 actor Gate {
     private var isOpen = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -65,7 +65,7 @@ actor Gate {
         }
     }
 
-    /// Returns once somebody waits.
+    /// Waits until a caller waits.
     func isReached() async {
         if waiting.isEmpty { await withCheckedContinuation { watchers.append($0) } }
     }
@@ -77,7 +77,7 @@ actor Gate {
     }
 }
 
-/// Gives tokens out as a test says.
+/// Issues tokens as a test says.
 actor ListedTokens: TokenProvider {
     private var current: Result<String, ClientFailure>
     private var replacements: [Result<String, ClientFailure>]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import RoomsClient
 
-/// A socket, and everything around it in a test's hands.
+/// A socket with surroundings that the test controls.
 @MainActor
 struct SocketHarness {
     let server: FakeSockets
@@ -13,7 +13,7 @@ struct SocketHarness {
     let received = Received()
     let socket: RoomsSocket
 
-    /// - Parameter random: half, so that pauses are told from other sleeps.
+    /// - Parameter random: a half, so that pauses differ from other sleeps.
     init(
         failures: [ClientFailure] = [], replacements: [Result<String, ClientFailure>] = [], random: Double = 0.5
     ) throws {
@@ -25,7 +25,7 @@ struct SocketHarness {
             handler: { [received] in await received.take($0) })
     }
 
-    /// Started and connected.
+    /// Starts and connects the socket.
     func admitted(since cursor: String = "none") async -> FakeConnection {
         await socket.start()
         let connection = await server.accepted(since: cursor)
@@ -33,7 +33,7 @@ struct SocketHarness {
         return connection
     }
 
-    /// Started, connected, synchronised.
+    /// Starts, connects and synchronises the socket.
     func connected(cursor: String = "c1") async -> FakeConnection {
         let connection = await admitted()
         await connection.synchronises(false, cursor: cursor)
@@ -41,7 +41,8 @@ struct SocketHarness {
         return connection
     }
 
-    /// The 20 seconds after which a silent server would be taken for one that knows no recovery, with an event in them.
+    /// Lets the 20 seconds pass after which a silent server counts as one without recovery, with an
+    /// event in them.
     func passTalkatively(_ connection: FakeConnection) async {
         await clock.untilSleeping(for: RoomsSocket.syncTimeout)
         #expect(received.isEmpty)
@@ -53,7 +54,7 @@ struct SocketHarness {
 }
 
 extension TestClock {
-    /// Wakes one who sleeps for so long, as soon as there is one.
+    /// Wakes a sleep of this duration, as soon as there is one.
     func wake(_ length: Duration) async {
         await untilSleeping(for: length)
         await advance(by: length)

@@ -4,18 +4,18 @@ import Testing
 
 @testable import RoomsClient
 
-/// Whatever the network, the server and the end of the app do in whatever order, the room ends as the server has it: in its
-/// order, nothing twice, nothing lost.
+/// Whatever the network, the server and the end of the app do in any order, the room ends in the
+/// server's state: in its order, without duplicates and losses.
 ///
-/// A seed says what is typed and what the network does, not in which order the system lets tasks run: alone, by `ANY_ORDER_SEED`, it
-/// may go otherwise than among the others.
+/// A seed determines what is typed and what the network does, but not the order in which the system
+/// runs tasks: run alone, by `ANY_ORDER_SEED`, it may behave otherwise than among the others.
 @MainActor
 @Suite("Messages in any order", .timeLimit(.minutes(5)))
 struct AnyOrderTests {
     /// Side by side, for what each waits for.
     private static let lanes: UInt64 = 8
 
-    @Test("1,000 seeds end in the server's order, with no duplicate and nothing lost")
+    @Test("the messages of 1,000 seeds end in the server's order, without duplicates and losses")
     func anyOrder() async {
         if let only = ProcessInfo.processInfo.environment["ANY_ORDER_SEED"].flatMap(UInt64.init) {
             return await Self.run(only)

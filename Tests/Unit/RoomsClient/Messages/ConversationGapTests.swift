@@ -5,7 +5,7 @@ import Testing
 @testable import RoomsClient
 
 extension ConversationTests {
-    @Test("a message that is merely late is waited for")
+    @Test("a message that is merely late is awaited")
     func late() async {
         await enter(page(1...2))
         conversation.apply(.messageNew(sample(4)))
@@ -15,7 +15,7 @@ extension ConversationTests {
         #expect(conversation.items.shown == ["m1", "m2", "m3", "m4"])
     }
 
-    @Test("a message that was lost is fetched, again and again until the server answers")
+    @Test("a lost message is fetched, again and again until the server answers")
     func lost() async {
         await enter(page(1...2))
         conversation.apply(.messageNew(sample(5)))
@@ -30,7 +30,7 @@ extension ConversationTests {
         #expect(conversation.items.shown == ["m1", "m2", "m3", "m5"])
     }
 
-    @Test("while a lost message cannot be fetched that is told, and what is refused for good is not asked again")
+    @Test("a lost message that cannot be fetched is reported as a failure, and a final refusal is not retried")
     func lostForGood() async {
         await enter(page(1...2))
         conversation.apply(.messageNew(sample(5)))
@@ -47,7 +47,7 @@ extension ConversationTests {
         await server.expectNoCall()
     }
 
-    @Test("disconnected, nothing is verified until the server has told what was missed")
+    @Test("while disconnected, nothing counts as verified until the server has sent what was missed")
     func away() async {
         await enter(page(1...2))
         conversation.apply(.disconnected(offline))
@@ -61,7 +61,7 @@ extension ConversationTests {
         await server.expectNoCall()
     }
 
-    @Test("not recovered, all that is shown is fetched anew: what was deleted goes, what came is there")
+    @Test("without recovery, all that is shown is fetched again: deleted messages go, new ones appear")
     func notRecovered() async {
         await enter(page(1...4))
         conversation.apply(.recovered(false))
@@ -77,7 +77,7 @@ extension ConversationTests {
         #expect(conversation.items.shown == ["m1", "m3", "m5", "m6", "m7", "m8"])
     }
 
-    @Test("after a long absence what is older than the limit is let go, and comes back as older pages")
+    @Test("after a long absence messages beyond the limit are dropped, and come back as older pages")
     func longAbsence() async {
         await enter(page(1...4))
         conversation.apply(.recovered(false))
@@ -91,7 +91,7 @@ extension ConversationTests {
         #expect(conversation.items.first?.seq == 100)
     }
 
-    @Test("recovered, nothing is fetched")
+    @Test("after a recovery nothing is fetched")
     func recovered() async {
         await enter(page(1...4))
         conversation.apply(.connected)
@@ -100,7 +100,7 @@ extension ConversationTests {
         await server.expectNoCall()
     }
 
-    @Test("missed again while fetching, it begins again at once, and what was asked before does not count")
+    @Test("another missed recovery during a fetch starts it again at once, and the earlier answer does not count")
     func missedAgain() async {
         await enter(page(1...2))
         conversation.apply(.recovered(false))
@@ -114,7 +114,7 @@ extension ConversationTests {
         #expect(conversation.items.shown == ["m1", "m2", "m3"])
     }
 
-    @Test("once the connection is back, nothing waits for what was asked of a dead one")
+    @Test("after a reconnect nothing waits for a request on the dead connection")
     func deadRequest() async {
         async let entered: Void = conversation.enter()
         let dead = await server.next()
@@ -130,7 +130,7 @@ extension ConversationTests {
         await server.expectNoCall()
     }
 
-    @Test("a gap is seen while one from before an absence is still being fetched")
+    @Test("a gap is noticed while one from before an absence is still being fetched")
     func gapAfterAbsence() async {
         await enter(page(1...2))
         conversation.apply(.messageNew(sample(5)))
@@ -150,7 +150,7 @@ extension ConversationTests {
         await server.expectNoCall()
     }
 
-    @Test("a page asked for before an absence does not count after it")
+    @Test("a page requested before an absence is ignored after it")
     func stalePage() async {
         await enter(page(5...6, next: "5"))
         async let loaded: Void = conversation.loadOlder()

@@ -24,7 +24,7 @@ extension ConversationTests {
         #expect(conversation.send(" \n") == nil)
     }
 
-    @Test("messages typed quickly are sent in the order typed")
+    @Test("messages typed quickly are sent in that order")
     func order() async {
         await enter(page([1]))
         for number in 0..<20 { conversation.send("\(number)") }
@@ -37,7 +37,7 @@ extension ConversationTests {
         #expect(conversation.items.shown == (1...21).map { "m\($0)" })
     }
 
-    @Test("a refused message says why; it can be sent again or given up")
+    @Test("a refused message says why; it can be sent again or discarded")
     func refused() async {
         await enter(page([1]))
         conversation.send("a")
@@ -70,7 +70,7 @@ extension ConversationTests {
         await until { conversation.items.shown == ["m1", "m2"] }
     }
 
-    @Test("unsent messages are there again after a restart, behind those of the server")
+    @Test("unsent messages reappear after a restart, behind those of the server")
     func unsent() async throws {
         try await outbox.append(PendingMessage(tempID: "old", text: "old", createdAt: start), in: "room")
         await server.expect(.send("old", tempID: "old"), .failure(offline))
@@ -81,7 +81,7 @@ extension ConversationTests {
         await until { conversation.items.shown == ["m1", "m2"] }
     }
 
-    @Test("an echo that comes after its message's deletion still ends the sending")
+    @Test("an echo that arrives after its message's deletion still ends the sending")
     func echoOfDeleted() async {
         await enter(page([1]))
         conversation.send("a")
@@ -94,7 +94,7 @@ extension ConversationTests {
         await server.answer(call, .failure(offline))
     }
 
-    @Test("an answer older than what was fetched since is checked: its message may be deleted again")
+    @Test("an answer older than a later fetch is checked: its message may be deleted again")
     func staleAnswer() async {
         await enter(page([1]))
         conversation.send("a")
@@ -108,7 +108,7 @@ extension ConversationTests {
         await until { conversation.isVerified && conversation.items.shown == ["m1"] }
     }
 
-    @Test("messages sent while all is fetched anew do not have it fetched again and again")
+    @Test("messages sent during a full fetch do not cause it again and again")
     func sendingWhileFetching() async {
         await enter(page([1]))
         for number in 0..<20 { conversation.send("\(number)") }
@@ -130,7 +130,7 @@ extension ConversationTests {
         #expect(pages <= 2, "one, and one more for the message that was under way")
     }
 
-    @Test("deleting one's own: gone when the server says so, or has said so before")
+    @Test("deleting one's own message removes it when the server confirms, now or earlier")
     func deleting() async throws {
         await enter(Page(items: [sample(1), sample(2, from: "me", tempID: "t"), sample(3, from: "me")]))
         async let deleted: Void = conversation.delete("t")

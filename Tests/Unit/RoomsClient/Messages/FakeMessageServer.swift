@@ -2,8 +2,8 @@ import Foundation
 import RoomsClient
 import Testing
 
-/// Stands for the server: each call waits until the test has taken it with `next()` and answered it. What needs no answer is
-/// noted in `log`.
+/// A fake server: each call waits until the test has taken it with `next()` and answered it. Calls
+/// without an answer are recorded in `log`.
 actor FakeMessageServer: MessageServer {
     enum Request: Equatable, Sendable {
         case page(before: Int? = nil, after: Int? = nil, limit: Int)
@@ -32,14 +32,14 @@ actor FakeMessageServer: MessageServer {
         }
     }
     private var listening: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-    /// What the next `join` says.
+    /// The result of the next `join`.
     private var joinFailure: ClientFailure?
     private var lastID = 0
     private var calls: [Call] = []
     private var answers: [Int: CheckedContinuation<Answer, Never>] = [:]
     private var waiting: [CheckedContinuation<Call, Never>] = []
 
-    /// The next call, when it comes.
+    /// Returns the next call, when it arrives.
     func next() async -> Call {
         if !calls.isEmpty { return calls.removeFirst() }
         return await withCheckedContinuation { waiting.append($0) }
@@ -56,12 +56,12 @@ actor FakeMessageServer: MessageServer {
         self.answer(call, answer)
     }
 
-    /// Nothing was asked that the test did not take.
+    /// Expects that no call is left that the test did not take.
     func expectNoCall(sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(calls.map(\.request) == [], sourceLocation: sourceLocation)
     }
 
-    /// The log, once it has so many words.
+    /// Returns the log, once it has so many words.
     func log(atLeast count: Int) async -> [String] {
         if log.count < count { await withCheckedContinuation { listening.append((count, $0)) } }
         return log

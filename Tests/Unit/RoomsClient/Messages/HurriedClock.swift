@@ -2,7 +2,8 @@ import Foundation
 
 @testable import RoomsClient
 
-/// Wakes whom it is to wake, and waits for nobody: for thousands of histories, where it does not matter who runs first.
+/// A clock that wakes sleepers without waiting for anyone: for thousands of histories, where it
+/// does not matter who runs first.
 final class HurriedClock: ClientClock {
     private struct State: Sendable {
         var now = start

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("MessageItems")
 struct MessageItemsTests {
-    @Test("as a sorted array does, over thousands of random changes", arguments: 0..<5)
+    @Test("it equals a sorted array over thousands of random changes", arguments: 0..<5)
     func asAnArray(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var items = MessageItems()
@@ -27,7 +27,7 @@ struct MessageItemsTests {
         for seq in 1...1_500 { #expect(items.index(atOrAfter: seq) == model.firstIndex { $0 >= seq } ?? model.count) }
     }
 
-    @Test("equality looks at what is shown, not at how it is kept")
+    @Test("equality compares what is shown, not how it is stored")
     func equality() {
         var upwards = MessageItems()
         var downwards = MessageItems()
@@ -53,7 +53,7 @@ struct MessageItemsTests {
         #expect(ranges.firstGap == nil)
     }
 
-    @Test("only so many recent values are remembered")
+    @Test("the number of remembered recent values is limited")
     func recent() {
         var recent = RecentValues<Int>(limit: 2)
         for value in 1...7 { recent.set(value, for: "\(value)") }

@@ -9,7 +9,7 @@ struct MessageStoreTests {
 
     func typed(_ id: String) -> PendingMessage { PendingMessage(tempID: id, text: id, createdAt: start) }
 
-    @Test("messages stand by seq, whatever the order of their arrival, and pending ones after them as typed")
+    @Test("messages are sorted by seq, whatever the order of arrival, with pending ones after them as typed")
     mutating func order() {
         store.addPending(typed("first"))
         store.addPending(typed("second"))
@@ -17,7 +17,7 @@ struct MessageStoreTests {
         #expect(store.items.shown == ["m1", "m2", "m3", "m4", "first", "second"])
     }
 
-    @Test("ack or echo first, or both, or a page alone: the message is there once, in the same row", arguments: 0..<4)
+    @Test("a message appears once, in the same row, with ack or echo first, both, or a page alone", arguments: 0..<4)
     mutating func confirm(way: Int) {
         store.addPending(typed("t1"))
         store.addPending(typed("t2"))
@@ -41,7 +41,7 @@ struct MessageStoreTests {
         #expect(store.items[0].state == .stored)
     }
 
-    @Test("another's message with the tempId of one's own is another message")
+    @Test("another person's message with the tempId of one's own is another message")
     mutating func foreignTempID() {
         store.addPending(typed("t1"))
         store.insert(sample(1, from: "ann", tempID: "t1"))
@@ -62,7 +62,7 @@ struct MessageStoreTests {
         #expect(store.items.shown == ["m1"])
     }
 
-    @Test("what a page does not have within its bounds was deleted meanwhile; what came after it stays")
+    @Test("a message missing from a page within its bounds was deleted meanwhile; a later one stays")
     mutating func pageDeletes() {
         for seq in 1...6 { store.insert(sample(seq)) }
         store.merge(page([2, 4, 5], next: "2"), asked: .newest)
@@ -71,7 +71,7 @@ struct MessageStoreTests {
         #expect(store.items.shown == ["m1", "m2", "m4", "m5", "m6"], "a late echo of a deleted message")
     }
 
-    @Test("an older page ends below where it was asked for, and the first page of all at 1")
+    @Test("an older page ends below its requested bound, and the first page of all at 1")
     mutating func olderPages() {
         store.merge(page(11...13, next: "11"), asked: .newest)
         #expect(store.hasOlder)
@@ -81,7 +81,7 @@ struct MessageStoreTests {
         #expect(store.firstGap == nil)
     }
 
-    @Test("a message above a hole shows what is missing, until it lands or a page says it is gone")
+    @Test("a message above a gap shows what is missing, until it arrives or a page says it is gone")
     mutating func gaps() {
         store.merge(page(1...3), asked: .newest)
         store.insert(sample(6))
@@ -101,7 +101,7 @@ struct MessageStoreTests {
         #expect(store.firstGap == nil)
     }
 
-    @Test("cached messages are shown, and those that the server does not confirm go")
+    @Test("cached messages are shown, and those that the server does not confirm are removed")
     mutating func cached() {
         store.showCached((1...10).map { sample($0) })
         #expect(store.items.count == 10)
@@ -113,7 +113,7 @@ struct MessageStoreTests {
         #expect(store.items.shown == ["m6", "m8", "m9"])
     }
 
-    @Test("cached messages never stand over what the server has told meanwhile")
+    @Test("cached messages never replace what the server has sent meanwhile")
     mutating func lateCache() {
         store.merge(page([6, 8], next: "6"), asked: .newest)
         store.showCached([sample(7), sample(8, text: "old")])
@@ -134,20 +134,20 @@ struct MessageStoreTests {
         #expect(store.items[0].message?.readBy.map(\.userId) == ["ann", "bo"])
     }
 
-    @Test("a receipt that comes before its message is kept for it")
+    @Test("a receipt that arrives before its message is kept for it")
     mutating func earlyReceipt() {
         store.markRead(["m1"], by: "ann", at: start)
         store.insert(sample(1, from: "me"))
         #expect(store.items[0].state == .read)
     }
 
-    @Test("receipts of a message that is not loaded are kept once for each reader, however often they are told")
+    @Test("receipts of a message that is not loaded are kept once for each reader, however often they arrive")
     mutating func repeatedReceipt() {
         for second in 0..<100 { store.markRead(["m1"], by: "ann", at: start.addingTimeInterval(Double(second))) }
         #expect(store.earlyReceipts["m1"] == [receipt("ann", 99)])
     }
 
-    @Test("failing, retrying and giving up")
+    @Test("a message can fail, be retried and be discarded")
     mutating func failing() {
         store.addPending(typed("t"))
         store.setState(.sent, of: "t")
@@ -194,7 +194,7 @@ struct MessageStoreTests {
         #expect(store != before)
     }
 
-    @Test("the version does not rise for what changes nothing")
+    @Test("the version does not rise if nothing changes")
     mutating func versionStays() {
         let read = sample(4, readBy: [receipt("bo", 2), receipt("me", 1)], isRead: true)
         store.merge(Page(items: [read], next: "4"), asked: .newest)
@@ -216,7 +216,7 @@ struct MessageStoreTests {
         #expect(store.version == before)
     }
 
-    @Test("a message pending on disk that the server has is not shown twice")
+    @Test("a pending message on disk that the server has is not shown twice")
     mutating func pendingStored() {
         store.insert(sample(1, from: "me", tempID: "t"))
         store.addPending(typed("t"))

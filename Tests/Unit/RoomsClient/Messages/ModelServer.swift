@@ -3,8 +3,9 @@ import RoomsClientTesting
 
 @testable import RoomsClient
 
-/// One room as the contract says it is, on a network that a seed decides about: a call is done and answered, done and not
-/// answered, or lost; what it answers may be held back; events wait until they are let through.
+/// One room as the contract describes it, on a network that a seed controls: a call is done and
+/// answered, done and not answered, or lost; its answer may be held back; events wait until they
+/// are let through.
 @MainActor
 final class ModelServer {
     enum Fate: CaseIterable {
@@ -15,17 +16,17 @@ final class ModelServer {
         case refused
     }
 
-    /// Of a call that was made, and not dealt with.
+    /// A pending call.
     private struct Call {
         let work: @MainActor () -> Void
-        /// What is to be sent; nil of any other call.
+        /// The message to send; nil for any other call.
         let text: String?
         let link: ModelLink
         let answer: CheckedContinuation<Void, any Error>
     }
 
     private(set) var messages: [Message] = []
-    /// What became of each `tempId`: the message's id, for ever.
+    /// The message id of each `tempId`, for ever.
     private(set) var idByTempID: [String: String] = [:]
     /// The texts of one's own, deleted ones too, as they came, and of those that were refused before.
     private(set) var arrived: [String] = []
@@ -33,10 +34,10 @@ final class ModelServer {
     private var lastSeq = 0
     private var calls: [Call] = []
     private var held: [CheckedContinuation<Void, any Error>] = []
-    /// What goes to the client, if it is connected, or can be told afterwards.
+    /// The events for the client, sent while it is connected, or replayed later.
     var events: [RoomEvent] = []
     var keepsEvents = true
-    /// Only who has joined is told.
+    /// Whether the client has joined, without which it gets no events.
     fileprivate var isJoined = false
 
     var hasCalls: Bool { !calls.isEmpty || !held.isEmpty }
@@ -91,7 +92,7 @@ final class ModelServer {
         return .success(write(text, from: "me", tempID: tempID))
     }
 
-    /// Waits until the seed has decided; then it returns what `work` gave when it was done, or throws.
+    /// Waits until the seed has decided; then returns the result of `work`, or throws.
     func wait<Value: Sendable>(
         for link: ModelLink, sending text: String?, _ work: @escaping @MainActor () -> Value
     ) async throws -> Value {
@@ -110,7 +111,7 @@ final class ModelServer {
 
     // MARK: - What the seed decides
 
-    /// Deals with one call, if there is any.
+    /// Handles one call, if there is any.
     func deal(_ fate: Fate, using random: inout SeededGenerator) {
         guard let index = calls.indices.randomElement(using: &random) else { return }
         let call = calls.remove(at: index)
@@ -136,7 +137,7 @@ final class ModelServer {
         held.remove(at: index).resume()
     }
 
-    /// The client has died: its calls may have arrived, and nobody hears their answer.
+    /// Ends the client: its calls may have arrived, and nobody gets their answers.
     func end(_ link: ModelLink, using random: inout SeededGenerator) {
         link.isDead = true
         isJoined = false
@@ -151,7 +152,7 @@ final class ModelServer {
     }
 }
 
-/// One run of the app's way to the server.
+/// One run of the app's connection to the server.
 @MainActor
 final class ModelLink: MessageServer {
     private let server: ModelServer

@@ -3,15 +3,15 @@ import Testing
 
 @testable import RoomsClient
 
-/// Messages as older servers write them: without a counter.
+/// Messages of older servers, which have no counter.
 extension MessageStoreTests {
-    /// An older server's: at so many seconds, without a counter.
+    /// Returns an older server's message: at so many seconds, without a counter.
     func older(_ id: String, at seconds: Double, from sender: String = "ann") -> Message {
         Message(
             id: id, roomId: "room", seq: 0, senderId: sender, text: id, createdAt: start.addingTimeInterval(seconds))
     }
 
-    @Test("messages without a counter stand by their time, each once, whatever the order of their arrival")
+    @Test("messages without a counter are sorted by time, each once, whatever the order of arrival")
     mutating func withoutSeq() {
         store.merge(Page(items: [older("b", at: 2), older("d", at: 4)], next: "b"), asked: .newest)
         store.insert(older("e", at: 5))
@@ -26,7 +26,7 @@ extension MessageStoreTests {
         #expect(store.items.map(\.text) == ["b", "d", "e"])
     }
 
-    @Test("messages of the same millisecond are all there, in the same order everywhere")
+    @Test("messages of the same millisecond all appear, in the same order everywhere")
     mutating func sameTime() {
         let messages = (0..<20).map { older("m\($0)", at: 1) }
         var other = store
@@ -36,7 +36,7 @@ extension MessageStoreTests {
         #expect(store == other)
     }
 
-    @Test("one's own without a counter takes the place of the pending one, and is not dropped")
+    @Test("one's own message without a counter replaces the pending one, and is not dropped")
     mutating func ownWithoutSeq() {
         store.merge(Page(items: [older("a", at: 1)]), asked: .newest)
         store.addPending(typed("t"))
@@ -49,7 +49,7 @@ extension MessageStoreTests {
         #expect(store.items.map(\.text) == ["a", "b"])
     }
 
-    @Test("a room whose server counts now: those from before it did come first")
+    @Test("in a room whose server now counts, uncounted messages come first")
     mutating func countedLater() {
         store.insert(sample(1))
         store.merge(Page(items: [older("a", at: 100), sample(1)]), asked: .newest)

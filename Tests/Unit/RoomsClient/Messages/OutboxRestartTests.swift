@@ -5,7 +5,7 @@ import Testing
 @testable import RoomsClient
 
 extension OutboxTests {
-    @Test("what is in the outbox when the app ends is sent by the next, failures stay failures")
+    @Test("messages in the outbox when the app ends are sent by the next run, and failures stay failures")
     func restart() async throws {
         let first = makeOutbox()
         for id in ["a", "b", "c"] { try await first.append(typed(id), in: "room") }
@@ -30,7 +30,7 @@ extension OutboxTests {
         #expect(await third.messages(in: "room").map(\.tempID) == ["a"])
     }
 
-    @Test("a message typed before the kept ones were read does not replace them")
+    @Test("a message typed before the stored ones were read does not replace them")
     func appendFirst() async throws {
         let first = makeOutbox()
         try await first.append(typed("a"), in: "room")
@@ -45,7 +45,7 @@ extension OutboxTests {
         await server.answer(unanswered, stored(1, "a"))
     }
 
-    @Test("a file that is broken, or of another format, is kept aside and told; the others go on")
+    @Test("a broken file, or one of another format, is set aside and reported; the others go on")
     func unreadable() async throws {
         let first = makeOutbox()
         try await first.append(typed("a"), in: "Good/Room")
@@ -65,11 +65,11 @@ extension OutboxTests {
         #expect(try failures.map { try Data(contentsOf: $0.keptAt) } == [broken, foreign, odd])
         await server.expect(request("a", room: "Good/Room"), stored(1, "a"))
         await server.answer(unanswered, stored(1, "a"))
-        #expect(try await second.start() == [], "told once")
+        #expect(try await second.start() == [], "it is reported once")
     }
 
     @Test(
-        "a file that cannot be read for now stays where it is, nothing is sent before it, and the next try takes it over"
+        "a file that cannot be read for now stays, nothing is sent before it, and the next try takes it over"
     )
     func notReadableNow() async throws {
         let first = makeOutbox()
@@ -97,7 +97,7 @@ extension OutboxTests {
         await server.answer(unanswered, stored(1, "a"))
     }
 
-    @Test("a message that the disk refuses has failed, stays, and is sent when the disk takes it")
+    @Test("a message that the disk refuses fails, stays, and is sent when the disk accepts it")
     func fullDisk() async throws {
         try FileManager.default.removeItem(at: folder)
         // A file where the folder should be.
@@ -113,7 +113,7 @@ extension OutboxTests {
         await server.expect(request("a"), stored(1, "a"))
     }
 
-    @Test("stopped, it takes nothing more, and says so")
+    @Test("a stopped outbox accepts nothing more, and says so")
     func stopped() async throws {
         let outbox = makeOutbox()
         await outbox.stop()
@@ -121,7 +121,7 @@ extension OutboxTests {
         #expect(await outbox.messages(in: "room").isEmpty)
     }
 
-    @Test("each message has a file of its own, which goes when the server has it")
+    @Test("each message has a file of its own, which is deleted when the server has the message")
     func files() async throws {
         let outbox = makeOutbox()
         for id in ["a", "b", "c"] { try await outbox.append(typed(id), in: "room") }
@@ -133,7 +133,7 @@ extension OutboxTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
     }
 
-    @Test("of a room that is gone nothing stays, here or on the disk, and the other rooms go on")
+    @Test("a deleted room's messages are removed, here and on the disk, and the other rooms go on")
     func goneRoom() async throws {
         let outbox = makeOutbox()
         let changes = Changes()
@@ -149,7 +149,7 @@ extension OutboxTests {
         await server.answer(call, stored(1, "b"))
     }
 
-    @Test("signed out, nothing is sent and nothing stays")
+    @Test("after signing out nothing is sent and nothing stays")
     func signOut() async throws {
         let outbox = makeOutbox()
         try await outbox.append(typed("a"), in: "room")
@@ -161,7 +161,7 @@ extension OutboxTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path))
     }
 
-    @Test("counting what is not sent sends nothing")
+    @Test("counting unsent messages sends nothing")
     func counting() async throws {
         let first = makeOutbox()
         for (id, room) in [("a", "room"), ("b", "room"), ("c", "other")] { try await first.append(typed(id), in: room) }
@@ -176,7 +176,7 @@ extension OutboxTests {
         for call in unanswered { await server.answer(call, .failure(.signedOut)) }
     }
 
-    @Test("what was put aside before a file that cannot be read is told when that can be")
+    @Test("a file set aside before one that cannot be read is reported when that one can be")
     func putAsideEarlier() async throws {
         let locked = folder.appending(path: "locked%2F1.json")
         // A folder in its place: reading it fails, as of a file that is locked.

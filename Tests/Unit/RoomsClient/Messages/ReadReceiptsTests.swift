@@ -11,7 +11,7 @@ struct ReadReceiptsTests {
 
     init() { receipts = ReadReceipts(server: server, clock: clock, random: { 1 }) }
 
-    @Test("what is read within half a second of one another is told in one call, each once")
+    @Test("messages read within half a second of each other are reported in one call, each once")
     func gathered() async {
         await receipts.add(["a"], in: "room")
         await clock.advance(by: .milliseconds(400))
@@ -25,7 +25,7 @@ struct ReadReceiptsTests {
         await server.expectNoCall()
     }
 
-    @Test("who goes on reading is told of after two seconds")
+    @Test("continuous reading is reported after two seconds")
     func longestWait() async {
         for number in 0..<5 {
             await receipts.add(["\(number)"], in: "room")
@@ -34,7 +34,7 @@ struct ReadReceiptsTests {
         await server.expect(.read(["0", "1", "2", "3", "4"]), .done)
     }
 
-    @Test("more than 500 are told in several calls")
+    @Test("more than 500 receipts are sent in several calls")
     func many() async {
         let ids = (0..<1_001).map { "\($0)" }
         await receipts.add(ids, in: "room")
@@ -44,7 +44,7 @@ struct ReadReceiptsTests {
         await server.expect(.read(["1000"]), .done)
     }
 
-    @Test("flushed, they do not wait")
+    @Test("flushing does not wait for the half second")
     func flush() async {
         await receipts.add(["a"], in: "room")
         async let flushed: Void = receipts.flush()
@@ -52,7 +52,7 @@ struct ReadReceiptsTests {
         await flushed
     }
 
-    @Test("flushed, rooms do not wait for one another")
+    @Test("flushing sends rooms without waiting for one another")
     func flushOfRooms() async {
         await receipts.add(["a"], in: "one")
         await receipts.add(["b"], in: "two")
@@ -62,7 +62,7 @@ struct ReadReceiptsTests {
         await flushed
     }
 
-    @Test("what was not told is kept: told with the next connection, or after a while")
+    @Test("unsent receipts are kept: they are sent with the next connection, or after a while")
     func kept() async {
         await receipts.add(["a"], in: "room")
         await clock.advance(by: .milliseconds(500))
@@ -81,7 +81,7 @@ struct ReadReceiptsTests {
         await server.expectNoCall()
     }
 
-    @Test("however much is read without a network, each is told once")
+    @Test("each receipt is sent once, however much is read without a network")
     func manyOffline() async {
         let ids = (0..<2_500).map { "\($0)" }
         for _ in 0..<2 { await receipts.add(ids, in: "room") }
@@ -94,7 +94,7 @@ struct ReadReceiptsTests {
         await server.expectNoCall()
     }
 
-    /// One message is told, and a second read before that is answered.
+    /// Reports one message, and reads a second before that call is answered.
     private func readDuringCall() async -> FakeMessageServer.Call {
         await receipts.add(["a"], in: "room")
         await clock.advance(by: .milliseconds(500))
@@ -103,7 +103,7 @@ struct ReadReceiptsTests {
         return call
     }
 
-    @Test("what is read while a call is under way does not break it off")
+    @Test("messages read during a call do not cancel it")
     func inFlight() async {
         let call = await readDuringCall()
         await server.answer(call, .done)
@@ -111,7 +111,7 @@ struct ReadReceiptsTests {
         await server.expect(.read(["b"]), .done)
     }
 
-    @Test("what is read during a call is gathered as any is, and so is what comes after it")
+    @Test("messages read during a call, and after it, are gathered as usual")
     func gatheredAfter() async {
         let call = await readDuringCall()
         await server.answer(call, .done)
@@ -126,7 +126,7 @@ struct ReadReceiptsTests {
         await server.expect(.read(["c", "d"]), .done)
     }
 
-    @Test("flushed while a call is under way, the rest is told before it returns")
+    @Test("a flush during a call sends the rest before it returns")
     func flushedUnderWay() async {
         let call = await readDuringCall()
         async let flushed: Void = receipts.flush()
@@ -137,7 +137,7 @@ struct ReadReceiptsTests {
     }
 
     @Test(
-        "what the server did not take in is kept, whatever else it said",
+        "receipts that the server did not accept are kept, whatever else it said",
         arguments: [refusal("unauthenticated"), refusal("new_code"), .unreadable("a page"), .signedOut])
     func notTaken(failure: ClientFailure) async {
         await receipts.add(["a"], in: "room")
@@ -148,7 +148,7 @@ struct ReadReceiptsTests {
         await server.expect(.read(["a"]), .done)
     }
 
-    @Test("those of a room that is no longer one's own are given up")
+    @Test("receipts of a room that is no longer one's own are dropped")
     func goneRoom() async {
         await receipts.add(["a"], in: "room")
         await clock.advance(by: .milliseconds(500))
@@ -157,7 +157,7 @@ struct ReadReceiptsTests {
         await server.expectNoCall()
     }
 
-    @Test("signed out, nothing that is read is told")
+    @Test("after signing out no receipt is sent")
     func signedOut() async {
         await receipts.removeAll()
         await receipts.add(["a"], in: "room")

@@ -3,7 +3,7 @@ import RoomsClient
 
 let start = Date(timeIntervalSince1970: 1_700_000_000)
 
-/// The message at `seq`, from `sender`; as the server gives it, its time rises with its place.
+/// Returns the message at `seq`, from `sender`; as on the server, its time rises with its position.
 func sample(
     _ seq: Int, from sender: String = "ann", text: String? = nil, tempID: String? = nil, room: String = "room",
     readBy: [Message.Receipt] = [], isRead: Bool = false
@@ -22,6 +22,6 @@ func receipt(_ userID: String, _ seconds: Double = 0) -> Message.Receipt {
 }
 
 extension MessageItems {
-    /// What a person sees, in short: `m3` for a stored one, its text for a pending one.
+    /// The visible items in short: `m3` for a stored one, its text for a pending one.
     var shown: [String] { map { $0.message?.id ?? $0.text } }
 }

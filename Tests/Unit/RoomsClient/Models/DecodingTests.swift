@@ -38,7 +38,7 @@ struct DecodingTests {
                 == Message(id: "m1", roomId: "", seq: 0, senderId: "u1", text: "Hello", createdAt: someTime))
     }
 
-    @Test("a message whose sender stands in its person alone, and null for what is absent")
+    @Test("a message may have its sender in its person alone, and null for absent fields")
     func senderAlone() throws {
         let json = """
             {"id":"m1","roomId":"r1","sender":{"id":"u1","username":"ada"},"text":"Hi","tempId":null,"readBy":null,
@@ -48,7 +48,7 @@ struct DecodingTests {
         #expect(message.senderId == "u1" && message.readBy.isEmpty && !message.isRead && message.tempId == nil)
     }
 
-    @Test("a message without text, sender or time is none")
+    @Test("a message without text, sender or time is invalid")
     func noMessage() {
         for json in [
             #"{"id":"m1","senderId":"u1","createdAt":"2024-12-17T09:45:00Z"}"#,
@@ -59,7 +59,7 @@ struct DecodingTests {
         }
     }
 
-    @Test("models come back as they were written, for caches")
+    @Test("models decode as they were encoded, for caches")
     func roundTrip() throws {
         let message = try decoded(Message.self, Self.message)
         let room = try decoded(Room.self, Self.room)
@@ -93,7 +93,7 @@ struct DecodingTests {
         #expect(try decoded(Room.self, Self.room) == expected)
     }
 
-    @Test("what an older server leaves out of a room follows from the rest")
+    @Test("fields that an older server leaves out of a room follow from the others")
     func olderRoom() throws {
         let json = """
             {"id":"r1","createdAt":"2024-12-17T09:45:00.000Z","messagesUpdatedAt":"2024-12-17T09:45:01Z",
@@ -106,7 +106,7 @@ struct DecodingTests {
         #expect(room.badges == .init(messages: 0, elements: 4) && room.hasUnread)
     }
 
-    @Test("an unknown kind of activity, an empty name, and a room of nobody")
+    @Test("an unknown kind of activity, an empty name, and a room without people are decoded")
     func oddRoom() throws {
         let json = #"{"id":"r1","name":"","createdAt":"2024-12-17T09:45:00Z","lastActivityType":"dance","badges":{}}"#
         let room = try decoded(Room.self, json)

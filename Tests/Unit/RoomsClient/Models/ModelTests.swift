@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Models")
 struct ModelTests {
-    @Test("a person goes by the first name, or else by the username")
+    @Test("a person is shown by the first name, or else by the username")
     func displayName() {
         #expect(Person(id: "1", username: "ada", firstName: "Ada").displayName == "Ada")
         for name in [nil, "", " "] {

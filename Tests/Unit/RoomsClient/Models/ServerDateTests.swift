@@ -19,7 +19,7 @@ struct ServerDateTests {
     }
 
     @Test(
-        "are nothing else",
+        "are refused in any other form",
         arguments: [
             "", "2024", "2024-12-17", "2024-13-17T09:45:00Z", "2024-12-17T24:45:00Z", "2024-12-17T09:45:00.Z",
             "2024-12-17T09:45:00ZZ", "2024-12-17T09:45:00+1", "yesterday", "2024-12-17T09:60:00Z",

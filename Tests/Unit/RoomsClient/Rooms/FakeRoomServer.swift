@@ -1,12 +1,12 @@
 import RoomsClient
 import Testing
 
-/// Answers with what a test has given, when the test lets it.
+/// Answers with the test's data, when the test lets it.
 @MainActor
 final class FakeRoomServer: RoomServer {
     var all: [Room] = []
     var failure: ClientFailure?
-    /// Services that are down: what a test has given for their share is what stands in.
+    /// Unavailable services; the test's data for them is what stands in.
     var degraded: [String] = []
     var pages: [String: Page<Person>] = [:]
     private(set) var calls: [String] = []
@@ -14,10 +14,10 @@ final class FakeRoomServer: RoomServer {
     private var held: [CheckedContinuation<Void, Never>] = []
     private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
-    /// Calls are answered with what is true when they come, but not before `release`.
+    /// Holds calls until `release`; each is answered with the state at its arrival.
     func hold() { isHeld = true }
 
-    /// Those that are held stay held, later ones are answered at once.
+    /// Answers later calls at once; held ones stay held.
     func letPass() { isHeld = false }
 
     func release() {

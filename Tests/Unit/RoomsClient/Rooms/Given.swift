@@ -1,7 +1,7 @@
 import Foundation
 import RoomsClient
 
-/// Rooms and events, with what matters to a test.
+/// Rooms and events with the parts that matter to a test.
 enum Given {
     static let start = Date(timeIntervalSince1970: 1_734_428_700)
 

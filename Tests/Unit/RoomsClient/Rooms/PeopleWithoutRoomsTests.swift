@@ -14,7 +14,7 @@ struct PeopleWithoutRoomsTests {
         Page(items: names.map { Person(id: $0, username: $0) }, next: next)
     }
 
-    @Test("they come page by page, each once")
+    @Test("people are loaded page by page, each once")
     func pages() async {
         server.pages = ["people ": page("ann", "bob", next: "bob"), "people  from bob": page("bob", "cy")]
         await people.search("")
@@ -26,7 +26,7 @@ struct PeopleWithoutRoomsTests {
         #expect(server.calls.count == 2)
     }
 
-    @Test("the latest search wins, and those between are not asked")
+    @Test("the latest search wins, and those between are not sent")
     func latest() async {
         server.pages = ["people a": page("ann"), "people anna": page("anna")]
         server.hold()
@@ -44,7 +44,7 @@ struct PeopleWithoutRoomsTests {
         #expect(!people.isLoading)
     }
 
-    @Test("what can't be loaded leaves what is shown, and says why")
+    @Test("a failed load keeps what is shown, and says why")
     func failing() async {
         server.pages = ["people ": page("ann")]
         await people.search("")
@@ -54,7 +54,7 @@ struct PeopleWithoutRoomsTests {
         #expect(people.failure == .offline("away"))
     }
 
-    @Test("a search that fails does not lead on from what another has found")
+    @Test("a failed search does not continue another search's results")
     func failingPages() async {
         server.pages = ["people ": page("ann", next: "ann"), "people b from ann": page("bob")]
         await people.search("")
@@ -67,7 +67,7 @@ struct PeopleWithoutRoomsTests {
         #expect(people.people.map(\.id) == ["ann"])
     }
 
-    @Test("with whom a room is begun, is among them no longer, nor comes back with an answer on its way")
+    @Test("a person with a new room leaves the list, and does not return with a late answer")
     func leavingOut() async {
         server.pages = ["people ": page("ann", "bob", next: "bob"), "people  from bob": page("cy")]
         await people.search("")

@@ -16,7 +16,7 @@ struct RoomCountManagerTests {
         await clock.advance(by: RoomCountManager.interval)
     }
 
-    @Test("the first change is shown at once, those that follow together after 100 ms")
+    @Test("the first change is shown at once, and those that follow together after 100 ms")
     func coalescing() async {
         manager.apply(Given.newGlobal("m01"))
         await clock.untilSleeping(1)
@@ -30,7 +30,7 @@ struct RoomCountManagerTests {
         #expect(manager.unreadMessages == 50)
     }
 
-    @Test("what changes nothing tells nobody")
+    @Test("a change without effect notifies nobody")
     func quiet() async {
         let received = Received()
         withObservationTracking {
@@ -44,7 +44,7 @@ struct RoomCountManagerTests {
         #expect(await received.count == 0)
     }
 
-    @Test("events may come from any thread")
+    @Test("events may arrive on any thread")
     func threads() async {
         let ids = (0..<8).map { "r\($0)" }
         manager.load(ids.map { Given.room($0) })
@@ -60,7 +60,7 @@ struct RoomCountManagerTests {
         #expect(manager.unreadMessages == 1600)
     }
 
-    @Test("a room that is forgotten is gone from what is shown")
+    @Test("a forgotten room is removed from what is shown")
     func forgetting() async {
         manager.forget("r")
         await clock.advance(by: .seconds(1))

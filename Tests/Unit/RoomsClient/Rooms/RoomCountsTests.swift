@@ -16,7 +16,7 @@ struct RoomCountsTests {
         #expect(counts.rooms == ["r": RoomCount(elements: 4, unseenElements: 3, unreadMessages: 2)])
     }
 
-    @Test("an element of another's is unseen, one of one's own is not")
+    @Test("another person's element is unseen, one's own is not")
     func unseen() {
         var counts = counts()
         counts.apply(Given.elements(.created, "e1", count: 3, rev: 5))
@@ -24,7 +24,7 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"] == RoomCount(elements: 4, unseenElements: 1))
     }
 
-    @Test("by rev, counts are set, not added: doubled, late and lost events make nothing drift")
+    @Test("counts are set by rev, not added: doubled, late and lost events cause no drift")
     func rev() {
         var counts = counts()
         counts.apply(Given.elements(.created, "e2", count: 9, rev: 7))
@@ -35,7 +35,9 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"]?.elements == 11)
     }
 
-    @Test("a rev that skips asks for the room, and a late one; not the first, nor the first after an absence")
+    @Test(
+        "a skipped rev, or a late one, causes a request for the room; the first, or the first after an absence, does not"
+    )
     func skipping() {
         var counts = counts()
         var asks = (5...6).map { counts.apply(Given.elements(.updated, "e0", count: 2, rev: $0)) }
@@ -62,7 +64,7 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"]?.elements == 0)
     }
 
-    @Test("of older servers' deletions each counts, in whatever order they come")
+    @Test("each deletion of an older server counts, in any order")
     func olderDeletions() {
         var counts = counts(Given.room("r", elements: 100))
         for number in (100..<200).reversed() {
@@ -71,7 +73,7 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"]?.elements == 0)
     }
 
-    @Test("deleting and clearing don't lower what is unseen")
+    @Test("deleting and clearing don't lower the unseen count")
     func deleting() {
         var counts = counts()
         counts.apply(Given.elements(.created, "e1", count: 3, rev: 1))
@@ -80,7 +82,7 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"] == RoomCount(elements: 0, unseenElements: 1))
     }
 
-    @Test("entering zeroes, and what comes while the room is open is seen")
+    @Test("entering zeroes the unseen count, and elements that arrive while the room is open are seen")
     func entering() {
         var counts = counts(Given.room("r", badges: .init(messages: 1, elements: 5)))
         counts.enter("r")
@@ -94,7 +96,7 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"]?.unseenElements == 1)
     }
 
-    @Test("a message is counted once, whether the room is told, everyone, or both")
+    @Test("a message is counted once, whether the event to the room, to everyone, or both arrive")
     func once() {
         var counts = counts()
         counts.apply(.messageNew(Given.message("m1", in: "r")))
@@ -113,7 +115,7 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"]?.unreadMessages == 200)
     }
 
-    @Test("what an answer has counted is not counted again when its event comes late")
+    @Test("messages counted in an answer are not counted again when their event is late")
     func counted() {
         var counts = counts(Given.room("r", badges: .init(messages: 1), last: Given.last("m5")))
         counts.apply(Given.newGlobal("m5"))
@@ -122,7 +124,7 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"]?.unreadMessages == 2)
     }
 
-    @Test("numbers that no server counts to overflow nothing")
+    @Test("counts beyond all integers overflow nothing")
     func hugeNumbers() throws {
         var counts = RoomCounts(for: "me")
         let room = try ServerDecoder().decode(
@@ -147,7 +149,7 @@ struct RoomCountsTests {
         #expect(count.unreadMessages > 1 << 52 && count.elements > 1 << 52)
     }
 
-    @Test("badges are what the server says")
+    @Test("badges are those of the server")
     func badges() {
         var counts = counts()
         counts.apply(Given.newGlobal("m1"))
@@ -155,7 +157,7 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"] == RoomCount(elements: 2, unseenElements: 4))
     }
 
-    @Test("rooms of others leave no trace")
+    @Test("other people's rooms leave no trace")
     func foreign() {
         var counts = counts()
         let version = counts.version
@@ -166,7 +168,7 @@ struct RoomCountsTests {
         #expect(counts.version == version)
     }
 
-    @Test("an answer that events have overtaken does not undo them")
+    @Test("an answer older than later events does not undo them")
     func overtaken() {
         var counts = counts()
         counts.apply(Given.elements(.created, "e1", count: 3, rev: 1))
@@ -177,7 +179,7 @@ struct RoomCountsTests {
         #expect(counts.rooms.keys.sorted() == ["s"])
     }
 
-    @Test("an answer without what the messages' service counts neither lowers unread ones nor counts its last one")
+    @Test("an answer without the messages' counts neither lowers unread ones nor counts its last message")
     func degraded() {
         var counts = counts(Given.room("r", badges: .init(messages: 1)))
         counts.load(Given.room("r", elements: 4, last: Given.last("m9")), degraded: ["messaging"])
@@ -186,7 +188,7 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"]?.unreadMessages == 2)
     }
 
-    @Test("the version rises with each change, and not otherwise")
+    @Test("the version rises with each change, and only then")
     func version() {
         var counts = counts()
         let version = counts.version

@@ -3,9 +3,9 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-/// While a part of the server is down.
+/// Tests with a part of the server down.
 extension RoomListTests {
-    @Test("what a part of the server that is down counts stays as it was, and all rooms are asked for until it is back")
+    @Test("counts of an unavailable part of the server stay as they were, and all rooms are requested until it is back")
     func degraded() async {
         await load(
             Given.room(
@@ -34,7 +34,7 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "rooms", "rooms", "rooms"])
     }
 
-    @Test("so it is with one room; what is down and counts nothing that is shown is not waited for")
+    @Test("one room degrades the same way; an unavailable part whose counts are not shown is not awaited")
     func degradedRoom() async {
         let last = Given.last("m2", at: 5)
         await load(Given.room("a", messagesUpdatedAt: 5, elements: 3, badges: .init(messages: 2), last: last))
@@ -55,7 +55,7 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "room a", "rooms"])
     }
 
-    @Test("while one part is down, what the others have to say comes as soon as ever")
+    @Test("the available parts' values arrive as soon as ever while one is down")
     func otherParts() async {
         await load(Given.room("a", elements: 3))
         server.degraded = ["elements"]

@@ -3,9 +3,9 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-/// What events don't say.
+/// Tests of data that events lack.
 extension RoomListTests {
-    @Test("messages whose text is not told are asked for: their room alone, once for many")
+    @Test("messages whose event has no text are requested: their room alone, once for many")
     func untoldMessage() async {
         await load(Given.room("a", updatedAt: 10), Given.room("b", updatedAt: 5))
         for number in 1...5 { list.apply(Given.newGlobal("m\(number)", in: "b", at: 20)) }
@@ -18,7 +18,7 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "room b"])
     }
 
-    @Test("a new name that is not told is asked for")
+    @Test("a new name that an event leaves out is requested")
     func untoldName() async {
         await load(Given.room("a"))
         var renamed = Given.room("a", updatedAt: 20)
@@ -30,7 +30,7 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "room a"])
     }
 
-    @Test("the last message, deleted, is gone at once, and the one before is asked for")
+    @Test("a deleted last message disappears at once, and the one before is requested")
     func deletion() async {
         await load(Given.room("a", messagesUpdatedAt: 10, last: Given.last("m2")))
         list.apply(
@@ -47,7 +47,7 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "room a"])
     }
 
-    @Test("of missed events, which everyone's don't follow, the counts are asked for")
+    @Test("counts after missed events, which exclude those to everyone, are requested")
     func replayed() async {
         await load(Given.room("a", elements: 1))
         server.set(Given.room("a", updatedAt: 30, elements: 5, badges: .init(elements: 1)))
@@ -58,7 +58,7 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "room a"])
     }
 
-    @Test("catching up, what is told again counts nothing twice and undoes nothing: rooms are asked for")
+    @Test("replayed events count nothing twice and undo nothing: rooms are requested")
     func repeated() async {
         await load(Given.room("a"), Given.room("b"))
         for number in 1...3 { list.apply(Given.newGlobal("m\(number)", in: "a", at: 20)) }
@@ -122,7 +122,7 @@ extension RoomListTests {
         #expect(list.counts.latest(of: "a") == nil)
     }
 
-    @Test("an element that was lost on the way is unseen all the same: the rev skips, and the room is asked for")
+    @Test("an element lost on the way is unseen all the same: the rev skips, and the room is requested")
     func lost() async {
         await load(Given.room("a"))
         list.apply(Given.elements(.created, "e1", in: "a", at: 20, count: 1, rev: 5))
@@ -133,7 +133,7 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "room a"])
     }
 
-    @Test("what is made while one leaves is seen or not as the server says, which is asked once it has left")
+    @Test("an element made while the person leaves is seen or not as the server says, which is asked after the leave")
     func leaving() async {
         await load(Given.room("a"))
         list.enter("a")
@@ -148,7 +148,9 @@ extension RoomListTests {
         #expect(list["a"]?.badges.elements == 1)
     }
 
-    @Test("what was unseen in a room that was opened and left may still be so: the server is asked, if there was any")
+    @Test(
+        "unseen elements of a room that was opened and left may still be unseen: the server is asked, if there were any"
+    )
     func openedShortly() async {
         await load(Given.room("a", elements: 1, badges: .init(elements: 1)), Given.room("b", elements: 1))
         for room in ["a", "b"] { list.enter(room) }
@@ -170,7 +172,7 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "room a", "rooms", "room b"])
     }
 
-    @Test("what could not be asked is asked again, later and later")
+    @Test("a failed request is retried, later and later")
     func again() async {
         await load(Given.room("a"))
         server.failure = .offline("away")
@@ -188,7 +190,7 @@ extension RoomListTests {
         #expect(list["a"]?.lastMessage?.id == "m1")
     }
 
-    @Test("many rooms are asked for with one request")
+    @Test("many rooms are requested at once")
     func many() async {
         let rooms = (10..<30).map { Given.room("r\($0)") }
         server.all = rooms

@@ -2,9 +2,9 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-/// What is shown when.
+/// Tests of when changes are shown.
 extension RoomListTests {
-    @Test("events are shown at once, and then together after 100 ms; a room that comes or goes does not wait")
+    @Test("the first event is shown at once, later ones together after 100 ms; new and removed rooms do not wait")
     func coalescing() async {
         await load(Given.room("a", updatedAt: 10), Given.room("b", updatedAt: 5))
         list.apply(Given.elements(.created, "e1", in: "b", at: 20, count: 1, rev: 1))
@@ -23,11 +23,11 @@ extension RoomListTests {
         #expect(ids == ["c", "b", "a"])
     }
 
-    @Test("events of the same second stay in the order in which they came")
+    @Test("events of the same second stay in their order of arrival")
     func sameSecond() async {
         await load(Given.room("a"), Given.room("b"), Given.room("c"))
         for id in ["b", "c", "a"] { list.apply(Given.elements(.updated, "e", in: id, at: 50, count: 1, rev: 1)) }
-        // What is asked for meanwhile is not told here.
+        // Requests meanwhile do not matter here.
         server.hold()
         await clock.advance(by: RoomCountManager.interval)
         #expect(ids == ["a", "c", "b"])

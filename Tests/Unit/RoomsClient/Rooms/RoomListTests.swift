@@ -13,7 +13,7 @@ struct RoomListTests {
 
     var ids: [String] { list.rooms.map(\.id) }
 
-    /// Loaded, and long enough ago that no answer is doubtful.
+    /// Loads the list, long enough ago that no answer is doubtful.
     func load(_ rooms: Room...) async {
         server.all = rooms
         await list.refresh()
@@ -36,7 +36,7 @@ struct RoomListTests {
         #expect(ids == ["c", "a", "b", "d"])
     }
 
-    @Test("rooms of the same second keep the server's order, which knows more of the time")
+    @Test("rooms of the same second keep the server's order, which is more precise")
     func fullTimes() async {
         var first = Given.room("a", updatedAt: 0, messagesUpdatedAt: 5)
         var second = Given.room("b", updatedAt: 0, messagesUpdatedAt: 5)
@@ -49,7 +49,7 @@ struct RoomListTests {
 
     // MARK: Events that say enough
 
-    @Test("a message moves its room to the front, and is shown there, without asking")
+    @Test("a message moves its room to the front, and is shown there, without a request")
     func message() async {
         await load(Given.room("a", updatedAt: 10), Given.room("b", updatedAt: 5))
         list.apply(.messageNew(Given.message("m1", in: "b", at: 20.5)))
@@ -63,7 +63,7 @@ struct RoomListTests {
         #expect(server.calls == ["rooms"])
     }
 
-    @Test("an element moves its room by content, and its counts are set, without asking")
+    @Test("an element moves its room by content, and its counts are set, without a request")
     func element() async {
         await load(Given.room("a", updatedAt: 10), Given.room("b", updatedAt: 5, messagesUpdatedAt: 8))
         list.apply(Given.elements(.created, "e1", in: "b", at: 30, count: 4, rev: 1))
@@ -76,7 +76,7 @@ struct RoomListTests {
         #expect(server.calls == ["rooms"])
     }
 
-    @Test("a new room, badges and presence are shown without asking")
+    @Test("a new room, badges and presence are shown without a request")
     func personEvents() async {
         await load(Given.room("a", updatedAt: 10))
         list.apply(.roomCreated(Given.room("b", updatedAt: 20)))
@@ -94,7 +94,7 @@ struct RoomListTests {
         #expect(server.calls == ["rooms"])
     }
 
-    @Test("a name that the room is told is shown, and taken away, without asking")
+    @Test("a name that the room's event gives is shown, or removed, without a request")
     func name() async {
         await load(Given.room("a"))
         list.apply(.roomUpdated(roomID: "a", name: "Kitchen", updatedAt: Given.at(20)))
@@ -107,7 +107,7 @@ struct RoomListTests {
         #expect(server.calls == ["rooms"])
     }
 
-    @Test("entering zeroes what is unseen, in the row too")
+    @Test("entering zeroes the unseen count, in the row too")
     func entering() async {
         await load(Given.room("a", badges: .init(elements: 4)))
         list.enter("a")
@@ -117,7 +117,7 @@ struct RoomListTests {
 
     // MARK: Rooms of others
 
-    @Test("rooms that are not one's own leave no trace, also while an answer is on its way")
+    @Test("rooms of others leave no trace, also while an answer is on its way")
     func foreign() async {
         await load(Given.room("a"))
         server.hold()
@@ -137,7 +137,7 @@ struct RoomListTests {
 
     // MARK: Refreshing
 
-    @Test("what can't be loaded leaves what is shown, and says why")
+    @Test("a failed load keeps what is shown, and says why")
     func failing() async {
         await load(Given.room("a"))
         server.failure = .offline("away")
@@ -149,7 +149,7 @@ struct RoomListTests {
         #expect(list.failure == nil)
     }
 
-    @Test("rooms are asked for again on a reconnect, also if all that was missed was told: counts are told once")
+    @Test("rooms are requested again on a reconnect, even after a full replay: counts are applied once")
     func reconnecting() async {
         await load(Given.room("a"))
         list.apply(.connected)
@@ -163,7 +163,7 @@ struct RoomListTests {
         #expect(ids.isEmpty)
     }
 
-    @Test("what was missed is asked for until there is an answer")
+    @Test("missed events cause requests until there is an answer")
     func owing() async {
         await load(Given.room("a"))
         server.failure = .offline("away")
@@ -183,7 +183,7 @@ struct RoomListTests {
         #expect(server.calls == ["rooms", "rooms", "rooms", "rooms", "room a"])
     }
 
-    @Test("on coming to the foreground, what is older than five minutes is asked for again")
+    @Test("on coming to the foreground, a list older than five minutes is requested again")
     func foreground() async {
         await list.becomeActive()
         await clock.advance(by: .seconds(300))
@@ -194,7 +194,7 @@ struct RoomListTests {
         #expect(server.calls.count == 2)
     }
 
-    @Test("calls at the same time share one answer, which was asked for after them")
+    @Test("concurrent calls share one answer, which was requested after them")
     func sharing() async {
         server.hold()
         let first = Task { await list.refresh() }
@@ -211,7 +211,7 @@ struct RoomListTests {
 
     // MARK: Changing
 
-    @Test("a room that one makes is there, once, whichever of answer and event comes first")
+    @Test("a created room appears once, whether answer or event comes first")
     func making() async throws {
         await load()
         #expect(try await list.makeRoom(with: "bob").id == "made")
@@ -230,7 +230,7 @@ struct RoomListTests {
 
     // MARK: People
 
-    @Test("people come by their latest activity, their rooms by content")
+    @Test("people are sorted by their latest activity, their rooms by content")
     func people() async {
         await load(
             Given.room("a", with: ["ann"], updatedAt: 10), Given.room("b", with: ["ann"], updatedAt: 20),

@@ -4,11 +4,11 @@ import Testing
 
 @testable import RoomsClient
 
-@Suite("RoomShelf")
+@Suite("RoomStore")
 struct RoomShelfTests {
     private let now = Given.at(1000)
 
-    @Test("an id that is not on the shelf is remembered for as long as an answer may have it, and no longer")
+    @Test("an id without a room is remembered as long as an answer may contain it, and no longer")
     func noTrace() {
         var store = RoomStore(for: "me", order: .activity)
         #expect(store.apply(Given.newGlobal("m1", in: "x"), now: now) == nil)
@@ -23,7 +23,7 @@ struct RoomShelfTests {
         #expect(store.needs == ["mine": [.answer]])
     }
 
-    @Test("an event that says the rest meets the need")
+    @Test("an event with the missing fields ends the need for a request")
     func meeting() {
         var store = RoomStore(for: "me", order: .activity)
         _ = store.finish(store.beginLoad(), with: [Given.room("r")], now: .distantPast)
@@ -37,7 +37,7 @@ struct RoomShelfTests {
         #expect(store.needs.isEmpty)
     }
 
-    @Test("any order of inserting leads to the same order of rooms", arguments: RoomOrder.allCases)
+    @Test("any order of insertion leads to the same order of rooms", arguments: RoomOrder.allCases)
     func total(order: RoomOrder) {
         let rooms = (0..<40).map { (number: Int) -> Room in
             let messages: Double? = number % 3 == 0 ? nil : Double(number % 4)
@@ -53,7 +53,7 @@ struct RoomShelfTests {
         }
     }
 
-    @Test("whatever happens to them, rooms stand in their order, and each is found by its id", arguments: 0..<20)
+    @Test("rooms stay sorted through any changes, and each is found by its id", arguments: 0..<20)
     func sorted(seed: Int) {
         var generator = SeededGenerator(seed: UInt64(seed))
         var sorted = SortedRooms(order: .activity)

@@ -44,7 +44,7 @@ struct ScriptedFaultTests {
         _ = try await ScriptedClient(phone, as: ada, on: server)
     }
 
-    @Test("airplane mode wakes who receives")
+    @Test("airplane mode wakes a waiting receive")
     func wakes() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         let receiving = Task { [connection = client.connection] in try await connection.receive() }
@@ -53,7 +53,7 @@ struct ScriptedFaultTests {
         await #expect(throws: ClientFailure.self) { try await receiving.value }
     }
 
-    @Test("a receive that is cancelled ends the connection")
+    @Test("a cancelled receive ends the connection")
     func cancelling() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         let receiving = Task { [connection = client.connection] in try await connection.receive() }
@@ -62,7 +62,7 @@ struct ScriptedFaultTests {
         #expect(phone.socketCount == 0)
     }
 
-    @Test("a lost ack: the server has done it")
+    @Test("a lost ack means that the server has acted")
     func lostAck() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         phone.loseNextAnswer()
@@ -71,7 +71,7 @@ struct ScriptedFaultTests {
         await #expect(throws: ClientFailure.self) { try await client.connection.receive() }
     }
 
-    @Test("a lost request: the server has not done it")
+    @Test("a lost request means that the server has not acted")
     func lostRequest() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         phone.loseNextRequests()
@@ -81,7 +81,7 @@ struct ScriptedFaultTests {
         #expect(phone.socketCount == 0)
     }
 
-    @Test("an ack may overtake the echo, or come long after it")
+    @Test("an ack may precede the echo, or arrive long after it")
     func acks() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         phone.sendNextAckFirst()
@@ -95,7 +95,7 @@ struct ScriptedFaultTests {
         #expect(try await client.names(1) == ["ack"])
     }
 
-    @Test("events are held, and come in another order, or twice")
+    @Test("events can be held, reordered, and doubled")
     func events() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         phone.holdEvents(named: ["message:new:global"])
@@ -108,7 +108,7 @@ struct ScriptedFaultTests {
         #expect(try await seen(2, by: client) == [.string(third), .string(third)])
     }
 
-    @Test("a socket ends in the middle")
+    @Test("a socket can end in the middle")
     func drop() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         phone.dropSocket(afterPackets: 1)
@@ -117,7 +117,7 @@ struct ScriptedFaultTests {
         #expect(phone.socketCount == 0)
     }
 
-    @Test("answers take as long as a test says")
+    @Test("answers take as long as a test sets")
     func slow() async throws {
         phone.delayAnswers(by: .seconds(4))
         let asking = Task { [phone] in try await phone.send(HTTPRequest("GET", "/api/users/me")).status }

@@ -38,7 +38,7 @@ struct ScriptedServerTests {
         return (response.status, try JSONDecoder().decode(JSON.self, from: response.body))
     }
 
-    @Test("the echo comes before the ack, to the room and to everyone")
+    @Test("the echo precedes the ack, to the room and to everyone")
     func echoBeforeAck() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         try await join(client)
@@ -54,7 +54,7 @@ struct ScriptedServerTests {
         #expect(ack["seq"] == .integer(1))
     }
 
-    @Test("the same tempId stores nothing new, and tells nobody")
+    @Test("a repeated tempId stores nothing new, and emits nothing")
     func idempotency() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         try await send("hello", tempID: "t1", ack: 1, on: client)
@@ -67,7 +67,7 @@ struct ScriptedServerTests {
         #expect(server.texts(in: roomID) == ["hello"])
     }
 
-    @Test("a socket that comes back with a cursor is told what it missed, then that this is all")
+    @Test("a socket that reconnects with a cursor gets what it missed, then sync:done")
     func recovery() async throws {
         let (_, synced) = try await get("/api/sync", as: ada)
         try server.post("one", in: roomID, by: bob.id)
@@ -76,7 +76,7 @@ struct ScriptedServerTests {
         #expect(try await client.names(3) == ["message:new", "element:created", "sync:done"])
     }
 
-    @Test("a history that was forgotten is not recovered")
+    @Test("a forgotten history is not recovered")
     func forgotten() async throws {
         let (_, synced) = try await get("/api/sync", as: ada)
         server.forgetHistory()
@@ -85,7 +85,7 @@ struct ScriptedServerTests {
         #expect(done.data["recovered"] == .bool(false))
     }
 
-    @Test("joining continues a room from the cursor, and zeroes what is unseen")
+    @Test("joining continues a room from the cursor, and zeroes the unseen count")
     func joining() async throws {
         let (_, synced) = try await get("/api/sync", as: ada)
         let client = try await ScriptedClient(phone, as: ada, on: server, since: synced["data"]?["cursor"]?.string)
@@ -110,7 +110,7 @@ struct ScriptedServerTests {
         #expect(try await connection.receive().hasPrefix("40"))
     }
 
-    @Test("tokens expire by the clock, and when a test says so")
+    @Test("tokens expire by the clock, and on a test's command")
     func expiry() async throws {
         let token = try server.makeSession(of: ada).token
         let request = HTTPRequest("GET", "/api/users/me", headers: ["Authorization": "Bearer \(token)"])
@@ -149,7 +149,7 @@ struct ScriptedServerTests {
         #expect(failure["error"]?["code"] == .string("room_not_found"))
     }
 
-    @Test("messages come in pages, in both directions")
+    @Test("messages are listed in pages, in both directions")
     func pages() async throws {
         for number in 1...5 { try server.post("\(number)", in: roomID, by: bob.id) }
         let path = "/api/rooms/\(roomID)/messages"
@@ -169,7 +169,7 @@ struct ScriptedServerTests {
         #expect(try await seqs([.init(name: "after", value: "3")]) == ([4, 5], .null))
     }
 
-    @Test("a request that was scripted to be refused is refused, once")
+    @Test("a scripted refusal applies once")
     func refusing() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         server.refuseNext("message:send", with: Refusal(code: "rate_limited", message: "Slowly.", isRetryable: true))
@@ -181,7 +181,7 @@ struct ScriptedServerTests {
         #expect(try await client.names(2) == ["message:new:global", "ack"])
     }
 
-    @Test("typing ends by itself when it is not renewed, and is not told to the typist")
+    @Test("typing ends by itself when it is not renewed, and is not sent to the typist")
     func typing() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         try await join(client)

@@ -20,7 +20,7 @@ struct PacketTests {
         #expect(try EnginePacket("6") == .noop)
     }
 
-    @Test("a handshake's times are taken for an hour at most, and for no less than none")
+    @Test("a handshake's times are limited to an hour, and to no less than zero")
     func boundedHandshake() throws {
         guard
             case .open(let endless) = try EnginePacket(
@@ -77,14 +77,14 @@ struct PacketTests {
         }
     }
 
-    @Test("as they go out")
+    @Test("encode as the protocol says")
     func outgoing() throws {
         #expect(try SocketPacket.connect(["token": .string("a\"b")]) == #"40{"token":"a\"b"}"#)
         #expect(try SocketPacket.event("a", ["b": .integer(1)], ackID: nil) == #"42["a",{"b":1}]"#)
         #expect(try SocketPacket.event("a", ["b": .bool(true)], ackID: 3) == #"423["a",{"b":true}]"#)
     }
 
-    @Test("an ack says success, or why not")
+    @Test("an ack is success, or says why not")
     func acks() throws {
         func check(_ json: String) throws -> Data { try SocketAck.check(Data(json.utf8)) }
         #expect(try check(#"{"success":true,"a":1}"#) == Data(#"{"success":true,"a":1}"#.utf8))
@@ -100,7 +100,7 @@ struct PacketTests {
 
 @Suite("JoinedRooms")
 struct JoinedRoomsTests {
-    @Test("a room that is opened alone takes the place of the others")
+    @Test("a room opened alone replaces the others")
     func alone() {
         var rooms = JoinedRooms()
         rooms.want("a", keepingOthers: true)

@@ -7,7 +7,7 @@ import Testing
 @MainActor
 @Suite("RoomsSocket: coming back", .timeLimit(.minutes(1)))
 struct ReconnectingTests {
-    @Test("a connection that held for two seconds was a good one, and pauses begin anew; a shorter one was not")
+    @Test("a connection that lasts two seconds resets the pauses; a shorter one does not")
     func goodConnection() async throws {
         let harness = try SocketHarness()
         await harness.connected().drop()
@@ -24,7 +24,7 @@ struct ReconnectingTests {
         await harness.socket.stop()
     }
 
-    @Test("who was in a hurry to connect comes back after a pause all the same")
+    @Test("a reconnect in haste still begins with a pause")
     func hurryIsOver() async throws {
         let harness = try SocketHarness()
         await harness.socket.reconnectNow()
@@ -35,7 +35,7 @@ struct ReconnectingTests {
         await harness.socket.stop()
     }
 
-    @Test("pauses are a random part of their bound: of none of it, it comes back at once; none is over thirty seconds")
+    @Test("pauses are a random part of their bound: zero reconnects at once; none is over thirty seconds")
     func jitter() async throws {
         let failures = (0..<8).map { ClientFailure.offline("no \($0)") }
         let soon = try SocketHarness(failures: failures, random: 0)
@@ -51,7 +51,7 @@ struct ReconnectingTests {
         await late.socket.stop()
     }
 
-    @Test("that it was stopped is the last thing told, whenever that is", arguments: 0..<30)
+    @Test("the stop is the last update, whenever it happens", arguments: 0..<30)
     func stopIsLast(turns: Int) async throws {
         let harness = try SocketHarness()
         let connection = await harness.connected()
@@ -68,7 +68,7 @@ struct ReconnectingTests {
         #expect(harness.received.isEmpty, "and nothing after it")
     }
 
-    @Test("reconnectNow gives a connection up that has been silent for longer than pings are apart, and no other")
+    @Test("reconnectNow drops a connection that has been silent for longer than the ping interval, and no other")
     func stale() async throws {
         let harness = try SocketHarness()
         let first = await harness.connected()

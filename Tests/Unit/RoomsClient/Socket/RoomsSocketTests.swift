@@ -10,7 +10,7 @@ struct RoomsSocketTests {
     private let present = SocketUpdate.event(.presence(roomID: "r", userID: "u", isPresent: true))
     private let cleared = SocketUpdate.event(.roomCleared(roomID: "r", clearedBy: "u"))
 
-    @Test("comes back from the last cursor, and tells what was missed before it tells that it has recovered")
+    @Test("reconnects from the last cursor, and delivers missed events before it reports the recovery")
     func resumes() async throws {
         let harness = try SocketHarness()
         let first = await harness.connected()
@@ -47,7 +47,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("a room that could not be caught up with later is told, with its cursor")
+    @Test("a room that could not be recovered later is reported, with its cursor")
     func laterSync() async throws {
         let harness = try SocketHarness()
         let first = await harness.connected()
@@ -59,7 +59,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("a server that knows no recovery is one that has lost what was missed")
+    @Test("a server without recovery counts as one that lost the missed events")
     func olderServer() async throws {
         let harness = try SocketHarness()
         _ = await harness.admitted()
@@ -68,7 +68,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("a replay that takes long is not taken for none, as long as something comes")
+    @Test("a long replay does not count as none, as long as packets arrive")
     func slowReplay() async throws {
         let harness = try SocketHarness()
         let connection = await harness.admitted()
@@ -78,7 +78,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("a server that knows no recovery, and always has something to tell, is found out all the same")
+    @Test("a server without recovery that always has events is detected all the same")
     func busyOlderServer() async throws {
         let harness = try SocketHarness()
         let connection = await harness.admitted()
@@ -100,7 +100,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("answers pings, and gives a silent server up")
+    @Test("answers pings, and drops a silent server")
     func heartbeat() async throws {
         let harness = try SocketHarness()
         let connection = await harness.connected()
@@ -114,7 +114,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("a server that never says its handshake is given up")
+    @Test("a server that never sends its handshake is dropped")
     func noHandshake() async throws {
         let harness = try SocketHarness()
         await harness.socket.start()
@@ -124,7 +124,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("pauses double, the first failure alone is told, and reconnectNow waits for none")
+    @Test("pauses double, only the first failure is reported, and reconnectNow skips a pause")
     func pauses() async throws {
         let failures = (0..<4).map { ClientFailure.offline("no \($0)") }
         let harness = try SocketHarness(failures: failures)
@@ -141,7 +141,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("a token that is refused is replaced once, on the same connection")
+    @Test("a refused token is replaced once, on the same connection")
     func replacesToken() async throws {
         let harness = try SocketHarness(replacements: [.success("t2")])
         await harness.socket.start()
@@ -156,7 +156,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("a second refusal signs out, and it does not come back by itself")
+    @Test("a second refusal signs out, and the socket does not reconnect by itself")
     func signedOut() async throws {
         let harness = try SocketHarness(replacements: [.success("t2")])
         await harness.socket.start()
@@ -171,7 +171,7 @@ struct RoomsSocketTests {
         #expect(await harness.server.attempts == 1)
     }
 
-    @Test("one whom the server sends away stays away until it is started again")
+    @Test("a client that the server dismisses stays away until it is started again")
     func dismissed() async throws {
         let harness = try SocketHarness()
         let first = await harness.connected()
@@ -182,7 +182,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("whoever is told of the end may start it again, or stop it, then and there")
+    @Test("the receiver of the end may start the socket again, or stop it, immediately")
     func fromTheHandler() async throws {
         let harness = try SocketHarness()
         harness.received.onBroadcast = { update in
@@ -199,7 +199,7 @@ struct RoomsSocketTests {
         #expect(await harness.received.next() == .disconnected(RoomsSocket.stopped))
     }
 
-    @Test("what had arrived before stop is told, then the end; a later start catches up")
+    @Test("updates that arrived before stop are delivered, then the end; a later start catches up")
     func stops() async throws {
         let harness = try SocketHarness()
         let first = await harness.connected()
@@ -213,7 +213,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("events wait for whoever is told of them, acks and pings do not, and reading stops when enough wait")
+    @Test("events wait for their receiver, acks and pings do not, and reading stops when enough wait")
     func backpressure() async throws {
         let harness = try SocketHarness()
         let connection = await harness.connected()
@@ -233,7 +233,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("it tells that it connects when it is started, and not when it runs already")
+    @Test("it reports connecting when it is started, and not if it already runs")
     func connecting() async throws {
         let harness = try SocketHarness(failures: [.offline("no")])
         harness.received.reportsConnecting = true
@@ -247,7 +247,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("a connection that takes nothing more is ended, and who asked is told")
+    @Test("a connection that accepts nothing more is ended, and the caller gets an error")
     func deaf() async throws {
         let harness = try SocketHarness()
         let connection = await harness.connected()

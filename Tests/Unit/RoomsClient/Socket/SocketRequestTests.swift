@@ -5,9 +5,9 @@ import Testing
 @testable import RoomsClient
 
 @MainActor
-@Suite("RoomsSocket: asking", .timeLimit(.minutes(1)))
+@Suite("RoomsSocket: requests", .timeLimit(.minutes(1)))
 struct SocketRequestTests {
-    @Test("acks find who asked, in whatever order they come")
+    @Test("acks reach their callers, in any order")
     func order() async throws {
         let harness = try SocketHarness()
         let connection = await harness.connected()
@@ -22,7 +22,7 @@ struct SocketRequestTests {
         await harness.socket.stop()
     }
 
-    @Test("a refusal in an ack is thrown, with whether it may be tried again")
+    @Test("a refusal in an ack is thrown, with whether to try again")
     func refused() async throws {
         let harness = try SocketHarness()
         let connection = await harness.connected()
@@ -35,7 +35,7 @@ struct SocketRequestTests {
         await harness.socket.stop()
     }
 
-    @Test("no ack in time, a connection that ends, and none at all are offline")
+    @Test("a late ack, a connection that ends, and a missing connection are offline errors")
     func offline() async throws {
         let harness = try SocketHarness()
         await #expect(throws: ClientFailure.offline("not connected")) { try await harness.socket.emit("a", [:]) }
@@ -44,7 +44,7 @@ struct SocketRequestTests {
         _ = await connection.received()
         await harness.clock.wake(.seconds(3))
         await #expect(throws: ClientFailure.offline("a was not answered in time")) { try await late.value }
-        // The ack that comes too late is nobody's.
+        // A late ack has no waiting request.
         await connection.sends(#"430[{"success":true}]"#)
         let lost = Task { try await harness.socket.emit("b", [:]) }
         _ = await connection.received()
@@ -53,7 +53,7 @@ struct SocketRequestTests {
         await harness.socket.stop()
     }
 
-    @Test("one who asks and is cancelled waits no longer")
+    @Test("a cancelled caller stops waiting")
     func cancelled() async throws {
         let harness = try SocketHarness()
         let connection = await harness.connected()
@@ -66,7 +66,7 @@ struct SocketRequestTests {
 
     private func ack(_ id: Int) -> String { #"43\#(id)[{"success":true,"room":\#(DecodingTests.room)}]"# }
 
-    @Test("rooms that were joined are joined again, beside each other; those that were left are not")
+    @Test("joined rooms are joined again, concurrently; left ones are not")
     func rejoins() async throws {
         let harness = try SocketHarness()
         let first = await harness.connected()
@@ -90,7 +90,7 @@ struct SocketRequestTests {
         await harness.socket.stop()
     }
 
-    @Test("a room that is wanted without a connection is joined with the next one")
+    @Test("a room joined without a connection is joined on the next one")
     func wanted() async throws {
         let harness = try SocketHarness()
         await #expect(throws: ClientFailure.self) { try await harness.socket.join("a") }
@@ -100,7 +100,7 @@ struct SocketRequestTests {
         await harness.socket.stop()
     }
 
-    @Test("a join that failed for now is tried again; one that was refused for good is not")
+    @Test("a join that fails temporarily is retried; one that is refused for good is not")
     func failedJoins() async throws {
         let harness = try SocketHarness()
         let connection = await harness.connected()
@@ -122,7 +122,7 @@ struct SocketRequestTests {
         await harness.socket.stop()
     }
 
-    @Test("a room is joined again also after a stop and a start in the moment of connecting")
+    @Test("a room is joined again also after a stop and a start during the connecting")
     func stoppedWhileConnecting() async throws {
         let harness = try SocketHarness()
         await #expect(throws: ClientFailure.self) { try await harness.socket.join("a") }
@@ -133,7 +133,7 @@ struct SocketRequestTests {
         let first = await harness.server.accepted()
         #expect(await first.received() == join)
         await gate.isReached()
-        // With its end, the queue is full, and who comes then waits.
+        // Its end fills the queue, and a later addition waits.
         for _ in 1..<SocketUpdateQueue.capacity {
             await first.sends("room:cleared", #"{"roomId":"r","clearedBy":"u"}"#)
         }
@@ -145,7 +145,7 @@ struct SocketRequestTests {
         await harness.socket.start()
         await gate.open()
         while await harness.received.next() != .disconnected(RoomsSocket.stopped) {}
-        // What the earlier run still has to say, it says before the next connection.
+        // Remaining updates of the earlier run precede the next connection.
         await TestClock.settle()
         let third = await harness.server.accepted()
         #expect(await third.received() == join)

@@ -3,9 +3,9 @@ import Testing
 @testable import RoomsClient
 
 @MainActor
-@Suite("HappeningQueue", .timeLimit(.minutes(1)))
+@Suite("SocketUpdateQueue", .timeLimit(.minutes(1)))
 struct HappeningQueueTests {
-    @Test("one who adds to a full queue waits until something is taken")
+    @Test("an addition to a full queue waits until something is removed")
     func full() async {
         let queue = SocketUpdateQueue()
         for _ in 0..<SocketUpdateQueue.capacity { await queue.add(.connected) }
@@ -24,7 +24,7 @@ struct HappeningQueueTests {
         #expect(await queue.next() == .recovered(false))
     }
 
-    @Test("what is in it when it is finished is still taken, and nothing after")
+    @Test("contents at the finish are still delivered, and nothing after")
     func finishes() async {
         let queue = SocketUpdateQueue()
         await queue.add(.connected)

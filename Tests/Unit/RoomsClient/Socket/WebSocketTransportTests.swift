@@ -6,7 +6,7 @@
 
     @testable import RoomsClient
 
-    /// Answers the handshake, says what it is told to say, then echoes text.
+    /// Answers the handshake, sends its greeting, then echoes text.
     private final class EchoServer: ChannelHandler {
         private let greeting: [UInt8]
         private var head: [UInt8]? = []
@@ -50,7 +50,7 @@
         func channelDidClose(_ channel: Channel, reason: CloseReason) {}
     }
 
-    /// Answers as a server does that knows no WebSocket.
+    /// Answers like a server without WebSocket.
     private final class PlainServer: ChannelHandler {
         func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
             channel.write(Array("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".utf8))
@@ -82,7 +82,7 @@
             }
         }
 
-        @Test("text goes there and back in order, also what comes with the handshake")
+        @Test("text is sent and received in order, also what arrives with the handshake")
         func echo() async throws {
             try await withEcho(greeting: ["hello", "there"]) { connection in
                 #expect(try await connection.receive() == "hello")
@@ -95,7 +95,7 @@
             }
         }
 
-        @Test("a reader who is slow misses nothing")
+        @Test("a slow reader misses nothing")
         func slow() async throws {
             let texts = (0..<2000).map { String($0) }
             try await withEcho(greeting: texts) { connection in
@@ -106,7 +106,7 @@
             }
         }
 
-        @Test("what came before the end is received, then the end")
+        @Test("messages before the end are received, then the end")
         func end() async throws {
             try await withEcho { connection in
                 try await connection.send("close")
@@ -118,7 +118,7 @@
             }
         }
 
-        @Test("close lets go of one who receives; so does cancelling")
+        @Test("close ends a waiting receive")
         func closing() async throws {
             try await withEcho { connection in
                 let receiving = Task { try await connection.receive() }
@@ -130,7 +130,7 @@
             }
         }
 
-        @Test("cancelling one who receives ends the connection")
+        @Test("cancelling a receive ends the connection")
         func cancelling() async throws {
             try await withEcho { connection in
                 let waiting = Task { try await connection.receive() }
@@ -140,7 +140,7 @@
             }
         }
 
-        @Test("one who asks and is cancelled ends nothing for the others")
+        @Test("a cancelled request does not affect the others")
         func cancelledAsker() async throws {
             let handshake = #"0{"sid":"e","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":9}"#
             try await withEcho(greeting: [handshake]) { connection in
@@ -163,7 +163,7 @@
             }
         }
 
-        @Test("nobody there, and somebody who knows no WebSocket, are offline")
+        @Test("a refused connection, and a server without WebSocket, are offline")
         func offline() async throws {
             func failure(_ url: URL) async -> ClientFailure? {
                 await #expect(throws: ClientFailure.self) { _ = try await WebSocketTransport().connect(to: url) }
@@ -176,7 +176,7 @@
             #expect(await failure(nobody)?.isRetryable == true)
         }
 
-        @Test("wss is refused for good, in words")
+        @Test("wss is refused for good, with an explanation")
         func secure() async throws {
             defer { group.shutdown() }
             let url = try #require(URL(string: "wss://chat.example/"))
