@@ -1,10 +1,10 @@
 import JSON
 
 /// Sessions of one person that ended together: an entry's only emission in the log of the service that ends them
-/// (`Manifest.logsEndedSessions`). It is for gateways, and never sent to a client.
+/// (`Manifest.logsEndedSessions`). It is for gateways and push, and never sent to a client.
 public struct SessionsEnded: Sendable, Equatable {
     public let sessionIDs: [String]
-    /// When the last of their access tokens expires.
+    /// When the last of their access tokens expires; past if none is valid any more.
     public let tokensUntil: Timestamp
 
     static let event = "sessions:ended"
