@@ -3,8 +3,6 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-import class TestSupport.TemporaryFolder
-
 /// To the background and back, and out, with a room open, on a scripted server.
 @MainActor
 @Suite("RoomsClient, the app's life", .timeLimit(.minutes(1)))

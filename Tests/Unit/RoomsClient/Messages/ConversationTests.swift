@@ -3,8 +3,6 @@ import Observation
 import RoomsClientTesting
 import Testing
 
-import class TestSupport.TemporaryFolder
-
 @testable import RoomsClient
 
 @MainActor

@@ -2,8 +2,6 @@ import Foundation
 import RoomsClientTesting
 import Testing
 
-import class TestSupport.TemporaryFolder
-
 @testable import RoomsClient
 
 /// Conversations of two clients on the scripted server.
