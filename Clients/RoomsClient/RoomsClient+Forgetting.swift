@@ -17,7 +17,7 @@ extension RoomsClient {
     var isToBeForgotten: Bool { FileManager.default.fileExists(atPath: mark.path) }
 
     func noteToBeForgotten() {
-        // Without a folder there is nothing to forget; and what cannot be marked is removed all the same, unless the app ends.
+        // Without a folder there is nothing to forget. Without a mark the sign-out still removes everything, unless the app ends first.
         try? Data().write(to: mark)
     }
 
@@ -25,7 +25,7 @@ extension RoomsClient {
         if isToBeForgotten { try FileManager.default.removeItem(at: mark) }
     }
 
-    /// Removes what a sign-out has left that was cut short.
+    /// Finishes a sign-out that was cut short.
     func forgetAll() async {
         do {
             for name in ["outbox", "cache", "rooms", "boards"] {

@@ -35,12 +35,12 @@ extension RoomsClient {
         rooms.beginLeaving(roomID)
         // Until it is done it is the room's conversation: opened again meanwhile, no second one writes beside it.
         let before = conversation.visit
-        let telling = await conversation.leave()
+        let leaving = await conversation.leave()
         // Opened again meanwhile it stays; closed again, too, the rest is for that closing.
         guard open[roomID] === conversation, screens[roomID] == 0, conversation.visit - before <= 1 else { return }
         (open[roomID], screens[roomID]) = (nil, nil)
         Task {
-            await telling?.value
+            await leaving?.value
             // Somebody may have come back meanwhile.
             if open[roomID] == nil { rooms.leave(roomID) }
         }

@@ -1,4 +1,4 @@
-/// The last answer with all rooms, and its tag: while it is the answer still, the server need not send it again.
+/// The last listing of all rooms, and its ETag: the server sends the listing again only if it has changed.
 final class KeptListing: Sendable {
     private struct Last: Sendable {
         let order: RoomOrder
@@ -13,7 +13,7 @@ final class KeptListing: Sendable {
     }
 
     func note(_ listing: RoomListing, tag: String?, of order: RoomOrder) {
-        // One that lacks something is asked for until it does not.
+        // A degraded one is not kept: it has to be asked for until it is complete.
         let last = tag.flatMap { listing.degraded.isEmpty ? Last(order: order, tag: $0, listing: listing) : nil }
         state.withLock { $0 = last }
     }

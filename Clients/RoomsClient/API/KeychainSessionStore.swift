@@ -40,7 +40,7 @@
             let status = SecItemCopyMatching(query as CFDictionary, &found)
             if status == errSecItemNotFound { return KeptSessions() }
             guard status == errSecSuccess, let data = found as? Data else { throw Failure(status: status) }
-            // What another version has written is no session of this one.
+            // Contents that this version does not know are no session.
             return (try? JSONDecoder().decode(KeptSessions.self, from: data)) ?? KeptSessions()
         }
 

@@ -32,7 +32,7 @@ extension RoomsAPI {
         return RoomListing(rooms: envelope.data, degraded: envelope.degraded ?? [])
     }
 
-    /// The same, of which the server sends nothing if it is what ``KeptListing`` has from the last time.
+    /// As `myRooms(sortedBy:)`. The server sends nothing if ``KeptListing`` still has its answer.
     func myRooms(sortedBy order: RoomOrder, keptIn kept: KeptListing) async throws -> RoomListing {
         let request = try HTTPRequest("GET", to: ["rooms", "my-rooms"], query: [("sort", order.rawValue)])
         let before = kept.last(of: order)

@@ -2,8 +2,8 @@ import Foundation
 
 // Signing out: here at once, and at the server as soon as it can be reached.
 extension SessionTokens {
-    /// Signs out. When this returns, the session is forgotten here, and that the server has to end it is kept; the server is asked
-    /// from then on, also after a restart, until it has.
+    /// Signs out. When this returns, no token is given out any more, and the store has the session as one to be ended. From then on
+    /// the server is asked to end it, until it has, also after a restart.
     ///
     /// The end of the session takes its device off push. ``settleEnding()`` waits for the server.
     ///
@@ -26,7 +26,7 @@ extension SessionTokens {
         _ = try? await Task<Void, any Error> { await ending.value }.valueUnlessCancelled
     }
 
-    /// The server can be reached again: what waits for that waits no longer.
+    /// The server can be reached again: sessions that wait for that are ended now.
     public func noteConnection() { endingPause?.cancel() }
 
     func endSessions() {
@@ -51,7 +51,7 @@ extension SessionTokens {
         }
     }
 
-    /// - Throws: what may pass.
+    /// - Throws: errors that may pass. An error that stays is not thrown: nothing better could be done later.
     private func end(_ session: Session, of deviceToken: String?) async throws {
         var session = session
         if session.expiresAt <= clock.now || session.refreshAttemptID != nil {
@@ -65,7 +65,7 @@ extension SessionTokens {
             guard let renewed = try await renewEnding(session) else { return }
             try await accounts.logOut(renewed, deviceToken: deviceToken)
         } catch ClientFailure.refused(let refusal) where !refusal.isRetryable {
-            // There is nothing that could be done better later.
+            // As above.
         }
     }
 

@@ -19,7 +19,7 @@ public actor SessionTokens: TokenProvider {
     /// From 0 up to 1.
     let random: @Sendable () -> Double
     private(set) var kept: KeptSessions
-    /// The store has refused what is here.
+    /// The store has refused to save the sessions above.
     private var isUnsaved = false
     /// How long before its end it is renewed; nil: not before the server refuses it.
     private var leeway: TimeInterval? = SessionTokens.longestLeeway
@@ -29,12 +29,12 @@ public actor SessionTokens: TokenProvider {
     /// Of the pause after a try that has failed.
     var endingPause: Task<Void, any Error>?
 
-    /// What the store has is taken up: what was to be ended at the server is ended from now on.
+    /// Continues with the store's sessions. It asks the server to end those that were signed out of.
     ///
     /// - Parameters:
     ///   - makeAttemptID: names a refresh: 1 to 64 characters, no two alike.
     ///   - random: from 0 up to 1; spreads those who try again.
-    /// - Throws: what the store says.
+    /// - Throws: the store's error.
     public init(
         keptIn store: any SessionStore, accounts: AccountsAPI, clock: any ClientClock = SystemClock(),
         makeAttemptID: @escaping @Sendable () -> String = { UUID().uuidString },
@@ -72,7 +72,7 @@ public actor SessionTokens: TokenProvider {
 
     public var session: Session? { kept.current }
 
-    /// Takes the session of somebody who has signed in. nil forgets it here, without a word to the server: ``signOut(device:)`` ends it.
+    /// Uses the session of somebody who has signed in. nil forgets it on this device alone: ``signOut(device:)`` ends it at the server.
     public func use(_ session: Session?) {
         refreshing = nil
         keep(session)
@@ -123,7 +123,7 @@ public actor SessionTokens: TokenProvider {
         return session.token == refused ? try await refresh() : session.token
     }
 
-    /// Returns when the refresh that is under way, if any, has been answered, and what it brought is kept.
+    /// Returns when the refresh that is under way, if any, has been answered, and its session is stored.
     public func settle() async { _ = await refreshing?.result }
 
     private func refresh() async throws -> String {
@@ -134,7 +134,7 @@ public actor SessionTokens: TokenProvider {
         return try await task.valueUnlessCancelled.token
     }
 
-    /// The session, whose refresh has a name that is kept: a lost answer can be asked for again under it alone.
+    /// The session with the name of its refresh, which is stored: a refresh can be repeated under its name alone.
     private func named() throws -> Session? {
         guard var session = kept.current else { return nil }
         guard session.refreshAttemptID == nil else { return session }

@@ -1,17 +1,17 @@
 import Foundation
 import Observation
 
-/// One room's elements, live: what a board shows and does.
+/// One room's elements, live.
 ///
-/// What one does is shown at once, kept on disk, and sent in its order, now or when the server can be reached, also after a restart.
-/// Made twice, it is done once. The room's events keep the rest up to date. ``RoomsClient/openBoard(_:)`` makes it.
+/// A change is shown at once, stored on disk, and sent in its order, now or when the server can be reached, also after a restart. A
+/// change that is sent twice takes effect once. The room's events bring the changes of others. ``RoomsClient/openBoard(_:)`` makes it.
 @MainActor
 @Observable
 public final class Board {
     public let roomID: String
     /// Oldest first.
     public private(set) var items: [BoardItem] = []
-    /// Content of one's own that was not stored, as others were faster: ``resolve(_:overwriting:)``.
+    /// Own content that was not stored, because others changed the element first: ``resolve(_:overwriting:)``.
     public private(set) var conflicts: [BoardConflict] = []
     /// All that is shown has been fetched, and the server sends every change.
     public var isVerified: Bool { isFetched && !isAway }
@@ -40,7 +40,7 @@ public final class Board {
     @ObservationIgnored private var keeping: Task<Void, Never>?
     @ObservationIgnored private var keepsElements = false
     @ObservationIgnored private var isEnded = false
-    /// That show it. Without one, it fetches only what a change needs.
+    /// The number of screens that show it. Without one it fetches only for a change.
     @ObservationIgnored private var screens = 0
 
     /// Of a page: the largest that the server gives.
@@ -66,7 +66,7 @@ public final class Board {
 
     public subscript(id: BoardItem.ID) -> BoardItem? { items.first { $0.id == id } }
 
-    // MARK: What one does
+    // MARK: Own changes
 
     /// - Parameter content: a JSON object of at most 64 KiB.
     /// - Returns: the item's id.
@@ -89,7 +89,7 @@ public final class Board {
 
     public func delete(_ id: BoardItem.ID) { act { $0.delete($0.elementID(of: id)) } }
 
-    /// Deletes all elements, for everyone. It needs the server: what others may be adding is not deleted later.
+    /// Deletes all elements, for everyone. It needs the server: sent later, it would delete elements that nobody has seen here.
     ///
     /// - Throws: `ClientFailure`.
     public func clear() async throws {
@@ -101,21 +101,21 @@ public final class Board {
         }
     }
 
-    /// Asks again for a change that the server has refused.
+    /// Sends a change again that the server has refused.
     public func retry(_ id: BoardItem.ID) {
         act { $0.retry($0.elementID(of: id)) }
         pause?.cancel()
     }
 
-    /// Gives up the changes of an element that the server does not have.
+    /// Drops the changes of an element that the server does not have.
     public func discard(_ id: BoardItem.ID) { act { $0.discard($0.elementID(of: id)) } }
 
-    /// - Parameter overwriting: whether one's own content takes the place of the others' after all.
+    /// - Parameter overwriting: true to replace the others' content by the own one; false to drop the own one.
     public func resolve(_ id: BoardConflict.ID, overwriting: Bool) { act { $0.resolve(id, overwriting: overwriting) } }
 
-    // MARK: What happens
+    // MARK: Updates
 
-    /// Takes what the socket brings. Of every room: what is not this one's is passed over.
+    /// Applies an update of the socket. Events of other rooms are ignored.
     public func apply(_ update: SocketUpdate) {
         switch update {
         case .connecting: break
@@ -272,7 +272,7 @@ public final class Board {
 
     private func settleConflict(of operation: BoardOperation) async -> Bool {
         guard case .edit(let content, _) = operation.change else { return true }
-        // Not beside another fetch, which notes what events name meanwhile.
+        // Never beside another fetch: both note which elements events name meanwhile.
         await refresh()
         guard let current = state.elements[operation.elementID], failure == nil else {
             change { $0.putBack() }
@@ -356,7 +356,7 @@ public final class Board {
         }
     }
 
-    /// What waits to be written is on the disk when this returns.
+    /// Returns when all that waits to be written is on the disk.
     func keepAll() async {
         await restoring?.value
         await writing?.value

@@ -2,8 +2,8 @@ import Foundation
 
 /// Boards on disk: the elements, so that one shows something at once, and the changes that the server does not have.
 ///
-/// What is kept of elements the server has, too. A change is kept for its person, and is on disk when ``keep(_:of:)-(_,_)``
-/// returns. All work is done off the main actor.
+/// Elements are a cache: the server has them. A change is its person's, and is on disk when `keep` returns. All work is done off the
+/// main actor.
 public actor BoardFiles {
     private static let format = 1
     private let elements: RoomFiles
@@ -35,13 +35,13 @@ public actor BoardFiles {
     @discardableResult
     func keep(_ items: [BoardOperation], of roomID: String) -> Bool {
         guard items.isEmpty else { return write(items, of: roomID, in: operations) }
-        // What is still there is sent again after a restart: a change made twice is one.
+        // If it stays, the changes are sent again after a restart, and take effect once.
         try? operations.remove(roomID)
         return true
     }
 
     func remove(_ roomID: String) {
-        // What cannot be removed cannot be read either, or goes with the person's next sign-out.
+        // A file that cannot be removed stays until the person signs out.
         try? elements.remove(roomID)
         try? operations.remove(roomID)
     }

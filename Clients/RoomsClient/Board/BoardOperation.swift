@@ -1,6 +1,6 @@
 import Foundation
 
-/// A change that one makes to a board, until the server has it.
+/// An own change of a board that the server does not have yet.
 struct BoardOperation: Codable, Equatable, Sendable, Identifiable {
     enum Change: Codable, Equatable, Sendable {
         case create(type: String, content: JSON, position: Element.Position?, at: Date)
@@ -22,17 +22,17 @@ struct BoardOperation: Codable, Equatable, Sendable, Identifiable {
     var isCreation: Bool { if case .create = change { true } else { false } }
 }
 
-/// Content that others have changed meanwhile, and that is not overwritten.
+/// Own content that was not stored, because others changed the element first.
 public struct BoardConflict: Equatable, Sendable, Identifiable {
     /// The element's.
     public let id: String
     /// As the server has it now.
     public var current: Element
-    /// What was to take its place.
+    /// The own content.
     public var content: JSON
 }
 
-/// An element as one sees it: with the changes that are still on their way.
+/// An element with the changes that are still on their way.
 public struct BoardItem: Equatable, Sendable, Identifiable {
     public enum State: Equatable, Sendable {
         /// The server has it as it is shown.

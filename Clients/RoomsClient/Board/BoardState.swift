@@ -1,6 +1,6 @@
 import Foundation
 
-/// One room's elements and the changes that are on their way: every rule, and nothing about where they come from. Pure.
+/// One room's elements and the changes that are on their way: all rules, and no effects. Pure.
 ///
 /// Whatever arrives, late, doubled or out of turn: of an element the highest version is shown, one that was deleted does not come
 /// back, and one's own changes stand over all until the server has them.
@@ -11,19 +11,19 @@ struct BoardState: Sendable {
     private(set) var conflicts: [BoardConflict] = []
     /// The versions that one's own changes have made, by element.
     private(set) var ownVersions: [String: Set<Int>] = [:]
-    /// Deleted, and not to come back with a late event or a page read before.
+    /// Deleted elements: a late event, or a page that was read before, does not bring them back.
     private var gone = RecentValues<Bool>(limit: 2_000)
-    /// The elements that one has made here, by id: what they are called on the screen.
+    /// The `tempId`s of elements that were made here, by element id: items keep them as their ids.
     private var tempIDs: [String: String] = [:]
-    /// What events have named since an answer with all was asked for.
+    /// The elements that events have named since a fetch of all began; nil without a fetch.
     private var touched: Set<String>?
     private var lastOperation = 0
 
     init(ownID: String) { self.ownID = ownID }
 
-    // MARK: What is shown
+    // MARK: Items
 
-    /// Oldest first; what the server does not have yet, last.
+    /// Oldest first; elements that the server does not have yet, last.
     var items: [BoardItem] {
         var items: [String: BoardItem] = [:]
         for (id, element) in elements { items[id] = BoardItem(id: name(of: id), element: element, state: .stored) }
@@ -55,7 +55,7 @@ struct BoardState: Sendable {
     /// The element's id by the item's.
     func elementID(of itemID: String) -> String { tempIDs.first { $0.value == itemID }?.key ?? itemID }
 
-    // MARK: What the server says
+    // MARK: The server's
 
     mutating func put(_ element: Element) {
         touched?.insert(element.id)
@@ -77,7 +77,7 @@ struct BoardState: Sendable {
 
     mutating func beginLoad() { touched = [] }
 
-    /// Takes all that the server has. What events have said since it was asked for stands.
+    /// Replaces the elements by the answer. Events since the fetch began count more than the answer.
     mutating func finishLoad(with answer: [Element]) {
         let named = touched ?? []
         touched = nil
@@ -88,7 +88,7 @@ struct BoardState: Sendable {
 
     mutating func abandonLoad() { touched = nil }
 
-    // MARK: What one does
+    // MARK: Own changes
 
     mutating func create(_ tempID: String, type: String, content: JSON, position: Element.Position?, at now: Date) {
         append(.create(type: type, content: content, position: position, at: now), to: tempID)
@@ -120,7 +120,7 @@ struct BoardState: Sendable {
         let mayBeStored = creation.map { $0.failure == nil && tried.contains($0.id) } ?? false
         operations.removeAll { $0.elementID == id && $0.id != inFlight && !(mayBeStored && $0.isCreation) }
         conflicts.removeAll { $0.id == id }
-        // What the server has never had, it need not delete.
+        // An element that the server has never had needs no deletion.
         if creation == nil || mayBeStored { append(.delete, to: id) }
     }
 
@@ -144,7 +144,7 @@ struct BoardState: Sendable {
     /// The creations that the server was asked for, perhaps by an earlier process.
     private var tried: Set<Int> = []
 
-    /// The next change to ask for; what has failed waits for its person, and what follows it on the same element waits, too.
+    /// The next change to send. A failed one waits for its person, and so do later ones of the same element.
     mutating func takeNext() -> BoardOperation? {
         var stuck: Set<String> = []
         for operation in operations {
@@ -223,7 +223,7 @@ struct BoardState: Sendable {
         operations.removeAll { $0.elementID == id && $0.id != inFlight }
     }
 
-    /// What was kept from another time, under what has happened since.
+    /// Adds what an earlier process stored. Everything since then counts more.
     mutating func restore(_ kept: [Element], _ keptOperations: [BoardOperation]) {
         for element in kept where elements[element.id] == nil && gone[element.id] == nil {
             elements[element.id] = element

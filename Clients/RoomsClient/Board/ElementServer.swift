@@ -1,4 +1,4 @@
-/// What boards ask of the server.
+/// The server's calls that boards need.
 ///
 /// Every call throws `ClientFailure` or `CancellationError`.
 public protocol ElementServer: Sendable {

@@ -1,7 +1,7 @@
-/// Rooms that were left while all in them was known, on which connection, and what the cache has of them then.
+/// Rooms that were left while the cache had all of their newest messages, and on which connection.
 ///
-/// A join on the same connection brings all that has happened since the server has left the room: then there is nothing to fetch. What
-/// comes between leaving here and leaving there comes once, and ends it.
+/// A join on the same connection brings every event since the server's leave: then no page has to be fetched. An event that arrives
+/// between the leave here and the one at the server is not sent again, so it removes the room from here.
 final class FreshRooms: Sendable {
     struct Note: Sendable {
         /// The connection's.
@@ -16,7 +16,7 @@ final class FreshRooms: Sendable {
 
     func note(_ note: Note?, of roomID: String) { notes.withLock { $0[roomID] = note } }
 
-    /// - Returns: what is in the cache as a page, if it is known to be what the server had.
+    /// - Returns: the cached messages as a page, if the server had the same ones; nil if they may be out of date.
     func page(of cached: [Message], in roomID: String, on cursor: String?) -> Page<Message>? {
         guard let note = notes.withLock({ $0.removeValue(forKey: roomID) }), note.cursor == cursor,
             note.count == cached.count, note.newestID == cached.last?.id

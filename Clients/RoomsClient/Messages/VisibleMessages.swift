@@ -1,8 +1,8 @@
 import Foundation
 
-/// Which unread messages are on the screen, and since when: what is there for half a second is read. Pure.
+/// The unread messages on the screen, and since when. After half a second a message is read. Pure.
 struct VisibleMessages: Sendable {
-    /// What flashes by, as one scrolls or a room fills, nobody has read.
+    /// A message that is shown for less, while one scrolls or a room fills, was not read.
     static let readingTime: TimeInterval = 0.5
 
     private var shownAt: [String: Date] = [:]
@@ -20,7 +20,7 @@ struct VisibleMessages: Sendable {
 
     mutating func removeAll() { shownAt = [:] }
 
-    /// While the room fills, nothing has been looked at: the time of what is shown begins anew.
+    /// While the room fills nobody reads: the time of each message begins anew.
     mutating func restart(at now: Date) { shownAt = shownAt.mapValues { _ in now } }
 
     /// When the next one is read; nil if there is none.

@@ -16,7 +16,7 @@ public actor RoomListCache {
     private let files: RoomFiles
     private let clock: (any ClientClock)?
     private var isRemoved = false
-    /// What the files have, by room; nil if it is not known.
+    /// The rooms as the files have them, by id; nil if that is not known.
     private var written: [String: Room]?
     private var generation = ""
     private var fileSize = 0
@@ -69,7 +69,7 @@ public actor RoomListCache {
         }
     }
 
-    /// Replaces what is kept. Returns when it is written, also what comes meanwhile.
+    /// Replaces the cached rooms. Returns when they are written, with later ones that came meanwhile.
     public func keep(_ rooms: [Room]) async {
         guard !isRemoved else { return }
         let isFirst = waiting == nil
@@ -92,7 +92,7 @@ public actor RoomListCache {
 
     private func write(_ rooms: [Room]) throws {
         guard let written, !generation.isEmpty, fileSize > 0 else { return try writeAll(rooms) }
-        // What is gone leaves no trace, in no file.
+        // A room that is gone must not stay in a file.
         guard Set(written.keys).isSubset(of: rooms.map(\.id)) else { return try writeAll(rooms) }
         let encoder = JSONEncoder()
         var data = Data()
