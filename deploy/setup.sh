@@ -1,6 +1,8 @@
 # shellcheck shell=bash
 # Sourced by the scripts beside it: what a fresh Debian or Ubuntu with a Swift toolchain lacks, and how programs are started and stopped.
 
+# Package.swift makes warnings errors then: for our own builds, never for those of packages that depend on this one.
+export PARLOR_WARNINGS_AS_ERRORS=1
 export PATH=$PATH:/usr/sbin # nats-server and haproxy are there, and not everyone looks
 
 say() { printf '%s\n' "$*" >&2; }

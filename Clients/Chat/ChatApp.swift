@@ -80,13 +80,13 @@ final class ChatApp {
     private func close(_ room: RoomController) async {
         guard leaving[room.roomID] === room else { return }
         leaving[room.roomID] = nil
-        await client.close(room.conversation)
+        await room.close()
     }
 
     private func shutDown() async {
         let (end, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         Task {
-            if case .room(let room) = controller { await client.close(room.conversation) }
+            if case .room(let room) = controller { await room.close() }
             // Rooms that are being left are not waited for: this keeps and tells what was typed and read in them, too.
             await client.enterBackground()
             continuation.finish()

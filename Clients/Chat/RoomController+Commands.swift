@@ -9,7 +9,16 @@ extension RoomController {
         case "help": notice = Self.help
         case "note" where argument.isEmpty: notice = "/note TEXT"
         case "note": run { try await $0.note(argument) }
-        case "board": run { try await $0.showBoard() }
+        case "board":
+            _ = openBoard()
+            (boardTop, notice) = (0, "")
+        case "edit", "remove":
+            let words = argument.split(separator: " ", maxSplits: 1).map(String.init)
+            notice = changeElement(
+                words.first.flatMap { Int($0) }, to: command == "edit" ? words.dropFirst().first ?? "" : nil)
+        case "mine", "theirs":
+            for conflict in openBoard().conflicts { openBoard().resolve(conflict.id, overwriting: command == "mine") }
+            notice = ""
         case "name":
             run { controller in
                 try await controller.client.rooms.rename(controller.roomID, to: argument)
@@ -67,19 +76,23 @@ extension RoomController {
         return "On the board."
     }
 
-    private func showBoard() async throws -> String {
-        var texts: [String] = []
-        var cursor: String?
-        repeat {
-            let page = try await client.api.elements(in: roomID, limit: 200, cursor: cursor)
-            texts += page.items.map { $0.content["text"]?.string ?? "[\($0.type)]" }
-            cursor = page.next
-        } while cursor != nil
-        board = TextScreen(
-            title: "The board of \(client.rooms[roomID]?.title() ?? "the room")",
-            status: texts.count == 1 ? "1 element" : "\(texts.count) elements", paragraphs: texts,
-            emptyText: "The board is empty.", help: "Up and down scroll  Esc back")
-        return ""
+    /// - Parameters:
+    ///   - number: as the board shows it.
+    ///   - text: nil: the element is deleted.
+    private func changeElement(_ number: Int?, to text: String?) -> String {
+        let board = openBoard()
+        guard let number, (1...max(1, board.items.count)).contains(number), !board.items.isEmpty else {
+            return "/board shows which numbers there are."
+        }
+        let item = board.items[number - 1]
+        guard let text else {
+            board.delete(item.id)
+            return "The element is gone."
+        }
+        guard !text.isEmpty, case .object(var members) = item.element.content else { return "/edit N TEXT" }
+        members["text"] = .string(text)
+        board.edit(item.id, content: .object(members))
+        return "The element is changed."
     }
 
     private func settleFailed(_ isRetry: Bool) async -> String {

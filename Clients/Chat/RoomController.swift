@@ -14,22 +14,25 @@ final class RoomController {
     @ObservationIgnored private let room: Room
     @ObservationIgnored var running: Task<Void, Never>?
     private var input = LineEditor()
-    /// Messages scrolled up from the newest.
+    /// Lines scrolled up from the newest.
     private var offset = 0
     /// What the last frame drew.
     @ObservationIgnored private var drawn: Slice<MessageItems>?
     var notice = "/help"
     /// What `y` does, and any other key does not.
     var asked: Question?
-    /// All elements, in place of the messages.
-    var board: TextScreen?
+    /// The line from which the board is shown, in place of the messages; nil: it is not shown.
+    var boardTop: Int?
+    /// From the first time that it is wanted until the room is left.
+    @ObservationIgnored private(set) var liveBoard: Board?
 
     enum Question {
         case clear
         case delete(messageID: String)
     }
 
-    static let help = "/note TEXT  /board  /clear  /name NAME  /delete  /retry  /discard  PgUp older  Esc back"
+    static let help =
+        "/note TEXT  /board  /edit N TEXT  /remove N  /clear  /name NAME  /delete  /retry  /discard  PgUp older  Esc back"
 
     init(_ room: Room, _ client: RoomsClient, _ status: StatusLine) {
         self.status = status
@@ -47,10 +50,55 @@ final class RoomController {
             return board.frame(in: size)
         }
         // Each takes a line at least: no more can be drawn.
-        let items = conversation.items.dropLast(min(offset, max(0, conversation.items.count - 1))).suffix(size.rows)
-        let (frame, count) = screen(of: items).drawn(in: size)
-        drawn = items.suffix(count)
+        let items = conversation.items.suffix(size.rows + offset)
+        let (frame, count, below) = screen(of: items).drawn(in: size, scrolledBy: offset)
+        drawn = items.dropLast(below).suffix(count)
         return frame
+    }
+
+    /// Of the last lines no more are laid out than the scrolling needs.
+    private func scroll(by lines: Int, in size: WindowSize) {
+        let wanted = max(0, offset + lines)
+        let last = screen(of: conversation.items.suffix(size.rows + wanted)).lastOffset(in: size)
+        offset = min(wanted, last)
+        if wanted >= last { Task { await conversation.loadOlder() } }
+    }
+
+    // MARK: The board
+
+    /// Live from now on, until the room is left.
+    func openBoard() -> Board {
+        if let liveBoard { return liveBoard }
+        let board = client.openBoard(client.rooms[roomID] ?? room)
+        liveBoard = board
+        return board
+    }
+
+    func close() async {
+        if let liveBoard { await client.close(liveBoard) }
+        await client.close(conversation)
+    }
+
+    private var board: TextScreen? {
+        guard let boardTop, let liveBoard else { return nil }
+        let texts = liveBoard.items.enumerated().map { place, item in
+            let state =
+                switch item.state {
+                case .stored: ""
+                case .saving: "  …"
+                case .failed(let failure): "  not saved: \(failure.message)"
+                }
+            return "\(item.element.content["text"]?.string ?? "[\(item.element.type)]")  #\(place + 1)\(state)"
+        }
+        let conflicts = liveBoard.conflicts.count
+        return TextScreen(
+            title: "The board of \(client.rooms[roomID]?.title() ?? "the room")",
+            status: (texts.count == 1 ? "1 element" : "\(texts.count) elements")
+                + (conflicts == 0 ? "" : ", \(conflicts) changed by others: /mine or /theirs"),
+            paragraphs: texts,
+            emptyText: liveBoard.isVerified
+                ? "The board is empty." : liveBoard.failure?.text ?? "Loading…",
+            help: "Up and down scroll  Esc back", top: boardTop)
     }
 
     private func screen(of items: Slice<MessageItems>) -> RoomScreen {
@@ -64,7 +112,7 @@ final class RoomController {
 
     /// What the last frame drew can be seen.
     func noteShown() {
-        if let drawn { conversation.noteVisible(drawn) }
+        if let drawn { conversation.setVisible(drawn) }
     }
 
     private func entry(of item: MessageItem) -> RoomScreen.Entry {
@@ -107,10 +155,10 @@ final class RoomController {
         switch key {
         case .escape: return true
         case .enter: enter()
-        case .pageUp:
-            offset = min(offset + size.rows / 2, max(0, conversation.items.count - 1))
-            if offset + size.rows > conversation.items.count { Task { await conversation.loadOlder() } }
+        case .pageUp: scroll(by: size.rows / 2, in: size)
+        case .up: scroll(by: 1, in: size)
         case .pageDown: offset = max(0, offset - size.rows / 2)
+        case .down: offset = max(0, offset - 1)
         default:
             guard input.press(key) else { break }
             notice = ""
@@ -132,12 +180,11 @@ final class RoomController {
         case .pageUp: shown.top -= TextScreen.height(in: size)
         case .pageDown: shown.top += TextScreen.height(in: size)
         case .escape, .enter, .character("q"):
-            board = nil
+            boardTop = nil
             return
         default: return
         }
-        shown.top = min(max(shown.top, 0), last)
-        board = shown
+        boardTop = min(max(shown.top, 0), last)
     }
 
     private func enter() {

@@ -109,7 +109,8 @@ final class RoomsController {
     private func detail(of room: Room) -> String {
         let others = room.participants.filter { $0.userId != client.user.id }.map(\.displayName)
         let elements = room.elementCount == 1 ? "1 element" : "\(room.elementCount) elements"
-        return (others + [elements]).joined(separator: ", ")
+        let last = room.lastMessage.map { ": \($0.text.replacing("\n", with: " "))" } ?? ""
+        return (others + [elements]).joined(separator: ", ") + last
     }
 
     /// Of what was chosen, where it is now; else of the first that can be.

@@ -12,6 +12,8 @@ import Observation
 @Observable
 public final class RoomsClient {
     public private(set) var connection = Connection.idle
+    /// WebSockets do not get through, as behind some proxies, and the connection goes by HTTP long-polling: slower, but live.
+    public private(set) var isPolling = false
     /// Unsent messages that could not be read from the disk, and were put aside.
     public private(set) var failures: [OutboxFailure] = []
     /// The reason why unsent messages cannot be stored on this device. Each message has it too, and
@@ -25,46 +27,66 @@ public final class RoomsClient {
     @ObservationIgnored public let socket: RoomsSocket
     @ObservationIgnored public let outbox: Outbox
     @ObservationIgnored let backing: Conversation.Backing
+    @ObservationIgnored let boardFiles: BoardFiles
+    @ObservationIgnored var boards: [String: Board] = [:]
+    @ObservationIgnored private let relay = EventBroadcast()
+    /// nil if the sockets are an app's own that never poll.
+    @ObservationIgnored private let fallback: FallbackTransport?
+    @ObservationIgnored private let paths: any NetworkPaths
+    @ObservationIgnored private var watchingPaths: Task<Void, Never>?
     /// Of all that is asked from here.
     @ObservationIgnored private let access: StoppableAccess
+    @ObservationIgnored private let tokens: any TokenProvider
+    /// Asks nothing after ``stop()``.
+    @ObservationIgnored let stoppableAPI: RoomsAPI
+    @ObservationIgnored let folder: URL
+    /// As the app registered it.
+    @ObservationIgnored private var deviceToken: String?
     @ObservationIgnored private let roomCache: RoomListCache
-    @ObservationIgnored private let conversationSettings: Conversation.Settings
-    @ObservationIgnored private let clock: any ClientClock
+    @ObservationIgnored let conversationSettings: Conversation.Settings
+    @ObservationIgnored let clock: any ClientClock
     /// Until this connection has told what was missed.
-    @ObservationIgnored private var isAway = true
-    @ObservationIgnored private var open: [String: Conversation] = [:]
+    @ObservationIgnored var isAway = true
+    @ObservationIgnored var open: [String: Conversation] = [:]
     /// How many screens show each open room; none while it is being left.
-    @ObservationIgnored private var screens: [String: Int] = [:]
+    @ObservationIgnored var screens: [String: Int] = [:]
     /// Rises with each word of the app on whether it wants a connection: what an earlier one still waited for is wanted no more.
     @ObservationIgnored private var latestGeneration = 0
     /// For good: nothing begins any more.
-    @ObservationIgnored private var isSignedOut = false
+    @ObservationIgnored private(set) var isSignedOut = false
     @ObservationIgnored private var lastOrder: Task<Void, Never>?
-
-    /// A system gives an app about five seconds on its way to the background.
-    private static let backgroundTime: Duration = .seconds(3)
 
     /// - Parameters:
     ///   - server: its address, `https://…` or `http://…`.
     ///   - user: who is signed in, by these tokens.
     ///   - tokens: `SessionTokens`, unless the app signs in elsewhere.
     ///   - http: by default a `URLSessionTransport`.
+    ///   - sockets: by default WebSockets, and HTTP long-polling where they do not get through.
+    ///   - paths: which networks there are; by default the system's word, where it has one.
     ///   - folder: where unsent messages, and rooms and messages for the next start, are kept; one for each person on each server.
     public init(
         server: URL, user: Person, tokens: any TokenProvider, http: (any HTTPTransport)? = nil,
-        sockets: any SocketTransport = WebSocketTransport(), clock: any ClientClock = SystemClock(), folder: URL,
-        settings: Settings = Settings()
+        sockets: (any SocketTransport)? = nil, clock: any ClientClock = SystemClock(), folder: URL,
+        paths: (any NetworkPaths)? = nil, settings: Settings = Settings()
     ) {
         let eventRelay = EventRelay()
         let http = http ?? URLSessionTransport(base: server)
         let access = StoppableAccess(http, tokens)
+        fallback =
+            sockets == nil
+            ? FallbackTransport(polling: PollingTransport(http: http), clock: clock) : sockets as? FallbackTransport
+        let sockets: any SocketTransport = sockets ?? fallback ?? WebSocketTransport()
+        self.paths = paths ?? SystemNetworkPaths()
         let socket = RoomsSocket(server: server, transport: sockets, tokens: tokens, clock: clock) {
             await eventRelay.client?.take($0)
         }
-        let connection = ServerConnection(api: RoomsAPI(transport: access, tokens: access), socket: socket)
+        stoppableAPI = RoomsAPI(transport: access, tokens: access)
+        let connection = ServerConnection(api: stoppableAPI, socket: socket)
         self.user = user
         self.clock = clock
         self.access = access
+        self.tokens = tokens
+        self.folder = folder
         self.socket = socket
         api = RoomsAPI(transport: http, tokens: tokens)
         outbox = Outbox(
@@ -76,7 +98,8 @@ public final class RoomsClient {
                 folder: folder.appending(path: "cache", directoryHint: .isDirectory), clock: clock,
                 messageLimit: settings.messageLimit, roomLimit: settings.roomLimit),
             receipts: ReadReceipts(server: connection, clock: clock, settings: settings.receipts), clock: clock)
-        roomCache = RoomListCache(folder: folder.appending(path: "rooms", directoryHint: .isDirectory))
+        boardFiles = BoardFiles(folder: folder.appending(path: "boards", directoryHint: .isDirectory))
+        roomCache = RoomListCache(folder: folder.appending(path: "rooms", directoryHint: .isDirectory), clock: clock)
         rooms = RoomList(for: user.id, from: connection, order: settings.order, clock: clock, cache: roomCache)
         conversationSettings = settings.conversation
         eventRelay.client = self
@@ -99,10 +122,18 @@ public final class RoomsClient {
     }
 
     private func start(_ generation: Int) async {
+        // Signed out of before, and ended in the middle of it.
+        if isToBeForgotten { await forgetAll() }
         access.open()
         await startOutbox()
         guard generation == latestGeneration else { return }
         rooms.loadFirst()
+        watchPaths()
+        // Boards that have changes from another time: they are sent without being shown.
+        for roomID in await boardFiles.roomsWithChanges() where generation == latestGeneration {
+            _ = makeBoard(of: roomID)
+        }
+        guard generation == latestGeneration else { return }
         await order { await $0.start() }
     }
 
@@ -123,19 +154,41 @@ public final class RoomsClient {
         await order { await $0.stop() }
     }
 
-    /// Call it when the app goes to the background, and may not return: stores and sends all that
-    /// waits, for at most three seconds, and disconnects.
-    public func enterBackground() async {
+    /// To be called when the app goes to the background, and may not come back: sends what is not sent, keeps and sends what waits
+    /// for it, and disconnects.
+    ///
+    /// An app asks its system for time before, and gives the rest of it here; iOS has about thirty seconds. What could not be done is
+    /// done when the app comes back, or starts again.
+    @discardableResult
+    public func enterBackground(within limit: Duration = .seconds(25)) async -> BackgroundResult {
         let generation = nextGeneration()
-        let (conversations, receipts) = (Array(open.values), backing.receipts)
-        // Telling is cut short then, and goes on when the app comes back; what is left to write is written beside the rest.
-        try? await within(Self.backgroundTime, by: clock, else: "there was no more time") {
-            for conversation in conversations { await conversation.enterBackground() }
-            // Of rooms that were closed just before, too.
-            await receipts.flush()
+        let boards = Array(boards.values)
+        let (conversations, receipts, tokens, outbox) = (Array(open.values), backing.receipts, tokens, outbox)
+        let mayAsk = access.isAllowed
+        var result = BackgroundResult.settled
+        do {
+            // What is cut short goes on when the app comes back; what is left to write is written beside the rest.
+            try await within(limit, by: clock, else: "there was no more time") {
+                // What belongs on the disk first: the network may take all the time that there is.
+                for conversation in conversations { await conversation.keepAll() }
+                for board in boards { await board.keepAll() }
+                await withTaskGroup { group in
+                    for conversation in conversations { group.addTask { await conversation.typing.settle() } }
+                    // Of rooms that were closed just before, too.
+                    group.addTask { await receipts.flush() }
+                    // The answer to a refresh is the session.
+                    group.addTask { await tokens.settle() }
+                    guard mayAsk else { return }
+                    group.addTask { await outbox.settle() }
+                    for board in boards { group.addTask { await board.settle() } }
+                }
+            }
+        } catch {
+            result = .outOfTime(unsent: (try? await outbox.unsentCount()) ?? 0)
         }
-        guard generation == latestGeneration else { return }
+        guard generation == latestGeneration else { return .overtaken }
         await order { await $0.stop() }
+        return result
     }
 
     /// To be called when the app comes to the foreground, and when the network is back.
@@ -149,26 +202,47 @@ public final class RoomsClient {
         await rooms.becomeActive()
     }
 
-    /// Ends everything here, and removes all of this person's data from the device, including
-    /// unsent messages. It does not wait for the server: receipts that were not sent are dropped.
-    /// This is final: the client never connects or stores anything again, and rooms opened from now
-    /// on stay empty.
+    /// Ends everything here, and leaves nothing of this person on the device, unsent messages included. The server ends the session,
+    /// and with it the pushes to this device.
+    ///
+    /// The server is not waited for: the tokens ask it to as soon as it can be reached, also after a restart
+    /// (``SessionTokens/settleEnding()`` waits). What was read and is not sent yet is not sent any more. It is final: nothing connects
+    /// or is kept by this client again, and rooms opened from now on stay empty.
     ///
     /// - Throws: the error of the file system; the rest is done.
     public func signOut() async throws {
         isSignedOut = true
         _ = nextGeneration()
         access.close()
+        noteToBeForgotten()
+        // First of all: an app that ends in the middle has signed out.
+        await tokens.signOut(device: deviceToken)
         await order { await $0.stop() }
         await backing.receipts.removeAll()
         let unsent = await attempt { try await outbox.stopAndRemoveAll() }
         // Before the cache is removed, so that none is written after.
         for conversation in open.values { await leave(conversation) }
+        for board in boards.values { await board.end() }
+        boards = [:]
+        watchingPaths?.cancel()
         let removals = [
-            unsent, await attempt { try await backing.cache.removeAll() },
+            unsent, await attempt { try await boardFiles.removeAll() },
+            await attempt { try await backing.cache.removeAll() },
             await attempt { try await roomCache.removeAll() },
         ]
         for removal in removals { try removal.get() }
+        try removeMark()
+    }
+
+    // MARK: Pushes
+
+    /// Has this person's pushes sent to this device, until they sign out. An app calls it at each start, with what the system gives it.
+    ///
+    /// - Throws: `ClientFailure`.
+    public func registerDevice(_ token: Data, environment: PushEnvironment) async throws {
+        let text = token.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+        deviceToken = text
+        try await api.registerDevice(token: text, environment: environment)
     }
 
     private func nextGeneration() -> Int {
@@ -190,71 +264,51 @@ public final class RoomsClient {
         do { return .success(try await body()) } catch { return .failure(error) }
     }
 
-    // MARK: Rooms
+    // MARK: What happens
 
-    /// Opens a room: its conversation shows what is kept at once, and what the server has as soon as it answers; its badge of
-    /// elements is gone.
+    /// Every event that the server sends, in its order, from now on: for what this library does not show.
     ///
-    /// - Returns: for all screens of one room the same. Each has to ``close(_:)`` it.
-    public func open(_ room: Room) -> Conversation {
-        let conversation =
-            open[room.id]
-            ?? Conversation(
-                roomID: room.id, ownID: user.id, participantIDs: Set(room.participants.map(\.userId)), isAway: isAway,
-                backing: backing, settings: conversationSettings)
-        if isSignedOut { return conversation }
-        open[room.id] = conversation
-        screens[room.id, default: 0] += 1
-        if screens[room.id] == 1 { rooms.enter(room.id) }
-        conversation.beginVisit()
-        return conversation
+    /// Each call makes a sequence of its own. Who is slow misses the oldest events beyond so many; what they change is in
+    /// ``rooms``, conversations and boards all the same.
+    public func events(bufferingNewest limit: Int = 1_000) -> AsyncStream<RoomEvent> {
+        relay.stream(bufferingNewest: limit)
     }
 
-    /// The room's screen is gone. With the last one the room is left; the network is not waited for.
-    public func close(_ conversation: Conversation) async {
-        let roomID = conversation.roomID
-        guard open[roomID] === conversation, let count = screens[roomID], count > 0 else { return }
-        screens[roomID] = count - 1
-        if count == 1 { await leave(conversation) }
-    }
-
-    private func leave(_ conversation: Conversation) async {
-        let roomID = conversation.roomID
-        screens[roomID] = 0
-        rooms.beginLeaving(roomID)
-        // Until it is done it is the room's conversation: opened again meanwhile, no second one writes beside it.
-        let before = conversation.visit
-        let leaving = await conversation.leave()
-        // Opened again meanwhile it stays; closed again, too, the rest is for that closing.
-        guard open[roomID] === conversation, screens[roomID] == 0, conversation.visit - before <= 1 else { return }
-        (open[roomID], screens[roomID]) = (nil, nil)
-        Task {
-            await leaving?.value
-            // Somebody may have come back meanwhile.
-            if open[roomID] == nil { rooms.leave(roomID) }
+    /// A better network is used at once, in place of after a pause.
+    private func watchPaths() {
+        guard watchingPaths == nil else { return }
+        watchingPaths = Task { [weak self, paths] in
+            for await _ in paths.improvements() {
+                guard let self, !Task.isCancelled else { return }
+                await self.socket.reconnectNow()
+            }
         }
     }
 
-    /// A room that one is no longer part of leaves no trace.
-    private func forget(_ roomID: String) async {
-        await open[roomID]?.end()
-        await backing.cache.remove(roomID)
-        await outbox.removeAll(in: roomID)
+    deinit {
+        // Nobody is left to see what it brings.
+        watchingPaths?.cancel()
+        Task { [socket] in await socket.stop() }
     }
-
-    // MARK: What happens
 
     private func take(_ update: SocketUpdate) async {
         switch update {
         case .connecting: connection = .connecting
-        case .connected: connection = .connected
+        case .connected:
+            connection = .connected
+            isPolling = fallback?.isPolling ?? false
         case .disconnected(let failure):
             isAway = true
             connection = Connection(endedBy: failure)
         case .recovered: isAway = false
-        case .event: break
+        case .event(let event):
+            relay.send(event)
+            if let roomID = event.messageRoomID, open[roomID]?.isEntered != true {
+                backing.fresh.note(nil, of: roomID)
+            }
         }
         rooms.apply(update)
+        for board in boards.values { board.apply(update) }
         for conversation in open.values { conversation.apply(update) }
         if update == .connected {
             await outbox.noteConnection()

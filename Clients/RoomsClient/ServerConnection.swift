@@ -8,6 +8,7 @@ import Foundation
 public struct ServerConnection: Sendable {
     let api: RoomsAPI
     let socket: RoomsSocket
+    private let listing = KeptListing()
 
     public init(api: RoomsAPI, socket: RoomsSocket) {
         self.api = api
@@ -33,6 +34,8 @@ extension ServerConnection: MessageServer {
             if await socket.isConnected { throw failure }
         }
     }
+
+    public func connectionCursor() async -> String? { await socket.connectionCursor }
 
     public func leave(_ roomID: String) async {
         // Whatever becomes of it: the room is not joined again.
@@ -78,7 +81,9 @@ extension ServerConnection: MessageServer {
 }
 
 extension ServerConnection: RoomServer {
-    public func rooms(sortedBy order: RoomOrder) async throws -> RoomListing { try await api.myRooms(sortedBy: order) }
+    public func rooms(sortedBy order: RoomOrder) async throws -> RoomListing {
+        try await api.myRooms(sortedBy: order, keptIn: listing)
+    }
 
     public func room(_ id: String) async throws -> RoomAnswer { try await api.room(id) }
 

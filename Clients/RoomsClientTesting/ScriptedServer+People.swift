@@ -79,6 +79,18 @@ extension ScriptedServer {
         }
     }
 
+    /// The tokens of the devices that get somebody's pushes, in order.
+    public func devices(of personID: String) -> [String] {
+        step { network in network.parlor.devices.filter { $0.value.userID == personID }.map(\.key).sorted() }
+    }
+
+    /// How many sessions of somebody have not ended.
+    public func sessionCount(of personID: String) -> Int {
+        step { network in
+            Set(network.parlor.refreshTokens.values.filter { $0.userID == personID }.map(\.family)).count
+        }
+    }
+
     /// A session as logging in gives one.
     public func makeSession(of person: Person) throws -> Session {
         let answer = step { $0.parlor.session(of: person.id, family: $0.parlor.nextNumber()) }

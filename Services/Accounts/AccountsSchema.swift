@@ -64,5 +64,16 @@ enum AccountsSchema {
                     PRIMARY KEY (person_id, network)
                 )
                 """),
+        Migration(
+            version: 5, name: "refreshes that can be repeated",
+            sql: """
+                CREATE TABLE refresh_attempts (
+                    token_hash BLOB PRIMARY KEY,
+                    attempt_id TEXT NOT NULL,
+                    salt BLOB NOT NULL,
+                    used_at INTEGER NOT NULL
+                );
+                CREATE INDEX refresh_attempts_by_time ON refresh_attempts (used_at)
+                """),
     ]
 }

@@ -61,6 +61,7 @@ public struct AccountsService: Service {
         requests.on(.endSession) { try await accounts.endSession($0.fields, $0.caller) }
         requests.on(.me) { try await accounts.me($0.caller) }
         requests.on(.withoutRooms) { try await accounts.peopleWithoutRooms($0.fields, $0.caller, $0.onward()) }
+        requests.on(.liveSessions) { try await accounts.lookUpSessions($0.fields) }
         requests.on(.people) { try await accounts.lookUpPeople($0.fields) }
     }
 }
@@ -87,6 +88,7 @@ extension Endpoint {
 
     // For other services.
     fileprivate static let people = Endpoint(Subject.people)
+    fileprivate static let liveSessions = Endpoint(Subject.liveSessions)
 }
 
 /// People, their passwords and their sessions. The use cases are in `SigningIn`, `Sessions`, `ChangePassword` and `People`.
@@ -100,9 +102,11 @@ struct Accounts: Sendable {
     let emailVisibility: EmailVisibility
     let partners: any PartnerDirectory
 
-    /// A session that begins or goes on now, with its next token.
-    func session(_ token: RefreshToken, _ client: SigningClient) -> NewSession {
-        let now = clock.now()
+    /// A session that begins or goes on, with its next token.
+    ///
+    /// - Parameter time: when it begins or goes on; now by default.
+    func session(_ token: RefreshToken, _ client: SigningClient, at time: Timestamp? = nil) -> NewSession {
+        let now = time ?? clock.now()
         return NewSession(
             token: token, publicID: ids.next(at: now.milliseconds), now: now,
             expiry: now.adding(tokens.sessionLifetime), tokensUntil: tokens.accessExpiry(at: now), client: client)

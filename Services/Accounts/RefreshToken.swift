@@ -23,6 +23,12 @@ struct RefreshToken: Sendable {
         secret = randomness.bytes(Self.secretLength)
     }
 
+    /// The next one of a session. The token before it and the salt always give the same.
+    init(after previous: RefreshToken, salt: [UInt8]) {
+        sessionID = previous.sessionID
+        secret = HMACSHA256.authenticate(previous.secret, key: salt)
+    }
+
     /// nil for a text that was never a token.
     init?(_ text: String) {
         guard text.utf8.count <= 2 * (Self.sessionIDLength + Self.secretLength), let bytes = Base64URL.decode(text),

@@ -5,16 +5,28 @@ import Storage
 
 /// Sessions go on, are shown and end.
 extension Accounts {
-    /// `{refreshToken}` → a grant with the next one.
+    /// `{refreshToken, attemptId?}` → a grant with the next one.
     ///
     /// A token works once. If one comes again, somebody has copied it, and nobody can say who: its session ends with all its tokens.
+    /// But a client that sends an `attemptId` may have lost the answer: the same attempt gets the same answer for a minute.
     func refresh(_ fields: RequestFields) async throws -> Reply {
+        let client = SigningClient(fields)
+        let attemptID = try fields.optionalText("attemptId", length: 1...64, trimmed: false)
         guard let presented = RefreshToken(try fields.string("refreshToken")) else { throw Self.invalidToken }
-        let next = session(
-            RefreshToken(sessionID: presented.sessionID, randomness: randomness), SigningClient(fields))
-        let exchanged = try await database.write { try SessionsStore($0).exchange(presented, for: next) }
-        guard let (account, id) = exchanged else { throw Self.invalidToken }
-        return Reply(.ok, grant(account, next, id: id).json)
+        let attempt = attemptID.map { RefreshAttempt(id: $0, randomness: randomness, at: clock.now()) }
+        let token =
+            attempt.map { RefreshToken(after: presented, salt: $0.salt) }
+            ?? RefreshToken(sessionID: presented.sessionID, randomness: randomness)
+        let next = session(token, client)
+        let exchange = try await database.write { try SessionsStore($0).exchange(presented, for: next, attempt) }
+        switch exchange {
+        case .done(let account, let id): return Reply(.ok, grant(account, next, id: id).json)
+        case .repeated(let first, let account, let id):
+            // The same tokens: they depend on the time of the first use alone.
+            let token = RefreshToken(after: presented, salt: first.salt)
+            return Reply(.ok, grant(account, session(token, client, at: first.usedAt), id: id).json)
+        case .refused: throw Self.invalidToken
+        }
     }
 
     private static let invalidToken = ServiceError(.invalidToken, "This session has ended. Sign in again.")
@@ -49,6 +61,16 @@ extension Accounts {
         let now = clock.now()
         try await database.write { try SessionsStore($0).end(id, of: caller.id, at: now) }
         return Reply(.noContent)
+    }
+
+    private static let maxLookedUp = 500
+
+    /// For other services: `{ids}` → the ids of the sessions among these that have not ended, in no order.
+    func lookUpSessions(_ fields: RequestFields) async throws -> Reply {
+        let ids = try fields.strings("ids", count: 0...Self.maxLookedUp).filter(\.mayBeID)
+        let now = clock.now()
+        let live = try await database.read { try SessionsStore($0).live(of: ids, at: now) }
+        return Reply(.ok, JSONWriter.value { json in json.array { for id in live { $0.string(id) } } })
     }
 
     /// Ends all sessions of the caller but the one that asks; a token from before sessions had names is of none of them.

@@ -5,7 +5,7 @@ import ServiceKit
 import Storage
 
 /// The SQL of sessions, in the transaction of a connection: they begin, go on, are shown and end. The transaction that ends
-/// one appends its end to the event log, for gateways.
+/// one appends its end to the event log, for gateways and push.
 struct SessionsStore {
     let connection: any Connection
 
@@ -17,7 +17,8 @@ struct SessionsStore {
     // MARK: Beginning
 
     func insert(_ session: NewSession, of personID: String) throws {
-        // Here, because sessions are added as often as they end: no job of its own is needed. Their tokens ended before them.
+        // Here, because sessions are added as often as they end: no job of its own is needed. Their tokens ended before them, and
+        // push asks for those that have expired.
         try connection.execute("DELETE FROM sessions WHERE expires_at <= $1", session.now.milliseconds)
         // What expires last was used last.
         try emit(
@@ -40,19 +41,37 @@ struct SessionsStore {
 
     // MARK: Going on
 
-    /// Replaces the presented token by the next one. Of several requests with the same token one
-    /// succeeds; the next ends the session for all.
+    /// The result of presenting a refresh token. The ids are the public ones of sessions.
+    enum Exchange: Sendable {
+        case done(Account, id: String)
+        /// The token was used before, by the same attempt: it gets the first answer.
+        case repeated(RefreshAttempt, Account, id: String)
+        /// The token is not valid, or no longer.
+        case refused
+    }
+
+    /// Replaces the presented token by the next one. Of several requests with the same token one succeeds; the next ends the
+    /// session for all, unless it repeats the attempt of the first.
     ///
-    /// - Returns: the session's person and name; nil if the token is not valid, or no longer.
-    func exchange(_ presented: RefreshToken, for next: NewSession) throws -> (account: Account, id: String)? {
-        guard let session = try session(of: presented, at: next.now) else { return nil }
+    /// - Parameter attempt: nil if the client sent no `attemptId`.
+    func exchange(
+        _ presented: RefreshToken, for next: NewSession, _ attempt: RefreshAttempt? = nil
+    ) throws -> Exchange {
+        guard let session = try session(of: presented, at: next.now),
+            let account = try PeopleStore(connection).account(session.personID)
+        else { return .refused }
+        let attempts = RefreshAttemptsStore(connection)
         guard constantTimeEquals(session.hash, presented.hash) else {
+            if let attempt, let first = try attempts.first(of: attempt, with: presented) {
+                return .repeated(first, account, id: session.publicID)
+            }
             try end(session.publicID, of: session.personID, at: next.now)
-            return nil
+            return .refused
         }
+        if let attempt { try attempts.insert(attempt, with: presented) }
         try prolong(presented.sessionID, next)
         try GuessesStore(connection).noteNetwork(next.client.network, of: session.personID, at: next.now)
-        return try PeopleStore(connection).account(session.personID).map { ($0, session.publicID) }
+        return .done(account, id: session.publicID)
     }
 
     private struct Stored {
@@ -120,6 +139,16 @@ struct SessionsStore {
         }
     }
 
+    /// The sessions among these that have not ended.
+    func live(of ids: [String], at now: Timestamp) throws -> [String] {
+        try connection.all(
+            """
+            SELECT public_id FROM sessions
+            WHERE public_id IN (SELECT value FROM json_each($1)) AND expires_at > $2
+            """, SQLValue.list(ids), now.milliseconds
+        ) { $0.text(0) }
+    }
+
     // MARK: Ending
 
     /// Ends the token's session, if this is its newest token, or it is the session that asks. Any other token ends none.
@@ -156,11 +185,10 @@ struct SessionsStore {
                 personID, publicID ?? "", body: Ended.init), of: personID, at: now)
     }
 
-    /// Gateways need to know only of those that have a token out.
+    /// Also of sessions whose access tokens have all expired: their devices must get no more notifications.
     private func emit(_ sessions: [Ended], of personID: String, at now: Timestamp) throws {
-        let alive = sessions.filter { $0.tokensUntil > now.milliseconds }
-        guard let until = alive.map(\.tokensUntil).max() else { return }
-        let ended = SessionsEnded(sessionIDs: alive.map(\.id), tokensUntil: Timestamp(milliseconds: until))
+        guard let until = sessions.map(\.tokensUntil).max() else { return }
+        let ended = SessionsEnded(sessionIDs: sessions.map(\.id), tokensUntil: Timestamp(milliseconds: until))
         try EventLog.append(
             at: now, roomID: "", participants: [], emissions: [ended.emission(to: personID)], on: connection)
     }

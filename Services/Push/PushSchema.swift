@@ -65,5 +65,12 @@ enum PushSchema {
                 ALTER TABLE devices ADD COLUMN quarantined_by TEXT NOT NULL DEFAULT '';
                 CREATE INDEX devices_quarantined ON devices (quarantined_by) WHERE quarantined_until > 0
                 """),
+        // Devices from before belong to no session. They stay until they are registered again or removed.
+        Migration(
+            version: 3, name: "devices of sessions",
+            sql: """
+                ALTER TABLE devices ADD COLUMN session_id TEXT NOT NULL DEFAULT '';
+                CREATE INDEX devices_by_session ON devices (session_id) WHERE session_id <> ''
+                """),
     ]
 }

@@ -27,14 +27,17 @@ public struct PushService: Service {
         name,
         requests: [
             Subject.logPage(of: LogReader.stream), Subject.unread, Subject.roomNames, Subject.openRooms(of: "*"),
+            Subject.logPage(of: DeviceSessions.stream), Subject.liveSessions,
         ],
         subscribes: [
             Subject.log(of: LogReader.stream), Subject.announce(of: LogReader.stream), Subject.gatewayAlive,
+            Subject.log(of: DeviceSessions.stream),
         ])
     public static let limits = [RateLimit("devices", perPerson: 60, perAddress: 600, seconds: 60)]
 
     private let push: Push
     let reader: LogReader
+    let sessions: DeviceSessions
     private let gateways: LiveGateways
     private let membership: GatewayMembership
     let worker: PushWorker
@@ -61,7 +64,8 @@ public struct PushService: Service {
         reader = LogReader(
             database: context.database, bus: context.bus, log: context.log, metrics: metrics,
             plan: { JobPlan(hold: hold, now: clock.now(), ids: ids) }, onJobs: { worker.wake() })
-        push = Push(database: context.database, reader: reader, clock: clock)
+        sessions = DeviceSessions(database: context.database, bus: context.bus, log: context.log)
+        push = Push(database: context.database, reader: reader, sessions: sessions, clock: clock)
         self.worker = worker
     }
 
@@ -74,10 +78,12 @@ public struct PushService: Service {
     public func start(on loop: EventLoop) throws {
         try membership.start(on: loop)
         let subscriptions = try reader.listen() + [gateways.listen()]
-        let (reader, worker, learningTime) = (reader, worker, learningTime)
+        try sessions.listen(on: loop)
+        let (reader, sessions, worker, learningTime) = (reader, sessions, worker, learningTime)
         running.start(
             subscriptions,
             Task(executorPreference: background) { await reader.run() },
+            Task(executorPreference: background) { await sessions.run() },
             Task(executorPreference: background) {
                 // Until it is known who has which room open.
                 try? await Task.sleep(for: learningTime)  // cancelled at the end
@@ -87,12 +93,14 @@ public struct PushService: Service {
 
     public func stop() async {
         membership.stop()
+        sessions.stopListening()
         await running.stop()
     }
 }
 
 extension Endpoint {
-    fileprivate static let register = Endpoint("push.register").route("POST", "/api/devices", limits: ["devices"])
+    fileprivate static let register = Endpoint("push.register")
+        .route("POST", "/api/devices", limits: ["devices"], wantsClient: true)
     fileprivate static let unregister = Endpoint("push.unregister")
         .route("DELETE", "/api/devices/:token", limits: ["devices"])
 }

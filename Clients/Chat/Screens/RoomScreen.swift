@@ -18,25 +18,31 @@ struct RoomScreen: Equatable {
     var notice = ""
     var input: LineEditor
 
-    /// - Returns: with how many of the entries there was room for, counted from the last, the uppermost perhaps not whole.
-    func drawn(in size: WindowSize) -> (frame: Frame, entryCount: Int) {
+    /// - Parameter offset: lines scrolled up from the last.
+    /// - Returns: with how many entries can be seen, the outer ones perhaps not whole, and how many are below them.
+    func drawn(in size: WindowSize, scrolledBy offset: Int = 0) -> (frame: Frame, entryCount: Int, below: Int) {
         let status = status.cut(to: size.columns / 2)
         let header =
             Style.bold(title.harmless.fitted(to: max(0, size.columns - status.columns))) + Style.dim(status)
         let height = size.rows - 3
-        // From the last up, until the window is full.
-        var body: [String] = []
-        var count = 0
-        for entry in entries.reversed() where body.count < height {
-            body = lines(of: entry, in: size.columns) + body
-            count += 1
+        // From the last up, until the window is full. Each line with the place of its entry.
+        var all: [(line: String, entry: Int)] = []
+        for (index, entry) in entries.enumerated().reversed() where all.count < height + offset {
+            all = lines(of: entry, in: size.columns).map { ($0, index) } + all
         }
-        body = body.suffix(height)
-        body = Array(repeating: "", count: height - body.count) + body
+        let shown = all.dropLast(min(offset, max(0, all.count - height))).suffix(height)
+        let body = Array(repeating: "", count: height - shown.count) + shown.map(\.line)
+        let first = shown.first?.entry ?? entries.count
+        let end = shown.last.map { $0.entry + 1 } ?? entries.count
         let hint = typing.isEmpty ? notice : typing
         let (line, column) = InputLine(prompt: "> ", editor: input).drawn(in: size.columns)
-        let all = [header] + body + [Style.dim(hint.harmless.fitted(to: size.columns)), line]
-        return (Frame(lines: all, cursor: (column, all.count - 1)), count)
+        let lines = [header] + body + [Style.dim(hint.harmless.fitted(to: size.columns)), line]
+        return (Frame(lines: lines, cursor: (column, lines.count - 1)), end - first, entries.count - end)
+    }
+
+    /// How far up the entries scroll.
+    func lastOffset(in size: WindowSize) -> Int {
+        max(0, entries.reduce(0) { $0 + lines(of: $1, in: size.columns).count } - (size.rows - 3))
     }
 
     private func lines(of entry: Entry, in width: Int) -> [String] {

@@ -32,8 +32,31 @@ public struct AccountsAPI: Sendable {
     }
 
     /// A refresh token works once: whoever sends it a second time loses the session.
-    public func refresh(_ refreshToken: String) async throws -> Session {
-        try await session("refresh", ["refreshToken": .string(refreshToken)])
+    ///
+    /// - Parameter attemptID: 1 to 64 characters: the same token with the same one, sent again within a minute, brings the same answer.
+    ///   It has to be kept before this is called. Older servers take no notice of it.
+    public func refresh(_ refreshToken: String, attemptID: String? = nil) async throws -> Session {
+        try await session(
+            "refresh",
+            .members(["refreshToken": .string(refreshToken), "attemptId": attemptID.map(JSON.string)]))
+    }
+
+    /// Ends a session, and before it the registration of its device, which the session's token has to ask for.
+    @concurrent
+    func logOut(_ session: Session, deviceToken: String?) async throws {
+        try await ClientFailure.translating {
+            if let deviceToken {
+                let request = try HTTPRequest("DELETE", to: ["devices", deviceToken])
+                do {
+                    try caller.check(try await caller.answer(to: request, token: session.token))
+                } catch ClientFailure.refused(let refusal) where !refusal.isRetryable && refusal.status != 401 {
+                    // A server that refuses this for good, for one without push, has to end the session all the same.
+                }
+            }
+            let request = try HTTPRequest(
+                "POST", to: ["auth", "logout"], body: ["refreshToken": .string(session.refreshToken)])
+            try caller.check(try await caller.answer(to: request, token: session.token))
+        }
     }
 
     @concurrent

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Why something did not succeed.
-public enum ClientFailure: Error, Equatable, Sendable {
+public enum ClientFailure: Error, Hashable, Sendable {
     /// The server was not reached, something else has answered in its place, or the connection was lost before its answer: whether
     /// it did what was asked is not known.
     case offline(String)
@@ -41,7 +41,7 @@ public enum ClientFailure: Error, Equatable, Sendable {
 }
 
 /// The server's own words for a failure.
-public struct Refusal: Error, Equatable, Sendable {
+public struct Refusal: Error, Hashable, Sendable {
     /// As docs/api.md lists them, `room_not_found` for one; new ones may come.
     public var code: String
     /// For a person.

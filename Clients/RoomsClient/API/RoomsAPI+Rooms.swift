@@ -32,6 +32,19 @@ extension RoomsAPI {
         return RoomListing(rooms: envelope.data, degraded: envelope.degraded ?? [])
     }
 
+    /// As `myRooms(sortedBy:)`. The server sends nothing if ``KeptListing`` still has its answer.
+    func myRooms(sortedBy order: RoomOrder, keptIn kept: KeptListing) async throws -> RoomListing {
+        let request = try HTTPRequest("GET", to: ["rooms", "my-rooms"], query: [("sort", order.rawValue)])
+        let before = kept.last(of: order)
+        guard let (envelope, tag) = try await envelope([Room].self, of: request, unless: before?.tag) else {
+            guard let before else { throw ClientFailure.unreadable("an answer that nobody has") }
+            return before.listing
+        }
+        let listing = RoomListing(rooms: envelope.data, degraded: envelope.degraded ?? [])
+        kept.note(listing, tag: tag, of: order)
+        return listing
+    }
+
     /// People that the caller shares rooms with, most recent activity first; each one's rooms by content.
     public func roomsByPerson() async throws -> [PersonWithRooms] {
         try await value(of: try HTTPRequest("GET", to: ["rooms", "grouped-by-person"]))

@@ -18,14 +18,14 @@ public struct RoomsAPI: Sendable {
     }
 
     @concurrent
-    private func answer(to request: HTTPRequest) async throws -> HTTPResponse {
+    private func answer(to request: HTTPRequest, unless tag: String? = nil) async throws -> HTTPResponse {
         try await ClientFailure.translating {
             let token = try await tokens.token()
             do {
-                return try await caller.answer(to: request, token: token)
+                return try await caller.answer(to: request, token: token, unless: tag)
             } catch ClientFailure.refused(let refusal) where refusal.status == 401 {
                 let newer = try await tokens.token(replacing: token)
-                return try await caller.answer(to: request, token: newer)
+                return try await caller.answer(to: request, token: newer, unless: tag)
             }
         }
     }
@@ -41,6 +41,17 @@ public struct RoomsAPI: Sendable {
         _ type: Value.Type = Value.self, of request: HTTPRequest
     ) async throws -> Envelope<Value> {
         try caller.read(type, try await answer(to: request))
+    }
+
+    /// - Parameter tag: of the answer that one has.
+    /// - Returns: nil if that is the answer still; else the new one, and its tag.
+    @concurrent
+    func envelope<Value: Decodable & Sendable>(
+        _ type: Value.Type = Value.self, of request: HTTPRequest, unless tag: String?
+    ) async throws -> (Envelope<Value>, tag: String?)? {
+        let response = try await answer(to: request, unless: tag)
+        guard response.status != 304 else { return nil }
+        return (try caller.read(type, response), response.headers["etag"])
     }
 
     func value<Value: Decodable & Sendable>(

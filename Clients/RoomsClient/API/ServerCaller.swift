@@ -8,17 +8,20 @@ struct ServerCaller: Sendable {
 
     /// Off the caller's actor, as is the reading of the answer.
     ///
-    /// - Returns: the answer of a success.
+    /// - Parameter tag: the ETag of an answer that the caller has. If it is still the answer, the server sends 304 and no body.
+    /// - Returns: the answer of a success, or a 304.
     /// - Throws: `ClientFailure.refused` for what the server refuses in its own words. What has answered in others is not the
     ///   server, but a proxy, or a hotel's login page: then it is `offline`, for that passes.
     @concurrent
-    func answer(to request: HTTPRequest, token: String? = nil) async throws -> HTTPResponse {
+    func answer(to request: HTTPRequest, token: String? = nil, unless tag: String? = nil) async throws -> HTTPResponse {
         var request = request
         request.headers["Accept"] = "application/json"
         request.headers["X-Request-Id"] = makeRequestID()
         if request.body != nil { request.headers["Content-Type"] = "application/json" }
+        if let tag { request.headers["If-None-Match"] = tag }
         if let token { request.headers["Authorization"] = "Bearer \(token)" }
         let response = try await transport.send(request)
+        if tag != nil, response.status == 304 { return response }
         guard (200..<300).contains(response.status) else {
             guard let refusal = Refusal(response, to: request, decoder) else { throw Self.isForeign(response) }
             throw ClientFailure.refused(refusal)

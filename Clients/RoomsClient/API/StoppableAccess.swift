@@ -14,6 +14,8 @@ final class StoppableAccess: HTTPTransport, TokenProvider {
 
     func close() { isOpen.withLock { $0 = false } }
 
+    var isAllowed: Bool { isOpen.withLock { $0 } }
+
     private func check() throws {
         guard isOpen.withLock({ $0 }) else { throw RoomsSocket.stopped }
     }

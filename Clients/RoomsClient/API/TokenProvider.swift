@@ -12,4 +12,18 @@ public protocol TokenProvider: Sendable {
     ///
     /// - Throws: as `token()`.
     func token(replacing refused: String) async throws -> String
+
+    /// Returns when nothing is under way that has to be kept.
+    func settle() async
+
+    /// The person signs out: no token is given out any more, and the session is ended at the server, now or when it can be reached.
+    ///
+    /// - Parameter token: of this device, which is to get no more pushes; nil if none is known.
+    func signOut(device token: String?) async
+}
+
+// An app that signs in elsewhere also ends its sessions there.
+extension TokenProvider {
+    public func settle() async {}
+    public func signOut(device token: String?) async {}
 }

@@ -13,17 +13,30 @@ extension Conversation {
         case .recovered(let isWhole):
             isAway = false
             if !isWhole { losses += 1 }
-            if !isWhole || !isFetched { beginRefresh() }
+            if !isWhole || !isFetched { beginRefresh() } else { noteConnection() }
         case .disconnected:
             isAway = true
+            (verifiedCursor, freshPage) = (nil, nil)
             typists.removeAll()
             showTypists()
         }
     }
 
+    /// All that was missed has come: what is shown is known on this connection, too.
+    private func noteConnection() {
+        Task { [visit, losses] in
+            let cursor = await backing.server.connectionCursor()
+            if visit == self.visit, losses == self.losses, isVerified { verifiedCursor = cursor }
+        }
+    }
+
     /// The one door for what the server tells of this room.
     public func apply(_ event: RoomEvent) {
-        guard isEntered else { return }
+        guard isEntered else {
+            // The server has not left the room yet, and will not send it again.
+            if event.messageRoomID == roomID { hasMissed = true }
+            return
+        }
         switch event {
         case .messageNew(let message) where message.roomId == roomID:
             change { $0.insert(message) }
@@ -38,16 +51,6 @@ extension Conversation {
             showTypists()
         default: break  // of another room, or nothing that is shown here
         }
-    }
-
-    /// These can be seen: others' that were unread are read now.
-    public func noteVisible(_ visible: some Sequence<MessageItem>) {
-        let unread = visible.compactMap(\.message).filter { message in
-            message.senderId != ownID && !message.readBy.contains { $0.userId == ownID }
-        }
-        guard !unread.isEmpty else { return }
-        let messageIDs = unread.map(\.id)
-        Task { await backing.receipts.add(messageIDs, in: roomID) }
     }
 
     private func showTypists() {

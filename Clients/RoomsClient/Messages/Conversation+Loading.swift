@@ -54,14 +54,40 @@ extension Conversation {
         // On entering, the newest page alone: what is kept below it may be far from it.
         let oldest = wasVerified ? store.items.first?.seq : nil
         do {
+            let fresh = await takeFreshPage()
+            guard epoch == asked else { return }
+            if let fresh { change { $0.merge(fresh.page, asked: .newest) } }
             // Before the page: what is sent while it is fetched comes as an event.
             let refusal = try await joinRoom()
             guard epoch == asked else { return }
-            var page = try await backing.server.messages(
-                in: roomID, before: nil, after: nil, limit: settings.pageSize)
+            let cursor = await backing.server.connectionCursor()
             guard epoch == asked else { return }
-            change { $0.merge(page, asked: .newest) }
+            var page: Page<Message>
+            if let fresh, refusal == nil, fresh.cursor == cursor {
+                // The join brings what has happened since, what is unread too.
+                page = fresh.page
+                unreadAtOpening = 0
+            } else {
+                page = try await backing.server.messages(
+                    in: roomID, before: nil, after: nil, limit: settings.pageSize)
+                guard epoch == asked else { return }
+                change { $0.merge(page, asked: .newest) }
+            }
+            verifiedCursor = refusal == nil ? cursor : nil
             var fetched = page.items.count
+            var unread = page.items.count(where: isUnread)
+            // Up to the first unread one: that is where the room opens.
+            while unread < unreadAtOpening, fetched < settings.refetchLimit, let first = page.items.first?.seq,
+                page.next != nil
+            {
+                page = try await backing.server.messages(
+                    in: roomID, before: first, after: nil, limit: settings.refetchPageSize)
+                guard epoch == asked else { return }
+                change { $0.merge(page, asked: .before(first)) }
+                fetched += page.items.count
+                unread += page.items.count(where: isUnread)
+            }
+            unreadAtOpening = 0
             while let oldest, let first = page.items.first?.seq, first > oldest, page.next != nil,
                 fetched < settings.refetchLimit
             {
@@ -78,12 +104,20 @@ extension Conversation {
             // All is shown that there was; what came since, when there is somebody to tell.
             if let refusal { refreshLater(after: refusal) } else { backoff.reset() }
             change { $0.dropUnverified() }
+            noteFirstUnread()
             writeCacheSoon()
         } catch {
             guard epoch == asked else { return }
             note(error)
             if let error = error as? ClientFailure, error.isRetryable { refreshLater(after: error) }
         }
+    }
+
+    /// - Returns: what the cache has, and the connection on which that is known to be what the server has.
+    private func takeFreshPage() async -> (page: Page<Message>, cursor: String)? {
+        guard let page = freshPage else { return nil }
+        freshPage = nil
+        return await backing.server.connectionCursor().map { (page, $0) }
     }
 
     /// - Returns: why it is not joined for now, where the server has said so.

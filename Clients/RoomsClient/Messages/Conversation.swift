@@ -6,7 +6,8 @@ import Observation
 /// ``enter()`` shows what is kept on this device at once, with ``isVerified`` false, and then what the server has. From then on
 /// ``apply(_:)-(RoomEvent)`` keeps it up to date. Own messages appear as they are typed, and go through the ``Outbox``.
 ///
-/// Redraw by ``version``: it rises with every change of ``items``, and with nothing else.
+/// ``version`` rises with every change of ``items``, and with nothing else. It is no identity for a view: a list that is given it
+/// loses its scroll position with each receipt.
 @MainActor
 @Observable
 public final class Conversation {
@@ -21,6 +22,7 @@ public final class Conversation {
         public var makeID: @Sendable () -> String
         /// From 0 up to 1.
         public var random: @Sendable () -> Double
+        let fresh = FreshRooms()
 
         public init(
             server: any MessageServer, outbox: Outbox, cache: MessageCache, receipts: ReadReceipts,
@@ -77,6 +79,18 @@ public final class Conversation {
     public internal(set) var failure: ClientFailure?
     /// Others who type, in the order they began.
     public internal(set) var typistIDs: [String] = []
+    /// The first message that was unread as the room came up, in this visit; nil if there was none.
+    public internal(set) var firstUnread: MessageItem.ID?
+    /// So many messages were unread when the room was opened, as far as the list of rooms knows: they are loaded with it.
+    @ObservationIgnored var unreadAtOpening = 0
+    /// Something was sent to the room after it was left here.
+    @ObservationIgnored var hasMissed = false
+    /// The connection on which all that is shown has been known; nil if something may have been missed.
+    @ObservationIgnored var verifiedCursor: String?
+    /// What the cache has, if that is what the server has.
+    @ObservationIgnored var freshPage: Page<Message>?
+    @ObservationIgnored var visible = VisibleMessages()
+    @ObservationIgnored var reading: Task<Void, Never>?
 
     @ObservationIgnored let backing: Backing
     @ObservationIgnored let settings: Settings
@@ -147,6 +161,8 @@ public final class Conversation {
         change { $0.showCached(cached) }
         cachedVersion = version
         isCacheShown = true
+        freshPage = backing.fresh.page(of: cached, in: roomID, on: await backing.server.connectionCursor())
+        guard visit == entered else { return }
         let follower = await backing.outbox.follow(roomID) { [weak self] change in self?.take(change) }
         guard visit == entered else { return await backing.outbox.unfollow(follower, in: roomID) }
         self.follower = follower
@@ -157,16 +173,21 @@ public final class Conversation {
     ///
     /// Returns when what is shown is in the cache; the server is told in its own time. Entered again meanwhile, it stays so.
     ///
-    /// - Returns: the telling, which ends when the server has left the room; nil if it is not told.
+    /// - Returns: a task that ends when the server has left the room; nil if the room was not entered.
     @discardableResult
     public func leave() async -> Task<Void, Never>? {
         guard isEntered else { return nil }
+        let cursor = isVerified && store.firstGap == nil ? verifiedCursor : nil
         isEntered = false
+        hasMissed = false
         visit += 1
         losses += 1
+        (verifiedCursor, freshPage) = (nil, nil)
         endLoading()
         wasVerified = false
         typing.stopped()
+        stopReading()
+        firstUnread = nil
         typists.removeAll()
         typistIDs = []
         pruning?.cancel()
@@ -179,12 +200,21 @@ public final class Conversation {
         if let follower { await backing.outbox.unfollow(follower, in: roomID) }
         await writeCache()
         guard visit == left else { return nil }
+        if let cursor, !hasMissed { noteFresh(on: cursor) }
         let leaving = Task { [backing, roomID] in await backing.server.leave(roomID) }
         Task { [receipts = backing.receipts] in
             await leaving.value
             await receipts.flush()
         }
         return leaving
+    }
+
+    private func noteFresh(on cursor: String) {
+        let newest = store.newest(backing.cache.messageLimit)
+        let note = FreshRooms.Note(
+            cursor: cursor, count: newest.count, newestID: newest.last?.id,
+            hasOlder: store.hasOlder || store.items.storedCount > newest.count)
+        backing.fresh.note(note, of: roomID)
     }
 
     /// The room is no longer one's own: it is left, and nothing of it is shown any more.
@@ -199,10 +229,16 @@ public final class Conversation {
 
     /// The app goes to the background, and may not come back: what waits to be written or told is so now.
     public func enterBackground() async {
+        await keepAll()
+        await typing.settle()
+        await backing.receipts.flush()
+    }
+
+    /// What waits to be written is on the disk when this returns.
+    func keepAll() async {
         typing.stopped()
         await keeping?.value
         await writeCache()
-        await backing.receipts.flush()
     }
 
     /// The person has changed the text.

@@ -3,8 +3,8 @@ import Foundation
 /// One line of a conversation: a message that the server has, or one on its way there.
 ///
 /// Equality covers all that is shown, receipts too.
-public struct MessageItem: Equatable, Sendable, Identifiable {
-    public enum State: Equatable, Sendable {
+public struct MessageItem: Hashable, Sendable, Identifiable {
+    public enum State: Hashable, Sendable {
         case queued
         case sent
         /// The server has it.
@@ -14,7 +14,7 @@ public struct MessageItem: Equatable, Sendable, Identifiable {
         case failed(SendFailure)
     }
 
-    public enum Content: Equatable, Sendable {
+    public enum Content: Hashable, Sendable {
         case stored(Message)
         case pending(PendingMessage)
     }

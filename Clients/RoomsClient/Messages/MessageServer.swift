@@ -21,7 +21,15 @@ public protocol MessageServer: Sendable {
     /// - Parameter ids: at most 500.
     func markRead(_ ids: [String], in roomID: String) async throws
 
+    /// Names the connection on which all that is missed is sent before anything new; nil without one. A room that is joined on it
+    /// gets all that has happened in it since then.
+    func connectionCursor() async -> String?
+
     /// Sent once and not repeated. If it is lost, the server ends the typing by itself after three
     /// seconds.
     func setTyping(_ isTyping: Bool, in roomID: String) async
+}
+
+extension MessageServer {
+    public func connectionCursor() async -> String? { nil }
 }

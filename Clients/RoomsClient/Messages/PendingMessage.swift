@@ -1,8 +1,8 @@
 import Foundation
 
 /// A message of one's own that the server is not known to have.
-public struct PendingMessage: Equatable, Sendable, Identifiable {
-    public enum State: Equatable, Sendable {
+public struct PendingMessage: Hashable, Sendable, Identifiable {
+    public enum State: Hashable, Sendable {
         /// Waits for its turn, or for the connection.
         case queued
         /// On its way, and not answered yet.
@@ -33,7 +33,7 @@ public struct PendingMessage: Equatable, Sendable, Identifiable {
 }
 
 /// The reason why a message will not be sent unless the person retries.
-public struct SendFailure: Error, Codable, Equatable, Sendable {
+public struct SendFailure: Error, Codable, Hashable, Sendable {
     /// The server's, as docs/api.md lists them; or `not_kept` (this device's disk refused) or `stopped` (see ``Outbox/stop()``).
     public var code: String
     /// For a person.

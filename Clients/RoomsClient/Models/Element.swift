@@ -1,7 +1,7 @@
 import Foundation
 
 /// Something on a room's board.
-public struct Element: Codable, Equatable, Sendable, Identifiable {
+public struct Element: Codable, Hashable, Sendable, Identifiable {
     public var id: String
     public var roomId: String
     /// `note`, `image`, `link`, or what an app makes up: `[a-z][a-z0-9_-]{0,31}`.

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A message that the server has.
-public struct Message: Codable, Equatable, Sendable, Identifiable {
+public struct Message: Codable, Hashable, Sendable, Identifiable {
     public var id: String
     public var roomId: String
     /// The room's own counter, from 1. The order of messages is the order of `seq`; of an older server's, which have 0, that of
@@ -17,7 +17,7 @@ public struct Message: Codable, Equatable, Sendable, Identifiable {
     /// What its sender called it before the server had it.
     public var tempId: String?
 
-    public struct Receipt: Codable, Equatable, Sendable {
+    public struct Receipt: Codable, Hashable, Sendable {
         public var userId: String
         public var readAt: Date
 

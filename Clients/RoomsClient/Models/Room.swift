@@ -1,7 +1,7 @@
 import Foundation
 
 /// A room, as one person sees it.
-public struct Room: Codable, Equatable, Sendable, Identifiable {
+public struct Room: Codable, Hashable, Sendable, Identifiable {
     public var id: String
     /// nil or empty if it has none.
     public var name: String?
@@ -26,7 +26,7 @@ public struct Room: Codable, Equatable, Sendable, Identifiable {
         case roomUpdate
     }
 
-    public struct Participant: Codable, Equatable, Sendable, Identifiable {
+    public struct Participant: Codable, Hashable, Sendable, Identifiable {
         public var userId: String
         public var username: String
         public var firstName: String?
@@ -44,7 +44,7 @@ public struct Room: Codable, Equatable, Sendable, Identifiable {
         }
     }
 
-    public struct Badges: Codable, Equatable, Sendable {
+    public struct Badges: Codable, Hashable, Sendable {
         public var messages: Int
         public var elements: Int
 
@@ -54,7 +54,7 @@ public struct Room: Codable, Equatable, Sendable, Identifiable {
         }
     }
 
-    public struct LastMessage: Codable, Equatable, Sendable {
+    public struct LastMessage: Codable, Hashable, Sendable {
         public var id: String
         public var senderId: String
         public var text: String
@@ -93,7 +93,7 @@ public struct Room: Codable, Equatable, Sendable, Identifiable {
 }
 
 /// A person and the rooms that the caller shares with them.
-public struct PersonWithRooms: Codable, Equatable, Sendable, Identifiable {
+public struct PersonWithRooms: Codable, Hashable, Sendable, Identifiable {
     public var person: Person
     public var rooms: [Room]
 

@@ -84,6 +84,9 @@ public actor RoomsSocket {
         queue.finish()
     }
 
+    /// Of this connection, once all that was missed has come on it.
+    var connectionCursor: String? { link != nil && !awaitsSync ? cursor : nil }
+
     // MARK: - Starting and stopping
 
     /// Connects, and stays connected until `stop`, until nobody is signed in, or until the server wants this client gone. It is

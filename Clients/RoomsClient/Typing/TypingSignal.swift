@@ -49,6 +49,9 @@ public final class TypingSignal {
         send(false)
     }
 
+    /// Returns when the server has what it is to know.
+    func settle() async { await deliveryTask?.value }
+
     private func stopWhenIdle() async {
         var left = Self.idle
         while left > .zero {

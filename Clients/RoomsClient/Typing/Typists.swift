@@ -1,9 +1,9 @@
 import Foundation
 
-/// Who else types in a room: until they stop, their message comes, or nothing was heard of them for ``lifetime``.
+/// Who else types in a room: until they stop, or their message comes. The server sends the end, three seconds after the last
+/// renewal, and passes no renewals on; ``lifetime`` is a guard for an end that was lost.
 public struct Typists: Equatable, Sendable {
-    /// The server ends a typist after three seconds by itself; this is for an end that was lost.
-    public static let lifetime: TimeInterval = 3.5
+    public static let lifetime: TimeInterval = 30
 
     private struct Typist: Equatable {
         var userID: String

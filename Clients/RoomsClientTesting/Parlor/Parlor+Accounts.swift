@@ -45,17 +45,35 @@ extension Parlor {
         let text = try fields.required("refreshToken")
         let refused = Refused(status: 401, code: "invalid_token", message: "Sign in again.")
         guard let token = refreshTokens[text] else { throw refused }
+        let attemptID = fields["attemptId"]?.string
+        if let attemptID, !(1...64).contains(attemptID.unicodeScalars.count) {
+            throw .invalid("attemptId", "has 1 to 64 characters")
+        }
+        if let attempt = token.attempt, attempt.id == attemptID, now - attempt.at < Self.attemptLifetime {
+            return Answer(200, attempt.answer)
+        }
         guard !token.isUsed else {
-            refreshTokens = refreshTokens.filter { $0.value.family != token.family }
+            end(token.family)
             throw refused
         }
+        let answer = session(of: token.userID, family: token.family)
         refreshTokens[text]?.isUsed = true
-        return Answer(200, session(of: token.userID, family: token.family))
+        refreshTokens[text]?.attempt = attemptID.map { ($0, answer, now) }
+        return Answer(200, answer)
+    }
+
+    private static let attemptLifetime = 60_000
+
+    /// The session is over: its tokens, and the devices that it registered.
+    private mutating func end(_ family: Int) {
+        refreshTokens = refreshTokens.filter { $0.value.family != family }
+        tokens = tokens.filter { $0.value.family != family }
+        devices = devices.filter { $0.value.family != family }
     }
 
     mutating func logOut(_ fields: JSON) throws(Refused) -> Answer {
         if let token = refreshTokens[try fields.required("refreshToken")] {
-            refreshTokens = refreshTokens.filter { $0.value.family != token.family }
+            end(token.family)
         }
         return Answer(204)
     }
@@ -64,7 +82,7 @@ extension Parlor {
         let number = nextNumber()
         let (token, refreshToken) = ("token-\(number)", "refresh-\(number)")
         let expiresAt = now + settings.tokenLifetime
-        tokens[token] = Token(userID: userID, expiresAt: expiresAt)
+        tokens[token] = Token(userID: userID, expiresAt: expiresAt, family: family)
         refreshTokens[refreshToken] = RefreshToken(userID: userID, family: family)
         return .object([
             "token": .string(token), "expiresAt": .string(WireTime.milliseconds(expiresAt)),

@@ -42,9 +42,12 @@ extension Parlor {
         default: break
         }
         let token = headers["authorization"].flatMap { $0.hasPrefix("Bearer ") ? String($0.dropFirst(7)) : nil }
-        guard let userID = userID(of: token) else { throw .unauthenticated }
+        guard let token, let userID = userID(of: token) else { throw .unauthenticated }
         switch path[1...].first {
         case "rooms": return try performInRooms(request.method, Array(path.dropFirst(2)), query, fields, by: userID)
+        case "devices":
+            return try performOnDevices(
+                request.method, Array(path.dropFirst()), fields, by: userID, family: tokens[token]?.family ?? 0)
         default: return try performElsewhere(request.method, Array(path.dropFirst()), query, fields, by: userID)
         }
     }
@@ -60,13 +63,21 @@ extension Parlor {
         case ("GET", 2, "users", "without-rooms"): return try peopleWithoutRooms(userID, query)
         case ("GET", 3, "users", "messages"): return try conversation(with: path[1], query, by: userID)
         case ("GET", 1, "sync", _): return try sync(query, by: userID)
-        case ("POST", 1, "devices", _):
+        default: throw Self.refusal(of: path)
+        }
+    }
+
+    private mutating func performOnDevices(
+        _ method: String, _ path: [String], _ fields: JSON, by userID: String, family: Int
+    ) throws(Refused) -> Answer {
+        switch (method, path.count) {
+        case ("POST", 1):
             let token = try fields.required("token")
-            let isKnown = devices[token] == userID
-            devices[token] = userID
+            let isKnown = devices[token]?.userID == userID
+            devices[token] = Device(userID: userID, family: family)
             return Answer(isKnown ? 200 : 201, .object([:]))
-        case ("DELETE", 2, "devices", _):
-            if devices[path[1]] == userID { devices[path[1]] = nil }
+        case ("DELETE", 2):
+            if devices[path[1]]?.userID == userID { devices[path[1]] = nil }
             return Answer(204)
         default: throw Self.refusal(of: path)
         }

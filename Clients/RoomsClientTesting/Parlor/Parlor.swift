@@ -31,12 +31,21 @@ struct Parlor: Sendable {
     struct Token: Sendable {
         var userID: String
         var expiresAt: Int
+        var family: Int
     }
 
     struct RefreshToken: Sendable {
         var userID: String
         var family: Int
         var isUsed = false
+        /// The refresh that used it, if it had a name: its answer, and when.
+        var attempt: (id: String, answer: JSON, at: Int)?
+    }
+
+    /// It goes with the session that registered it.
+    struct Device: Sendable {
+        var userID: String
+        var family: Int
     }
 
     struct Refused: Error {
@@ -56,7 +65,7 @@ struct Parlor: Sendable {
     var accounts: [String: Account] = [:]
     var tokens: [String: Token] = [:]
     var refreshTokens: [String: RefreshToken] = [:]
-    var devices: [String: String] = [:]
+    var devices: [String: Device] = [:]
     var rooms: [String: RoomState] = [:]
     /// The rooms that a `clientRequestId` has made.
     var roomsByRequest: [RoomState.TempID: String] = [:]

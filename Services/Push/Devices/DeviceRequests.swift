@@ -6,11 +6,13 @@ import Storage
 struct Push: Sendable {
     let database: any Database
     let reader: LogReader
+    let sessions: DeviceSessions
     let clock: any WallClock
 
     /// Registers a device of the caller's: `{token, platform, environment}`. It belongs to the
-    /// person who registered it last, and its pending notifications for another person are not
-    /// sent. It gets a notification for every message that is sent after the reply.
+    /// person who registered it last, and is removed when the session of that request ends. Its
+    /// pending notifications for another person are not sent. It gets a notification for every
+    /// message that is sent after the reply.
     ///
     /// - Throws: `service_unavailable` if messaging does not reply before the first registration
     ///   ever: push does not know the end of messaging's log yet.
@@ -26,7 +28,10 @@ struct Push: Sendable {
         }
         try await reader.startIfNew(request.onward())
         let device = Device(token: token, userID: caller.id, environment: environment, registeredAt: clock.now())
-        let isNew = try await database.write { try DevicesStore($0).register(device) }
+        let sessionID = request.fields[ClientInfo.member].flatMap(ClientInfo.init)?.sessionID
+        let isNew = try await database.write { try DevicesStore($0).register(device, in: sessionID) }
+        // The session may have ended before the device was written.
+        if let sessionID { sessions.check(sessionID) }
         return Reply(isNew ? .created : .ok)
     }
 

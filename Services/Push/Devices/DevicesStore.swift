@@ -12,8 +12,9 @@ struct DevicesStore {
 
     /// Takes in a device, or notes that it was registered again, which ends a quarantine.
     ///
+    /// - Parameter sessionID: the session whose end removes it; nil if the caller's token names none.
     /// - Returns: whether it was not this person's before.
-    func register(_ device: Device) throws -> Bool {
+    func register(_ device: Device, in sessionID: String? = nil) throws -> Bool {
         let owner = try connection.first("SELECT user_id FROM devices WHERE token = $1", device.token.text) {
             $0.text(0)
         }
@@ -21,12 +22,12 @@ struct DevicesStore {
         try connection.execute(
             """
             INSERT INTO devices (
-                token, user_id, platform, environment, registered_at, quarantined_until, badge_sent_at)
-            VALUES ($1, $2, $3, $4, $5, 0, 0)
+                token, user_id, platform, environment, registered_at, quarantined_until, badge_sent_at, session_id)
+            VALUES ($1, $2, $3, $4, $5, 0, 0, $6)
             ON CONFLICT (token) DO UPDATE SET user_id = $2, platform = $3, environment = $4, registered_at = $5,
-                quarantined_until = 0
+                quarantined_until = 0, session_id = $6
             """, device.token.text, device.userID, Device.platform, device.environment.rawValue,
-            device.registeredAt.milliseconds)
+            device.registeredAt.milliseconds, sessionID ?? "")
         try jobs.move(for: device.token.text, to: device.environment)
         guard owner != device.userID else { return false }
         let surplus = try connection.all(
@@ -44,6 +45,27 @@ struct DevicesStore {
             try connection.first(
                 "SELECT 1 FROM devices WHERE token = $1 AND user_id = $2", token, userID, body: { _ in true }) ?? false
         if isTheirs { try remove(token) }
+    }
+
+    /// Removes the devices that were last registered in one of these sessions.
+    func removeAll(ofSessions ids: [String]) throws {
+        let tokens = try connection.all(
+            """
+            SELECT token FROM devices
+            WHERE session_id <> '' AND session_id IN (SELECT value FROM json_each($1))
+            """, SQLValue.list(ids)
+        ) { $0.text(0) }
+        for token in tokens { try remove(token) }
+    }
+
+    /// A page of the sessions that have devices, by id, after this one.
+    func sessions(after id: String, limit: Int) throws -> [String] {
+        try connection.all(
+            """
+            SELECT DISTINCT session_id FROM devices
+            WHERE session_id <> '' AND session_id > $1 ORDER BY session_id LIMIT $2
+            """, id, limit
+        ) { $0.text(0) }
     }
 
     /// The provider says that the token was no more at that time: one that was registered again since stays.

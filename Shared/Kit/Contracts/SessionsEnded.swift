@@ -1,10 +1,10 @@
 import JSON
 
 /// Sessions of one person that ended together. It is an entry's only emission in the log of the service that
-/// ends them (`Manifest.logsEndedSessions`). It is for gateways, and never sent to a client.
+/// ends them (`Manifest.logsEndedSessions`). It is for gateways and push, and never sent to a client.
 public struct SessionsEnded: Sendable, Equatable {
     public let sessionIDs: [String]
-    /// The time at which the last of their access tokens expires.
+    /// The time at which the last of their access tokens expires; it is in the past if none is valid any more.
     public let tokensUntil: Timestamp
 
     static let event = "sessions:ended"

@@ -16,6 +16,8 @@ extension Subject {
 
     /// People by their ids.
     public static let people = "accounts.people"
+    /// The sessions among these that have not ended.
+    public static let liveSessions = "accounts.live-sessions"
 
     // MARK: Messaging
 

@@ -2,7 +2,9 @@
 
 import asyncio
 import re
+import socket
 import subprocess
+import time
 
 import pytest
 from parlor import SERVICES, START_DEADLINE, Cluster, Process, binaries
@@ -55,6 +57,18 @@ def test_status_of_a_bus_with_nobody_on_it_says_so(tmp_path):
     shown = status(bus.wait_until_ready())
     assert (shown.returncode, shown.stdout) == (1, "nobody answered\n")
     assert bus.stop() == 0
+
+
+@pytest.mark.parametrize("command", ["status", "tail"])
+def test_where_there_is_no_bus_a_command_gives_up_and_says_so(command):
+    with socket.socket() as nobody:  # bound, and not listening
+        nobody.bind(("127.0.0.1", 0))
+        bus = f"tcp://127.0.0.1:{nobody.getsockname()[1]}"
+        began = time.monotonic()
+        shown = subprocess.run(
+            [binaries() / "parlor", command, "--bus", bus], capture_output=True, text=True, timeout=START_DEADLINE)  # fmt: skip
+    assert shown.returncode == 2 and "there is no bus" in shown.stderr, shown
+    assert time.monotonic() - began >= 4.5
 
 
 async def test_tail_shows_what_is_published_on_the_subjects_that_it_is_given(cluster):

@@ -19,10 +19,14 @@ struct AccountsHarness {
     let key = JSONWebKey.hs256(secret: Array(repeating: 7, count: 32))
     let accounts: Accounts
 
-    init(emailVisibility: EmailVisibility = .everyone, cost: PasswordHash.Cost = .forTests) throws {
+    /// - Parameter database: SQLite in memory by default.
+    init(
+        emailVisibility: EmailVisibility = .everyone, cost: PasswordHash.Cost = .forTests,
+        on database: (any Database)? = nil
+    ) throws {
         let randomness = SeededRandomness(seed: 1)
         accounts = Accounts(
-            database: try SQLiteDatabase(.temporary, migrations: AccountsSchema.migrations),
+            database: try database ?? SQLiteDatabase(.temporary, migrations: AccountsSchema.migrations),
             passwords: PasswordChecker(
                 WorkerPool(threads: 2, maxWaiting: 64), cost: cost, randomness: randomness),
             tokens: TokenPolicy(key: key, accessLifetime: .seconds(3600), sessionLifetime: .seconds(86_400)),

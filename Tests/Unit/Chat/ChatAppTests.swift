@@ -53,6 +53,7 @@ struct ChatAppTests {
         try harness.server.post("Hello", in: harness.roomID, by: harness.ben.id)
         await enterRoom()
         await harness.untilShown("ben: Hello")
+        await harness.clock.advance(by: .milliseconds(500))
         harness.write("Hi!")
         harness.press(.escape, .character("q"))
         await harness.untilOver()
@@ -71,10 +72,13 @@ struct ChatAppTests {
         await harness.untilShown {
             $0.contains("number 30.") && $0.contains("number 22.") && !$0.contains("number 21.")
         }
+        // As long as it takes to read.
+        await harness.clock.advance(by: .milliseconds(600))
         harness.press(.pageUp)
         await harness.untilShown {
             $0.contains("number 24.") && $0.contains("number 16.") && !$0.contains("number 25.")
         }
+        await harness.clock.advance(by: .milliseconds(600))
         harness.press(.escape)
         await harness.untilShown("Rooms of ada")
         await harness.clock.advance(by: .seconds(1))
@@ -178,6 +182,46 @@ struct ChatAppTests {
         await harness.untilShown("• note 250.")
         harness.press(.escape)
         await harness.untilShown("\n> ")
+        await quit()
+    }
+
+    @Test("the board is live, and its elements are changed and deleted one by one")
+    func liveBoard() async throws {
+        await enterRoom()
+        harness.write("/board")
+        await harness.untilShown("The board is empty.")
+        for text in ["milk", "bread"] {
+            let fields: JSON = [
+                "roomId": .string(harness.roomID), "type": .string("note"), "content": ["text": .string(text)],
+            ]
+            try harness.server.act(as: harness.ben.id, "element:create", fields)
+        }
+        await harness.untilShown { $0.contains("• milk  #1") && $0.contains("• bread  #2") }
+        harness.press(.escape)
+        harness.write("/edit 1 oats")
+        await harness.untilShown("The element is changed.")
+        harness.write("/remove 2")
+        await harness.untilShown("The element is gone.")
+        harness.write("/board")
+        await harness.untilShown { $0.contains("• oats  #1") && !$0.contains("bread") && !$0.contains("…") }
+        harness.press(.escape)
+        await quit()
+    }
+
+    @Test("long messages scroll by lines, and none is passed over")
+    func scrolling() async throws {
+        let long = (1...40).map { "word\($0)." }.joined(separator: " ")
+        try harness.server.post(long, in: harness.roomID, by: harness.ben.id)
+        for number in 1...8 { try harness.server.post("short \(number)", in: harness.roomID, by: harness.ben.id) }
+        await enterRoom()
+        await harness.untilShown("short 8")
+        var seen = Set<String>()
+        for _ in 0..<30 {
+            for number in 1...40 where harness.display.text.contains("word\(number).") { seen.insert("word\(number).") }
+            harness.press(.up)
+            await TestClock.settle()
+        }
+        #expect(seen.count == 40)
         await quit()
     }
 

@@ -3,8 +3,6 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-import class TestSupport.TemporaryFolder
-
 @testable import Chat
 
 /// Ada at parlor-chat, on a scripted server: what she presses, and what she sees.

@@ -67,7 +67,7 @@ struct ScreenTests {
         var screen = RoomScreen(
             title: "Plans", status: "2 elements", entries: entries + [failed], typing: "Ben is typing…",
             input: LineEditor())
-        let (frame, count) = screen.drawn(in: size)
+        let (frame, count, _) = screen.drawn(in: size)
         #expect(count == 3)
         var lines = plain(frame)
         #expect(lines.count == 8 && lines.allSatisfy { $0.columns <= 40 })

@@ -2,7 +2,7 @@ import Foundation
 import RoomsClient
 import Testing
 
-import class TestSupport.TemporaryFolder
+import class RoomsClientTesting.TemporaryFolder
 
 @testable import Chat
 

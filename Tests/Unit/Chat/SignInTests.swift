@@ -3,8 +3,6 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-import class TestSupport.TemporaryFolder
-
 @testable import Chat
 
 @MainActor

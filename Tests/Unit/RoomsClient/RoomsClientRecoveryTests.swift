@@ -3,8 +3,6 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-import class TestSupport.TemporaryFolder
-
 /// Tokens that end, and a history that is gone, on a scripted server.
 @MainActor
 @Suite("RoomsClient, coming back", .timeLimit(.minutes(1)))

@@ -2,8 +2,6 @@ import Foundation
 import RoomsClientTesting
 import Testing
 
-import class TestSupport.TemporaryFolder
-
 @testable import RoomsClient
 
 /// All of it together, on the scripted server.
@@ -191,7 +189,7 @@ struct RoomsClientTests {
         settings.messageLimit = 2
         settings.conversation.pageSize = 3
         settings.receipts.pause = .milliseconds(100)
-        for number in 1...5 { try server.post("\(number)", in: roomID, by: ben.id) }
+        for number in 1...5 { try server.post("\(number)", in: roomID, by: number < 3 ? ada.id : ben.id) }
         let device = server.makeDevice()
         let client = try makeClient(on: device, settings)
         #expect(client.rooms.order == .content)
@@ -202,6 +200,7 @@ struct RoomsClientTests {
         #expect(conversation.items.map(\.text) == ["3", "4", "5"])
         conversation.noteVisible(conversation.items)
         await TestClock.settle()
+        await clock.advance(by: .milliseconds(500))
         await clock.advance(by: .milliseconds(100))
         await until { device.requests.contains("messages:mark-read") }
         await client.close(conversation)

@@ -24,7 +24,7 @@ extension Command {
                 guard let report = StatusReport(message.data) else { return }
                 reports.withLock { $0.append(report) }
             }
-            try await bus.settle()
+        } then: { bus in
             try bus.publish(Subject.statusRequest, JSONValue.emptyObject)
             try await Task.sleep(for: configuration[maxWait])
         }
@@ -46,6 +46,7 @@ extension Command {
         name: "tail",
         summary: """
             Shows each event on the bus in one line: time, subject and data. Ends with Ctrl-C.
+            It exits with 2 if there is no bus.
             """,
         settings: [Setting.bus, Setting.busTokenFile, pattern], positional: pattern, peer: .operator
     ) { configuration, print in
@@ -54,22 +55,63 @@ extension Command {
                 let time = SystemClock().now().iso
                 print("\(time) \(message.subject) \(String(decoding: message.data.bytes, as: UTF8.self))")
             }
-            try await bus.settle()
+        } then: { _ in
             while true { try await Task.sleep(for: .seconds(86_400)) }
         }
         return .done
     }
 
+    /// How long a command waits for the bus: a person is at the other end. A service would wait for as long as it takes.
+    private static let busPatience: Duration = .seconds(5)
+
+    private struct NoBus: Error, CustomStringConvertible {
+        var description: String { "there is no bus: nothing answered within 5 s" }
+    }
+
     /// Connects to the configured bus for as long as the body runs.
+    ///
+    /// - Parameter subscribe: called first. When the body begins, the bus knows the subscriptions.
+    /// - Throws: `NoBus` if that takes more than `busPatience`.
     private static func onBus(
-        _ configuration: Configuration, name: String, _ body: (any MessageBus) async throws -> Void
+        _ configuration: Configuration, name: String,
+        _ subscribe: @escaping @Sendable (any MessageBus) throws -> Void,
+        then body: (any MessageBus) async throws -> Void
     ) async throws {
         let group = try EventLoopGroup(loopCount: 1)
-        let bus = try await configuration.connectBus(name: name, on: group.loops[0]) { warning in
-            Program.write("waiting for the bus: \(warning)", to: 2)
+        let loop = group.loops[0]
+        let bus = try await inTime {
+            let bus = try await configuration.connectBus(name: name, on: loop) { warning in
+                Program.write("waiting for the bus: \(warning)", to: 2)
+            }
+            try subscribe(bus)
+            try await bus.settle()
+            return bus
         }
         try await body(bus)
         await bus.close()
+    }
+
+    /// Does not cancel work that is too slow: the process ends with the error.
+    private static func inTime(_ work: @escaping @Sendable () async throws -> any MessageBus) async throws
+        -> any MessageBus
+    {
+        let isOver = Mutex(false)
+        return try await withCheckedThrowingContinuation { continuation in
+            let end = { @Sendable (outcome: Result<any MessageBus, any Error>) in
+                let isFirst = isOver.withLock { isOver in
+                    defer { isOver = true }
+                    return !isOver
+                }
+                if isFirst { continuation.resume(with: outcome) }
+            }
+            Task {
+                do { end(.success(try await work())) } catch { end(.failure(error)) }
+            }
+            Task {
+                try? await Task.sleep(for: busPatience)  // nobody cancels it
+                end(.failure(NoBus()))
+            }
+        }
     }
 }
 

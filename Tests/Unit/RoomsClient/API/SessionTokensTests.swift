@@ -31,9 +31,12 @@ struct SessionTokensTests {
         let server = ScriptedHTTP(steps)
         // Unbounded: a test tells it a handful.
         let (received, continuation) = AsyncStream.makeStream(of: String?.self, bufferingPolicy: .unbounded)
-        let tokens = SessionTokens(session, accounts: AccountsAPI(transport: server), clock: clock) {
-            continuation.yield($0?.token)
-        }
+        let tokens = SessionTokens(
+            session, accounts: AccountsAPI(transport: server), clock: clock, makeAttemptID: { "attempt" },
+            onChange: {
+                // What has a name only was there before.
+                if $0?.refreshAttemptID == nil { continuation.yield($0?.token) }
+            })
         return (tokens, received.makeAsyncIterator(), server)
     }
 
@@ -49,7 +52,7 @@ struct SessionTokensTests {
         var (tokens, received, server) = tokens(session("a", for: 59), [answer("b")])
         #expect(try await tokens.token() == "b")
         #expect(await received.next() == "b")
-        #expect(await server.requests.first?.body == Data(#"{"refreshToken":"r-a"}"#.utf8))
+        #expect(await server.requests.first?.body == Data(#"{"attemptId":"attempt","refreshToken":"r-a"}"#.utf8))
         #expect(await tokens.session?.refreshToken == "r-b")
     }
 

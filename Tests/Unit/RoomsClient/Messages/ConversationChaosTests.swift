@@ -2,8 +2,6 @@ import Foundation
 import RoomsClientTesting
 import Testing
 
-import class TestSupport.TemporaryFolder
-
 @testable import RoomsClient
 
 /// As `AnyOrderTests`, but over the wire, with all of the client: where that has a model of a room, this has a server.

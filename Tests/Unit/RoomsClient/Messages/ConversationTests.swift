@@ -3,8 +3,6 @@ import Observation
 import RoomsClientTesting
 import Testing
 
-import class TestSupport.TemporaryFolder
-
 @testable import RoomsClient
 
 @MainActor
@@ -127,11 +125,13 @@ struct ConversationTests {
         #expect(conversation.items.map(\.state) == [.stored, .read])
     }
 
-    @Test("others' unread messages that can be seen are told as read, one's own and those read before are not")
+    @Test("others' unread messages on the screen for half a second are read, one's own and those read before are not")
     func reading() async {
         await enter(Page(items: [sample(1), sample(2, from: "me"), sample(3, readBy: [receipt("me")]), sample(4)]))
         conversation.noteVisible(conversation.items)
-        await clock.untilSleeping(2)  // the receipts' wait, and the cache's
+        await clock.untilSleeping(2)  // until they are read, and the cache's wait
+        await clock.advance(by: .milliseconds(500))
+        await clock.untilSleeping(1)  // the receipts' wait
         async let background: Void = conversation.enterBackground()
         await server.expect(.read(["m1", "m4"]), .done)
         await background
@@ -147,7 +147,7 @@ struct ConversationTests {
         conversation.apply(.messageNew(sample(2, from: "ann")))
         #expect(conversation.typistIDs == ["bo"])
         await clock.untilSleeping(2)  // the pruning, and the cache's wait
-        await clock.advance(by: .seconds(3.5))
+        await clock.advance(by: .seconds(Typists.lifetime))
         await until { conversation.typistIDs.isEmpty }
         conversation.apply(.typing(roomID: "room", userID: "bo", isTyping: true))
         conversation.apply(.disconnected(offline))

@@ -91,7 +91,9 @@ extension ConversationTests {
     func leavingWithoutAnswers() async {
         await enter(page(1...2))
         conversation.noteVisible(conversation.items)
-        await clock.untilSleeping(2)  // the receipts' wait, and the cache's
+        await clock.untilSleeping(2)  // until it is read, and the cache's wait
+        await clock.advance(by: .milliseconds(500))
+        await clock.untilSleeping(1)  // the receipts' wait
         await conversation.leave()
         #expect(await cache.openRoom("room").map(\.seq) == [1, 2])
         // Told when the server answers; until then nobody waits.

@@ -2,8 +2,6 @@ import Foundation
 import RoomsClientTesting
 import Testing
 
-import class TestSupport.TemporaryFolder
-
 @testable import RoomsClient
 
 /// Conversations of two clients on the scripted server.
@@ -83,9 +81,9 @@ struct ConversationWireTests {
         await until { his.conversation.typistIDs == [ada.id] }
         his.device.holdEvents(named: ["message:typing"])
         hers.conversation.stoppedTyping()
-        await clock.advance(by: .milliseconds(3400))
+        await clock.advance(by: .seconds(29))
         #expect(his.conversation.typistIDs == [ada.id])
-        await clock.advance(by: .milliseconds(200))
+        await clock.advance(by: .seconds(2))
         await until { his.conversation.typistIDs.isEmpty }
         await hers.leave()
         await his.leave()
@@ -154,19 +152,20 @@ struct ConversationWireTests {
         await hers.leave()
     }
 
-    @Test("what was read is told once, half a second later or when the app goes to the background")
+    @Test("what was on the screen for half a second is read, and sent once, soon or in the background")
     func receipts() async throws {
         let (hers, his) = (try await seat(of: ada), try await seat(of: ben))
         for text in ["one", "two"] { hers.conversation.send(text) }
         await until { his.conversation.items.count == 2 }
         for item in his.conversation.items { his.conversation.noteVisible([item]) }
-        await clock.advance(by: .milliseconds(600))
+        await clock.advance(by: .milliseconds(1_100))
         await until { hers.conversation.items.map(\.state) == [.read, .read] }
         #expect(his.count("messages:mark-read") == 1)
         hers.conversation.send("three")
         await until { his.conversation.items.count == 3 }
         his.conversation.noteVisible(his.conversation.items.suffix(1))
         await TestClock.settle()
+        await clock.advance(by: .milliseconds(500))
         await his.client.enterBackground()
         await until { hers.conversation.items.map(\.state) == [.read, .read, .read] }
         await hers.leave()

@@ -3,8 +3,6 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-import class TestSupport.TemporaryFolder
-
 @Suite("MessageCache")
 struct MessageCacheTests {
     let temporary = TemporaryFolder()

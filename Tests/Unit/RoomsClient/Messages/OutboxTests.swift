@@ -2,8 +2,6 @@ import Foundation
 import RoomsClientTesting
 import Testing
 
-import class TestSupport.TemporaryFolder
-
 @testable import RoomsClient
 
 @MainActor

@@ -1,8 +1,6 @@
 import Foundation
 import RoomsClientTesting
 
-import class TestSupport.TemporaryFolder
-
 @testable import RoomsClient
 
 /// One seed's history.

@@ -3,8 +3,6 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-import class TestSupport.TemporaryFolder
-
 @MainActor
 @Suite("A list of rooms through everything", .timeLimit(.minutes(2)))
 struct ListChaosTests {

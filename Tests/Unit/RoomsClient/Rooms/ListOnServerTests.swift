@@ -3,8 +3,6 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-import class TestSupport.TemporaryFolder
-
 @MainActor
 @Suite("A list of rooms and a scripted server", .timeLimit(.minutes(1)))
 struct ListOnServerTests {

@@ -3,8 +3,6 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-import class TestSupport.TemporaryFolder
-
 @MainActor
 @Suite("RoomListCache", .timeLimit(.minutes(1)))
 struct RoomListCacheTests {

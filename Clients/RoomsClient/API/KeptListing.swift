@@ -1,0 +1,20 @@
+/// The last listing of all rooms, and its ETag: the server sends the listing again only if it has changed.
+final class KeptListing: Sendable {
+    private struct Last: Sendable {
+        let order: RoomOrder
+        let tag: String
+        let listing: RoomListing
+    }
+
+    private let state = Guarded<Last?>(nil)
+
+    func last(of order: RoomOrder) -> (tag: String, listing: RoomListing)? {
+        state.withLock { last in last.flatMap { $0.order == order ? ($0.tag, $0.listing) : nil } }
+    }
+
+    func note(_ listing: RoomListing, tag: String?, of order: RoomOrder) {
+        // A degraded one is not kept: it has to be asked for until it is complete.
+        let last = tag.flatMap { listing.degraded.isEmpty ? Last(order: order, tag: $0, listing: listing) : nil }
+        state.withLock { $0 = last }
+    }
+}

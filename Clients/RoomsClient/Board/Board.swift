@@ -1,0 +1,377 @@
+import Foundation
+import Observation
+
+/// One room's elements, live.
+///
+/// A change is shown at once, stored on disk, and sent in its order, now or when the server can be reached, also after a restart. A
+/// change that is sent twice takes effect once. The room's events bring the changes of others. ``RoomsClient/openBoard(_:)`` makes it.
+@MainActor
+@Observable
+public final class Board {
+    public let roomID: String
+    /// Oldest first.
+    public private(set) var items: [BoardItem] = []
+    /// Own content that was not stored, because others changed the element first: ``resolve(_:overwriting:)``.
+    public private(set) var conflicts: [BoardConflict] = []
+    /// All that is shown has been fetched, and the server sends every change.
+    public var isVerified: Bool { isFetched && !isAway }
+    public private(set) var isLoading = false
+    /// The reason why the last loading failed; what is shown stays.
+    public private(set) var failure: ClientFailure?
+    /// The number of changes that the server does not have.
+    public private(set) var unsentCount = 0
+
+    private var isFetched = false
+    private var isAway: Bool
+    /// Rises with each call of ``load()``: what an earlier fetch brings may be older than what was missed.
+    @ObservationIgnored private var wantedFetches = 0
+    @ObservationIgnored private var state: BoardState
+    @ObservationIgnored private let server: any ElementServer
+    @ObservationIgnored private let files: BoardFiles
+    @ObservationIgnored private let clock: any ClientClock
+    @ObservationIgnored private let makeID: @Sendable () -> String
+    @ObservationIgnored private let random: @Sendable () -> Double
+    @ObservationIgnored private var restoring: Task<Void, Never>?
+    @ObservationIgnored private var loading: Task<Void, Never>?
+    @ObservationIgnored private var sending: Task<Void, Never>?
+    @ObservationIgnored private var pause: Task<Void, any Error>?
+    /// The server's wish for the pause after the last try.
+    @ObservationIgnored private var retryAfter: Duration?
+    @ObservationIgnored private var keeping: Task<Void, Never>?
+    @ObservationIgnored private var keepsElements = false
+    @ObservationIgnored private var isEnded = false
+    /// The number of screens that show it. Without one it fetches only for a change.
+    @ObservationIgnored private var screens = 0
+
+    /// Of a page: the largest that the server gives.
+    private static let pageSize = 200
+    /// Changes of elements within it are written at once.
+    private static let cachePause: Duration = .milliseconds(500)
+
+    init(
+        roomID: String, ownID: String, isAway: Bool, server: any ElementServer, files: BoardFiles,
+        clock: any ClientClock, makeID: @escaping @Sendable () -> String = { UUID().uuidString },
+        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+    ) {
+        self.roomID = roomID
+        self.isAway = isAway
+        self.server = server
+        self.files = files
+        self.clock = clock
+        self.makeID = makeID
+        self.random = random
+        state = BoardState(ownID: ownID)
+        restoring = Task { await restore() }
+    }
+
+    public subscript(id: BoardItem.ID) -> BoardItem? { items.first { $0.id == id } }
+
+    // MARK: Own changes
+
+    /// - Parameter content: a JSON object of at most 64 KiB.
+    /// - Returns: the item's id.
+    @discardableResult
+    public func create(type: String, content: JSON, at position: Element.Position? = nil) -> BoardItem.ID {
+        let tempID = makeID()
+        act { $0.create(tempID, type: type, content: content, position: position, at: clock.now) }
+        return tempID
+    }
+
+    /// Replaces the content. If others have changed it since it was shown, theirs stays, and ``conflicts`` has this one.
+    public func edit(_ id: BoardItem.ID, content: JSON) {
+        act { $0.edit($0.elementID(of: id), content: content) }
+    }
+
+    /// May be called for every position of a drag: those that were not sent yet are one change.
+    public func move(_ id: BoardItem.ID, to position: Element.Position?) {
+        act { $0.move($0.elementID(of: id), to: position) }
+    }
+
+    public func delete(_ id: BoardItem.ID) { act { $0.delete($0.elementID(of: id)) } }
+
+    /// Deletes all elements, for everyone. It needs the server: sent later, it would delete elements that nobody has seen here.
+    ///
+    /// - Throws: `ClientFailure`.
+    public func clear() async throws {
+        await restoring?.value
+        _ = try await server.clear(roomID)
+        act { state in
+            state.removeAll()
+            for operation in state.operations { state.discard(operation.elementID) }
+        }
+    }
+
+    /// Sends a change again that the server has refused.
+    public func retry(_ id: BoardItem.ID) {
+        act { $0.retry($0.elementID(of: id)) }
+        pause?.cancel()
+    }
+
+    /// Drops the changes of an element that the server does not have.
+    public func discard(_ id: BoardItem.ID) { act { $0.discard($0.elementID(of: id)) } }
+
+    /// - Parameter overwriting: true to replace the others' content by the own one; false to drop the own one.
+    public func resolve(_ id: BoardConflict.ID, overwriting: Bool) { act { $0.resolve(id, overwriting: overwriting) } }
+
+    // MARK: Updates
+
+    /// Applies an update of the socket. Events of other rooms are ignored.
+    public func apply(_ update: SocketUpdate) {
+        switch update {
+        case .connecting: break
+        case .connected:
+            pause?.cancel()
+            if !isFetched, isShown { load() }
+            send()
+        case .recovered(let isWhole):
+            isAway = false
+            if !isWhole || !isFetched, isShown { load() }
+        case .disconnected: isAway = true
+        case .event(let event): apply(event)
+        }
+    }
+
+    private func apply(_ event: RoomEvent) {
+        switch event {
+        case .elementCreated(let element) where element.roomId == roomID,
+            .elementUpdated(let element) where element.roomId == roomID:
+            change { $0.put(element) }
+        case .elementDeleted(roomID, let id, _): change { $0.remove(id) }
+        case .roomCleared(roomID, _):
+            change { $0.removeAll() }
+            // The pages that are under way may be from before.
+            if loading != nil { load() }
+        default: break
+        }
+    }
+
+    /// Fetches all elements, and returns when they are there or ``failure`` says why not.
+    public func refresh() async {
+        load()
+        await loading?.value
+    }
+
+    /// One fetch at a time. Asked for during one, another follows it.
+    func load() {
+        guard !isEnded else { return }
+        wantedFetches += 1
+        guard loading == nil else { return }
+        isLoading = true
+        loading = Task {
+            await restoring?.value
+            var wanted: Int
+            repeat {
+                wanted = wantedFetches
+                await fetch()
+            } while wanted != wantedFetches && !isEnded
+            isLoading = false
+            loading = nil
+        }
+    }
+
+    /// A screen shows the board from now on.
+    func noteOpened() {
+        screens += 1
+        // A fetch for a change may have begun before the room was joined.
+        if screens == 1 || !isLoading { load() }
+    }
+
+    /// One screen less. Without any, the room's events may end, and all is fetched again when it is opened.
+    func noteClosed() {
+        screens = max(0, screens - 1)
+        if !isShown { isFetched = false }
+    }
+
+    var isShown: Bool { screens > 0 }
+    /// Nothing is lost if the board is made again from what is on disk and at the server.
+    var isSpare: Bool { !isShown && unsentCount == 0 && conflicts.isEmpty }
+
+    private func fetch() async {
+        change { $0.beginLoad() }
+        var elements: [Element] = []
+        var cursor: String?
+        do {
+            repeat {
+                let page = try await server.elements(in: roomID, limit: Self.pageSize, cursor: cursor)
+                elements += page.items
+                cursor = page.next
+            } while cursor != nil
+            change { $0.finishLoad(with: elements) }
+            (isFetched, failure) = (isShown, nil)
+        } catch {
+            change { $0.abandonLoad() }
+            failure = ClientFailure(error)
+        }
+    }
+
+    // MARK: Sending
+
+    private func send() {
+        guard sending == nil, !isEnded else { return }
+        sending = Task {
+            await restoring?.value
+            var backoff = Backoff()
+            while !isEnded, let operation = state.takeNext() {
+                retryAfter = nil
+                if await perform(operation) {
+                    backoff.reset()
+                } else {
+                    let wait = backoff.next(random: random(), atLeast: retryAfter)
+                    let task = Task { [clock] in try await clock.sleep(for: wait) }
+                    pause = task
+                    // Cut short when the server can be reached again.
+                    _ = await task.result
+                    pause = nil
+                }
+            }
+            sending = nil
+        }
+    }
+
+    /// - Returns: false if it is to be tried again.
+    private func perform(_ operation: BoardOperation) async -> Bool {
+        do {
+            let element = try await ask(for: operation)
+            change { $0.finish(operation.id, with: element) }
+            return true
+        } catch ClientFailure.refused(let refusal) where refusal.code == "version_conflict" {
+            return await settleConflict(of: operation)
+        } catch ClientFailure.refused(let refusal) where refusal.code == "element_not_found" {
+            // Others have deleted it, or an earlier try has.
+            change { state in
+                state.finish(operation.id, with: nil)
+                state.remove(operation.elementID)
+            }
+            return true
+        } catch ClientFailure.refused(let refusal) where !refusal.isRetryable && refusal.code != "unauthenticated" {
+            change { $0.fail(operation.id, SendFailure(code: refusal.code, message: refusal.message)) }
+            return true
+        } catch {
+            change { $0.putBack() }
+            retryAfter = ClientFailure(error).retryAfter
+            return false
+        }
+    }
+
+    private func ask(for operation: BoardOperation) async throws -> Element? {
+        let id = operation.elementID
+        switch operation.change {
+        case .create(let type, let content, let position, _):
+            return try await server.makeElement(
+                type: type, content: content, position: position, tempID: id, in: roomID)
+        case .edit(let content, let version):
+            return try await server.update(id, content: content, position: .keep, version: version, in: roomID)
+        case .move(let position):
+            return try await server.update(
+                id, content: nil, position: position.map(PositionChange.move) ?? .remove, version: nil, in: roomID)
+        case .delete:
+            try await server.deleteElement(id, in: roomID)
+            return nil
+        }
+    }
+
+    private func settleConflict(of operation: BoardOperation) async -> Bool {
+        guard case .edit(let content, _) = operation.change else { return true }
+        // Never beside another fetch: both note which elements events name meanwhile.
+        await refresh()
+        guard let current = state.elements[operation.elementID], failure == nil else {
+            change { $0.putBack() }
+            return failure == nil
+        }
+        if current.content == content {
+            // An earlier try has arrived, whose answer was lost.
+            change { $0.finish(operation.id, with: current) }
+        } else if isOwnMove(current, since: operation) {
+            change { $0.rebase(operation.id, on: current.version) }
+        } else {
+            change { $0.conflict(operation.id, with: current) }
+        }
+        return true
+    }
+
+    /// Only oneself has changed the element since: a move of one's own has raised its version, and its content is what it was.
+    private func isOwnMove(_ current: Element, since operation: BoardOperation) -> Bool {
+        guard case .edit(_, let version?) = operation.change else { return false }
+        return state.ownVersions[current.id]?.isSuperset(of: (version + 1)...max(version + 1, current.version)) ?? false
+    }
+
+    /// Returns when every change is stored or refused, or when the task is cancelled.
+    func settle() async {
+        await restoring?.value
+        while !Task.isCancelled, let sending {
+            _ = try? await Task<Void, any Error> { await sending.value }.valueUnlessCancelled
+        }
+    }
+
+    // MARK: Keeping
+
+    private func restore() async {
+        let kept = await files.read(roomID)
+        change { $0.restore(kept.elements, kept.operations) }
+        restoring = nil
+        if !state.operations.isEmpty { send() }
+    }
+
+    private func act(_ body: (inout BoardState) -> Void) {
+        guard !isEnded else { return }
+        change(body)
+        send()
+    }
+
+    /// The only way by which what is shown changes.
+    private func change(_ body: (inout BoardState) -> Void) {
+        guard !isEnded else { return }
+        let before = (operations: state.operations, elements: state.elements)
+        body(&state)
+        let shown = state.items
+        if items != shown { items = shown }
+        if conflicts != state.conflicts { conflicts = state.conflicts }
+        if unsentCount != state.operations.count { unsentCount = state.operations.count }
+        // What was not read yet would be written over.
+        guard restoring == nil else { return }
+        if state.operations != before.operations { keepChanges() }
+        if state.elements != before.elements { keepElementsSoon() }
+    }
+
+    private func keepChanges() {
+        let (operations, before) = (state.operations, writing)
+        writing = Task { [files, roomID] in
+            await before?.value
+            await files.keep(operations, of: roomID)
+        }
+    }
+
+    /// In their order.
+    @ObservationIgnored private var writing: Task<Void, Never>?
+
+    private func keepElementsSoon() {
+        guard keeping == nil else { return }
+        keeping = Task { [weak self, clock] in
+            // Cut short when it is written at once.
+            try? await clock.sleep(for: Self.cachePause)
+            guard let self else { return }
+            keeping = nil
+            guard !isEnded else { return }
+            await files.keep(Array(state.elements.values), of: roomID)
+        }
+    }
+
+    /// Returns when all that waits to be written is on the disk.
+    func keepAll() async {
+        await restoring?.value
+        await writing?.value
+        guard keeping != nil else { return }
+        keeping?.cancel()
+        await keeping?.value
+    }
+
+    /// The room is no longer one's own, or its person has signed out. Nothing is written any more when this returns.
+    func end() async {
+        isEnded = true
+        pause?.cancel()
+        keeping?.cancel()
+        (items, conflicts, unsentCount) = ([], [], 0)
+        await writing?.value
+        await keeping?.value
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+
+/// WebSockets, and HTTP long-polling where they do not get through.
+///
+/// Which one it is shows with the first packet: a proxy may take a WebSocket and let nothing pass. Where polling has worked, it is used
+/// until it fails, or for ``retryInterval``: then a WebSocket is tried again first.
+public final class FallbackTransport: SocketTransport {
+    /// Longer than a handshake takes over any network that would serve.
+    static let maxWait: Duration = .seconds(5)
+    static let retryInterval: TimeInterval = 10 * 60
+
+    private let webSockets: any SocketTransport
+    private let polling: any SocketTransport
+    private let clock: any ClientClock
+    /// Since when polling is used; nil while WebSockets are.
+    private let pollingSince = Guarded<Date?>(nil)
+
+    public init(
+        webSockets: any SocketTransport = WebSocketTransport(), polling: any SocketTransport,
+        clock: any ClientClock = SystemClock()
+    ) {
+        self.webSockets = webSockets
+        self.polling = polling
+        self.clock = clock
+    }
+
+    /// Whether the last connection goes by polling.
+    public var isPolling: Bool { pollingSince.withLock { $0 != nil } }
+
+    public func connect(to url: URL) async throws -> any SocketConnection {
+        let now = clock.now
+        let since = pollingSince.withLock { $0 }
+        if let since, abs(now.timeIntervalSince(since)) < Self.retryInterval {
+            do { return try await polling.connect(to: url) } catch { pollingSince.withLock { $0 = nil } }
+        }
+        do {
+            let connection = try await openWebSocket(url)
+            pollingSince.withLock { $0 = nil }
+            return connection
+        } catch {
+            try Task.checkCancellation()
+            do {
+                let connection = try await polling.connect(to: url)
+                pollingSince.withLock { $0 = now }
+                return connection
+            } catch is ClientFailure {
+                // Nothing gets through: that is no proxy, but no network.
+                throw error
+            }
+        }
+    }
+
+    @Sendable
+    private static func close(_ connection: any SocketConnection) { connection.close() }
+
+    private func openWebSocket(_ url: URL) async throws -> any SocketConnection {
+        try await within(
+            Self.maxWait, by: clock, else: "no WebSocket gets through", tooLate: Self.close
+        ) { [webSockets] () -> any SocketConnection in
+            let connection = try await webSockets.connect(to: url)
+            do {
+                return OpenedConnection(connection, first: try await connection.receive())
+            } catch {
+                connection.close()
+                throw error
+            }
+        }
+    }
+}
+
+/// A connection of which the first packet has been read.
+private final class OpenedConnection: SocketConnection {
+    private let connection: any SocketConnection
+    private let first: Guarded<String?>
+
+    init(_ connection: any SocketConnection, first: String) {
+        self.connection = connection
+        self.first = Guarded(first)
+    }
+
+    func send(_ text: String) async throws { try await connection.send(text) }
+
+    func receive() async throws -> String {
+        let text = first.withLock { first in
+            defer { first = nil }
+            return first
+        }
+        if let text { return text }
+        return try await connection.receive()
+    }
+
+    func close() { connection.close() }
+}

@@ -1,0 +1,53 @@
+import Contracts
+import Security
+import Storage
+
+/// A refresh with an `attemptId`, so that its client can repeat it if the answer is lost.
+///
+/// The answer is not stored. The next refresh token is an HMAC of the one before it, which the client presents again, under the salt:
+/// neither alone is enough.
+struct RefreshAttempt: Sendable {
+    let id: String
+    let salt: [UInt8]
+    let usedAt: Timestamp
+
+    private static let saltLength = 32
+    /// The same attempt gets the same answer for this long after its first use.
+    static let lifetime: Duration = .seconds(60)
+
+    init(id: String, salt: [UInt8], usedAt: Timestamp) {
+        self.id = id
+        self.salt = salt
+        self.usedAt = usedAt
+    }
+
+    init(id: String, randomness: any Randomness, at now: Timestamp) {
+        self.init(id: id, salt: randomness.bytes(Self.saltLength), usedAt: now)
+    }
+}
+
+/// The SQL of attempts, in the transaction of a connection.
+struct RefreshAttemptsStore {
+    let connection: any Connection
+
+    init(_ connection: any Connection) { self.connection = connection }
+
+    /// The attempt that used this token, if it has the same id and its lifetime is not over.
+    func first(of attempt: RefreshAttempt, with token: RefreshToken) throws -> RefreshAttempt? {
+        let found = try connection.first(
+            "SELECT attempt_id, salt, used_at FROM refresh_attempts WHERE token_hash = $1 AND used_at > $2",
+            token.hash, attempt.usedAt.adding(.zero - RefreshAttempt.lifetime).milliseconds
+        ) { RefreshAttempt(id: $0.text(0), salt: $0.bytes(1), usedAt: $0.time(2)) }
+        return found?.id == attempt.id ? found : nil
+    }
+
+    func insert(_ attempt: RefreshAttempt, with token: RefreshToken) throws {
+        // Here, because attempts are added as often as they expire: no job of its own is needed.
+        try connection.execute(
+            "DELETE FROM refresh_attempts WHERE used_at <= $1",
+            attempt.usedAt.adding(.zero - RefreshAttempt.lifetime).milliseconds)
+        try connection.execute(
+            "INSERT INTO refresh_attempts (token_hash, attempt_id, salt, used_at) VALUES ($1, $2, $3, $4)",
+            token.hash, attempt.id, attempt.salt, attempt.usedAt.milliseconds)
+    }
+}

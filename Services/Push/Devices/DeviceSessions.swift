@@ -1,0 +1,164 @@
+import Contracts
+import EventLog
+import JSON
+import MessageBus
+import Reactor
+import ServiceKit
+import Storage
+import Synchronization
+
+/// Removes devices whose session has ended: by signing out, by revocation, by a refresh token that came again, or because it expired.
+///
+/// Ends come from the log of accounts. A session may also end before the log is followed, or expire, which has no entry. So
+/// accounts is asked which sessions go on: at each start of the log, once an hour, and after each registration of a device. Several
+/// instances on one database do this side by side, which does no harm.
+final class DeviceSessions: Sendable {
+    static let stream = "accounts"
+    /// Between two looks at the end of the log: the longest delay of an entry that the bus has lost.
+    private static let lookInterval: Duration = .seconds(2)
+    private static let sweepInterval: Duration = .seconds(3600)
+    /// Sessions that are asked for at once.
+    private static let batch = 500
+    /// While accounts or the database is away, no more ids than these wait: beyond them a sweep finds the same.
+    static let maxWaiting = 10_000
+
+    private struct State {
+        var ended: [String] = []
+        var unchecked: [String] = []
+        var isSweepDue = true
+        var follower: LogFollower?
+
+        mutating func limit() {
+            guard ended.count + unchecked.count > DeviceSessions.maxWaiting else { return }
+            (ended, unchecked, isSweepDue) = ([], [], true)
+        }
+    }
+
+    private let database: any Database
+    private let bus: any MessageBus
+    private let log: Logger
+    private let client: LogClient
+    private let wakeSignal = AsyncSignal()
+    private let state = Mutex(State())
+
+    init(database: any Database, bus: any MessageBus, log: Logger) {
+        self.database = database
+        self.bus = bus
+        self.log = log
+        client = LogClient(bus, requestID: "push-sessions", owner: "Accounts")
+    }
+
+    /// A device was registered in this session.
+    func check(_ sessionID: String) {
+        state.withLock { state in
+            state.unchecked.append(sessionID)
+            state.limit()
+        }
+        wakeSignal.signal()
+    }
+
+    // MARK: Following
+
+    func listen(on loop: EventLoop) throws(BusError) {
+        let follower = LogFollower(
+            Self.stream, bus: bus, on: loop, log: log, deliver: { [weak self] in self?.take($0) },
+            onStart: { [weak self] _ in self?.sweepSoon() })
+        try follower.start()
+        state.withLock { $0.follower = follower }
+    }
+
+    func stopListening() { state.withLock { $0.follower }?.stop() }
+
+    func take(_ entries: [LogEntry]) {
+        let ids = entries.flatMap { $0.emissions.compactMap(SessionsEnded.init).flatMap(\.sessionIDs) }
+        guard !ids.isEmpty else { return }
+        state.withLock { state in
+            state.ended += ids
+            state.limit()
+        }
+        wakeSignal.signal()
+    }
+
+    private func sweepSoon() {
+        state.withLock { $0.isSweepDue = true }
+        wakeSignal.signal()
+    }
+
+    // MARK: Working
+
+    /// Until the task is cancelled.
+    func run() async {
+        var failure = RepeatedFailure()
+        var sweptAt = ContinuousClock.now
+        while !Task.isCancelled {
+            if sweptAt + Self.sweepInterval <= .now { state.withLock { $0.isSweepDue = true } }
+            do {
+                // So the follower notices an entry that the bus has lost.
+                let head = try await client.page(of: Self.stream, .head).head
+                state.withLock { $0.follower }?.announced(head)
+                if try await step() { sweptAt = .now }
+                if failure.end() { log.info("ended sessions are followed again") }
+            } catch {
+                if failure.note("\(error)") {
+                    log.warning("devices of ended sessions cannot be removed now", ["error": "\(error)"])
+                }
+            }
+            await wakeSignal.wait(atMost: Self.lookInterval)
+        }
+    }
+
+    /// Removes the devices of sessions that are known to have ended, and asks for those that are not known. After a failure all of it
+    /// is done again.
+    ///
+    /// - Returns: true if it swept, which asks for every session that has a device.
+    @discardableResult
+    func step() async throws -> Bool {
+        let work = state.withLock { state in
+            defer { (state.ended, state.unchecked, state.isSweepDue) = ([], [], false) }
+            return state
+        }
+        do {
+            try await remove(work.ended)
+            for start in stride(from: 0, to: work.unchecked.count, by: Self.batch) {
+                try await removeEnded(among: Array(work.unchecked[start...].prefix(Self.batch)))
+            }
+            if work.isSweepDue { try await sweep() }
+            return work.isSweepDue
+        } catch {
+            state.withLock { state in
+                state.ended += work.ended
+                state.unchecked += work.unchecked
+                state.isSweepDue = state.isSweepDue || work.isSweepDue
+                state.limit()
+            }
+            throw error
+        }
+    }
+
+    private func sweep() async throws {
+        var last = ""
+        while true {
+            let ids = try await database.read { [last] in
+                try DevicesStore($0).sessions(after: last, limit: Self.batch)
+            }
+            guard let end = ids.last else { return }
+            try await removeEnded(among: ids)
+            last = end
+        }
+    }
+
+    private func removeEnded(among ids: [String]) async throws {
+        let context = BusContext(requestID: "push-sessions", isQuestion: true)
+        let reply = try await bus.ask(
+            Subject.liveSessions,
+            JSONWriter.object { $0.member("ids", array: { for id in ids { $0.string(id) } }) }, context, of: "Accounts")
+        guard let listed = reply.data.array else { throw ServiceError.unavailable("Accounts") }
+        let live = Set(listed.compactMap(\.string))
+        try await remove(ids.filter { !live.contains($0) })
+    }
+
+    private func remove(_ ids: [String]) async throws {
+        guard !ids.isEmpty else { return }
+        try await database.write { try DevicesStore($0).removeAll(ofSessions: ids) }
+    }
+}

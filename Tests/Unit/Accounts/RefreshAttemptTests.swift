@@ -1,0 +1,149 @@
+import Contracts
+import ServiceKit
+import ServiceKitTesting
+import Storage
+import TestSupport
+import Testing
+
+@testable import Accounts
+
+/// A client that loses the answer to a refresh asks again under the same name.
+@Suite("Refreshes that are repeated")
+struct RefreshAttemptTests {
+    private func refresh(_ harness: AccountsHarness, _ token: String, attempt: String?) async throws -> SignedIn {
+        try SignedIn(
+            await harness.accounts.refresh(
+                try RequestFields.writing {
+                    $0.member("refreshToken", token)
+                    if let attempt { $0.member("attemptId", attempt) }
+                }))
+    }
+
+    private func isRefused(_ harness: AccountsHarness, _ token: String, attempt: String? = nil) async -> Bool {
+        await failure { try await refresh(harness, token, attempt: attempt) }?.code == .invalidToken
+    }
+
+    private func harness(_ isOnPostgres: Bool) throws -> AccountsHarness {
+        guard isOnPostgres else { return try AccountsHarness() }
+        return try AccountsHarness(
+            on: PostgresDatabase(
+                PostgresServer.url(), schema: PostgresServer.newSchema(), migrations: AccountsSchema.migrations))
+    }
+
+    @Test("the same attempt gets the same tokens within a minute, and they go on", arguments: [false, true])
+    func repeated(isOnPostgres: Bool) async throws {
+        let harness = try harness(isOnPostgres)
+        let alice = try await harness.person("alice")
+        harness.clock.advance(by: .seconds(100))
+        let first = try await refresh(harness, alice.refreshToken, attempt: "one")
+        for pause in [0, 30, 29] {
+            harness.clock.advance(by: .seconds(pause))
+            let again = try await refresh(harness, alice.refreshToken, attempt: "one")
+            #expect(again.refreshToken == first.refreshToken)
+            #expect(again.token == first.token)
+            #expect(again.expiresAt == first.expiresAt)
+        }
+        let second = try await refresh(harness, first.refreshToken, attempt: "two")
+        #expect(second.refreshToken != first.refreshToken)
+        // What was asked for before is answered as then, and harms nothing.
+        #expect(try await refresh(harness, first.refreshToken, attempt: "two").refreshToken == second.refreshToken)
+        #expect(try await refresh(harness, second.refreshToken, attempt: nil).person == alice.person)
+    }
+
+    @Test("after a minute, under another name or without one it is reuse, which ends the session")
+    func reuse() async throws {
+        for (pause, attempt) in [(60, "one"), (0, "two"), (0, nil)] as [(Int, String?)] {
+            let harness = try AccountsHarness()
+            let alice = try await harness.person("alice")
+            let next = try await refresh(harness, alice.refreshToken, attempt: "one")
+            harness.clock.advance(by: .seconds(pause))
+            #expect(await isRefused(harness, alice.refreshToken, attempt: attempt))
+            #expect(await isRefused(harness, next.refreshToken))
+            #expect(try await harness.ended() == [harness.session(of: alice)])
+        }
+    }
+
+    @Test("a token that was used without an attempt is not repeated under one")
+    func namedLate() async throws {
+        let harness = try AccountsHarness()
+        let alice = try await harness.person("alice")
+        let next = try await refresh(harness, alice.refreshToken, attempt: nil)
+        #expect(await isRefused(harness, alice.refreshToken, attempt: "one"))
+        #expect(await isRefused(harness, next.refreshToken))
+    }
+
+    @Test("of many with one token and one attempt at once, all get the same")
+    func race() async throws {
+        let harness = try AccountsHarness()
+        let alice = try await harness.person("alice")
+        let tokens = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<16 {
+                group.addTask { try await refresh(harness, alice.refreshToken, attempt: "one").refreshToken }
+            }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(tokens.count == 1)
+        #expect(try await harness.ended() == [])
+    }
+
+    @Test("an attempt of a session that has ended gets nothing")
+    func ended() async throws {
+        let harness = try AccountsHarness()
+        let alice = try await harness.person("alice")
+        let next = try await refresh(harness, alice.refreshToken, attempt: "one")
+        _ = try await harness.accounts.logout(
+            try RequestFields.writing { $0.member("refreshToken", next.refreshToken) })
+        #expect(await isRefused(harness, alice.refreshToken, attempt: "one"))
+    }
+
+    @Test("an attempt has 1 to 64 characters", arguments: ["", String(repeating: "x", count: 65)])
+    func bounds(attempt: String) async throws {
+        let harness = try AccountsHarness()
+        let alice = try await harness.person("alice")
+        let error = await failure { try await refresh(harness, alice.refreshToken, attempt: attempt) }
+        #expect(error?.code == .invalidField)
+        let longest = String(repeating: "é", count: 64)
+        _ = try await refresh(harness, alice.refreshToken, attempt: longest)
+    }
+
+    @Test("the database has no token that would make the next one, and forgets attempts after a minute")
+    func nothingToSteal() async throws {
+        let harness = try AccountsHarness()
+        let alice = try await harness.person("alice")
+        let next = try await refresh(harness, alice.refreshToken, attempt: "one")
+        let salt = try await harness.accounts.database.read { connection in
+            try connection.first("SELECT salt FROM refresh_attempts") { $0.bytes(0) }
+        }
+        let used = try #require(RefreshToken(alice.refreshToken))
+        #expect(RefreshToken(after: used, salt: try #require(salt)).text == next.refreshToken)
+        harness.clock.advance(by: .seconds(60))
+        _ = try await refresh(harness, next.refreshToken, attempt: "two")
+        let count = try await harness.accounts.database.read { connection in
+            try connection.first("SELECT count(*) FROM refresh_attempts") { $0.int(0) }
+        }
+        #expect(count == 1)
+    }
+
+    @Test("other services learn which sessions go on")
+    func liveSessions() async throws {
+        let harness = try AccountsHarness()
+        let (alice, tablet) = (try await harness.person("alice"), try await harness.login("alice"))
+        let ids = [try harness.session(of: alice), try harness.session(of: tablet)]
+        func live() async throws -> [String] {
+            let reply = try await harness.accounts.lookUpSessions(
+                try RequestFields.writing {
+                    $0.member("ids", array: { for id in ids + ["nobody's"] { $0.string(id) } })
+                })
+            return reply.data.array?.compactMap(\.string).sorted() ?? []
+        }
+        #expect(try await live() == ids.sorted())
+        harness.clock.advance(by: .seconds(4000))
+        _ = try await harness.accounts.logout(
+            try RequestFields.writing { $0.member("refreshToken", alice.refreshToken) })
+        #expect(try await live() == [ids[1]])
+        // Its last token ended before it: its devices are to go all the same.
+        #expect(try await harness.ended() == [ids[0]])
+        harness.clock.advance(by: .seconds(86_400))
+        #expect(try await live() == [])
+    }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import RoomsClientTesting
+import Testing
+
+@testable import RoomsClient
+
+/// Boards of two people on a scripted server.
+@MainActor
+@Suite("Board", .timeLimit(.minutes(1)))
+struct BoardTests {
+    private let clock = TestClock()
+    private let server: ScriptedServer
+    private let (ada, ben): (Person, Person)
+    private let roomID: String
+    private let folders = TemporaryFolder()
+
+    private struct Seat {
+        let client: RoomsClient
+        let device: ScriptedDevice
+        let board: Board
+
+        @MainActor
+        func text(_ id: String) -> String? { board[id]?.element.content["text"]?.string }
+        @MainActor
+        var texts: [String?] { board.items.map { $0.element.content["text"]?.string } }
+    }
+
+    init() throws {
+        server = ScriptedServer(clock: clock)
+        (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
+        roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
+    }
+
+    private func makeClient(_ person: Person, on device: ScriptedDevice) throws -> RoomsClient {
+        RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: person,
+            tokens: ScriptedTokens(of: person, on: server), http: device, sockets: device, clock: clock,
+            folder: folders.url.appending(path: person.id))
+    }
+
+    private func seat(of person: Person) async throws -> Seat {
+        let device = server.makeDevice()
+        let client = try makeClient(person, on: device)
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        let board = client.openBoard(try #require(client.rooms[roomID]))
+        let conversation = try #require(client.openConversation(of: roomID))
+        await lookUntil { board.isVerified && conversation.isVerified }
+        return Seat(client: client, device: device, board: board)
+    }
+
+    private func note(_ text: String) -> JSON { ["text": .string(text)] }
+
+    @Test("what one does is shown at once, under the same id until it is stored, and others see it live")
+    func live() async throws {
+        let (hers, his) = (try await seat(of: ada), try await seat(of: ben))
+        let id = hers.board.create(type: "note", content: note("Buy milk"), at: .init(x: 1, y: 2))
+        #expect(hers.board[id]?.state == .saving)
+        #expect(hers.text(id) == "Buy milk")
+        await lookUntil { hers.board[id]?.state == .stored && his.texts == ["Buy milk"] }
+        let theirs = try #require(his.board.items.first)
+        #expect(theirs.element.position == .init(x: 1, y: 2))
+
+        his.board.edit(theirs.id, content: note("Buy oats"))
+        his.board.move(theirs.id, to: .init(x: 5, y: 5))
+        await lookUntil { hers.text(id) == "Buy oats" && hers.board[id]?.element.position == .init(x: 5, y: 5) }
+        hers.board.delete(id)
+        #expect(hers.board.items.isEmpty)
+        await lookUntil { his.board.items.isEmpty }
+        for text in ["one", "two"] { his.board.create(type: "note", content: note(text)) }
+        await lookUntil { hers.texts == ["one", "two"] }
+        try await hers.board.clear()
+        await lookUntil { his.board.items.isEmpty && hers.board.items.isEmpty }
+        for seat in [hers, his] { await seat.client.stop() }
+    }
+
+    @Test("an answer that is lost makes no second element, and a change is made once")
+    func idempotent() async throws {
+        let hers = try await seat(of: ada)
+        hers.device.loseNextAnswer(droppingSocket: false)
+        let id = hers.board.create(type: "note", content: note("a"))
+        await clock.advance(by: .seconds(2))
+        await lookUntil { hers.board[id]?.state == .stored }
+        hers.device.loseNextAnswer(droppingSocket: false)
+        hers.board.edit(id, content: note("b"))
+        await clock.advance(by: .seconds(2))
+        await lookUntil { hers.board[id]?.state == .stored }
+        await hers.board.refresh()
+        #expect(hers.texts == ["b"])
+        #expect(hers.board.conflicts.isEmpty)
+        await hers.client.stop()
+    }
+
+    @Test("content that others have changed first is not overwritten, and one is asked")
+    func conflicts() async throws {
+        let (hers, his) = (try await seat(of: ada), try await seat(of: ben))
+        let id = hers.board.create(type: "note", content: note("plan"))
+        await lookUntil { hers.board[id]?.state == .stored && his.board.items.count == 1 }
+        let elementID = try #require(his.board.items.first?.id)
+        hers.device.holdEvents()
+        his.board.edit(elementID, content: note("his plan"))
+        await lookUntil { his.board[elementID]?.state == .stored }
+        hers.board.edit(id, content: note("her plan"))
+        await lookUntil { hers.board.conflicts.count == 1 }
+        #expect(hers.text(id) == "his plan")
+        #expect(hers.board.conflicts.first?.content == note("her plan"))
+        hers.device.release()
+        hers.board.resolve(try #require(hers.board.conflicts.first?.id), overwriting: true)
+        await lookUntil { his.texts == ["her plan"] }
+        #expect(hers.board.conflicts.isEmpty)
+        for seat in [hers, his] { await seat.client.stop() }
+    }
+
+    @Test(
+        "changes made without a network are kept, also when the app ends, and made in their order with the next start")
+    func offline() async throws {
+        let hers = try await seat(of: ada)
+        let id = hers.board.create(type: "note", content: note("first"))
+        await lookUntil { hers.board[id]?.state == .stored }
+        hers.device.setAirplaneMode(true)
+        hers.board.edit(id, content: note("edited"))
+        for x in 1...50 { hers.board.move(id, to: .init(x: Double(x), y: 0)) }
+        hers.board.create(type: "note", content: note("second"))
+        // A drag is one change, beside the one that is under way perhaps.
+        #expect(hers.board.unsentCount <= 4)
+        await hers.board.keepAll()
+        await hers.client.stop()
+
+        let device = server.makeDevice()
+        let again = try makeClient(ada, on: device)
+        await again.start()
+        let his = try await seat(of: ben)
+        await lookUntil { his.texts == ["edited", "second"] }
+        #expect(his.board.items.first?.element.position == .init(x: 50, y: 0))
+        for client in [again, his.client] { await client.stop() }
+    }
+
+    @Test("what the server refuses says why, and can be given up or tried again")
+    func refused() async throws {
+        let hers = try await seat(of: ada)
+        let refusal = Refusal(code: "payload_too_large", message: "Too large.", status: 413)
+        server.refuseNext("POST /api/rooms/\(roomID)/elements", with: refusal)
+        let id = hers.board.create(type: "note", content: note("big"))
+        let failure = SendFailure(code: "payload_too_large", message: "Too large.")
+        await lookUntil { hers.board[id]?.state == .failed(failure) }
+        hers.board.retry(id)
+        await lookUntil { hers.board[id]?.state == .stored }
+        server.refuseNext("POST /api/rooms/\(roomID)/elements", with: refusal)
+        let other = hers.board.create(type: "note", content: note("big"))
+        await lookUntil { hers.board[other]?.state == .failed(failure) }
+        hers.board.discard(other)
+        #expect(hers.texts == ["big"])
+        await hers.client.stop()
+    }
+
+    @Test("signed out, nothing of a board stays on the device")
+    func signOut() async throws {
+        let hers = try await seat(of: ada)
+        hers.device.setAirplaneMode(true)
+        hers.board.create(type: "note", content: note("secret"))
+        await hers.board.keepAll()
+        try await hers.client.signOut()
+        let kept = try? FileManager.default.subpathsOfDirectory(atPath: folders.url.path)
+        #expect((kept ?? []).allSatisfy { !$0.contains(".json") })
+    }
+
+    @Test("whatever order versions, deletions and pages come in, the board shows the same", arguments: 0..<200)
+    func anyOrder(seed: Int) {
+        var random = SeededGenerator(seed: UInt64(seed))
+        func element(_ id: String, _ version: Int) -> Element {
+            Element(
+                id: id, roomId: "r", type: "note", content: ["v": .integer(version)], createdBy: "x",
+                createdAt: Date(timeIntervalSince1970: Double(id.hashValue % 7)), updatedBy: "x", updatedAt: .now,
+                version: version)
+        }
+        var state = BoardState(ownID: "me")
+        var steps: [(inout BoardState) -> Void] = []
+        for id in ["a", "b", "c"] { for version in 1...4 { steps.append { $0.put(element(id, version)) } } }
+        steps.append { $0.remove("b") }
+        for step in steps.shuffled(using: &random) { step(&state) }
+        #expect(Set(state.elements.keys) == ["a", "c"])
+        #expect(state.elements.values.allSatisfy { $0.version == 4 })
+    }
+}
