@@ -209,14 +209,15 @@ public final class RoomsClient {
     /// (``SessionTokens/settleEnding()`` waits). What was read and is not sent yet is not sent any more. It is final: nothing connects
     /// or is kept by this client again, and rooms opened from now on stay empty.
     ///
-    /// - Throws: the error of the file system; the rest is done.
+    /// - Throws: the error of the file system, or of the tokens' store; the rest is done.
     public func signOut() async throws {
         isSignedOut = true
         _ = nextGeneration()
         access.close()
+        // First of all: an app that ends right behind it has forgotten what it was to forget, and its person signs out again. The other
+        // way round it would be left on the device.
         noteToBeForgotten()
-        // First of all: an app that ends in the middle has signed out.
-        await tokens.signOut(device: deviceToken)
+        let signedOut = await attempt { try await tokens.signOut(device: deviceToken) }
         await order { await $0.stop() }
         await backing.receipts.removeAll()
         let unsent = await attempt { try await outbox.stopAndRemoveAll() }
@@ -232,6 +233,7 @@ public final class RoomsClient {
         ]
         for removal in removals { try removal.get() }
         try removeMark()
+        try signedOut.get()
     }
 
     // MARK: Pushes

@@ -107,6 +107,27 @@ struct RoomsClientLifeTests {
         await expectNoTrace()
     }
 
+    /// Their store takes nothing.
+    private struct LockedTokens: TokenProvider {
+        let tokens: ScriptedTokens
+
+        func token() async throws -> String { try await tokens.token() }
+        func token(replacing refused: String) async throws -> String { try await tokens.token(replacing: refused) }
+        func signOut(device token: String?) async throws { throw CocoaError(.fileWriteNoPermission) }
+    }
+
+    @Test("a sign-out that cannot be stored says so, and leaves nothing on the device all the same")
+    func lockedStore() async throws {
+        let client = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: LockedTokens(tokens: ScriptedTokens(of: ada, on: server)), http: device, sockets: device,
+            clock: clock, folder: folder)
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        await #expect(throws: CocoaError.self) { try await client.signOut() }
+        await expectNoTrace()
+    }
+
     /// Of what a person read and saw who has signed out, a minute later.
     private func expectNoTrace() async {
         for _ in 0..<60 { await clock.advance(by: .seconds(1)) }
