@@ -276,13 +276,14 @@ public final class RoomsClient {
         relay.stream(bufferingNewest: limit)
     }
 
-    /// A better network is used at once, in place of after a pause.
+    /// A better network is used at once, in place of after a pause, or after a dead connection was noticed.
     private func watchPaths() {
         guard watchingPaths == nil else { return }
         watchingPaths = Task { [weak self, paths] in
             for await _ in paths.improvements() {
-                guard let self, !Task.isCancelled else { return }
-                await self.socket.reconnectNow()
+                // The client is not held meanwhile.
+                guard let socket = self?.socket, !Task.isCancelled else { return }
+                await socket.useBetterNetwork()
             }
         }
     }
