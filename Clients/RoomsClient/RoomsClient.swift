@@ -165,7 +165,7 @@ public final class RoomsClient {
         let boards = Array(boards.values)
         let (conversations, receipts, tokens, outbox) = (Array(open.values), backing.receipts, tokens, outbox)
         let mayAsk = access.isAllowed
-        var result = BackgroundResult.settled
+        var isOutOfTime = false
         do {
             // What is cut short goes on when the app comes back; what is left to write is written beside the rest.
             try await within(limit, by: clock, else: "there was no more time") {
@@ -184,8 +184,9 @@ public final class RoomsClient {
                 }
             }
         } catch {
-            result = .outOfTime(unsent: (try? await outbox.unsentCount()) ?? 0)
+            isOutOfTime = true
         }
+        let result = await backgroundResult(of: boards, isOutOfTime: isOutOfTime)
         guard generation == latestGeneration else { return .overtaken }
         await order { await $0.stop() }
         return result

@@ -80,6 +80,29 @@ struct RoomsClientLifeTests {
         await lookUntil { client.connection == .idle }
     }
 
+    @Test("stopped before, it sends nothing on the way to the background, and says how much waits")
+    func backgroundWhenStopped() async throws {
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        await lookUntil { conversation.isVerified }
+        await client.stop()
+        conversation.send("Later")
+        #expect(await client.enterBackground() == .waiting(unsent: 1))
+        #expect(server.texts(in: roomID) == [])
+    }
+
+    @Test("a message that the server refuses waits for its person, and is not settled")
+    func backgroundWithRefused() async throws {
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        server.refuseNext("message:send", with: Refusal(code: "forbidden", message: "Not you.", status: 403))
+        conversation.send("Never")
+        #expect(await client.enterBackground() == .waiting(unsent: 1))
+        await client.stop()
+    }
+
     @Test("one who stops, or signs out, while it starts is not connected afterwards", arguments: [false, true])
     func stoppedWhileStarting(signsOut: Bool) async throws {
         let starting = Task { await client.start() }
