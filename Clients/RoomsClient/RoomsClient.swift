@@ -206,7 +206,7 @@ public final class RoomsClient {
     /// Ends everything here, and leaves nothing of this person on the device, unsent messages included. The server ends the session,
     /// and with it the pushes to this device.
     ///
-    /// The server is not waited for: the tokens ask it to as soon as it can be reached, also after a restart
+    /// The server is not waited for: the tokens ask it to as soon as it can be reached, with a ``SessionStore`` also after a restart
     /// (``SessionTokens/settleEnding()`` waits). What was read and is not sent yet is not sent any more. It is final: nothing connects
     /// or is kept by this client again, and rooms opened from now on stay empty.
     ///

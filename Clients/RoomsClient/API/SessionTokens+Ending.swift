@@ -3,7 +3,7 @@ import Foundation
 // Signing out: here at once, and at the server as soon as it can be reached.
 extension SessionTokens {
     /// Signs out. When this returns, no token is given out any more, and the store has the session as one to be ended. From then on
-    /// the server is asked to end it, until it has, also after a restart.
+    /// the server is asked to end it, until it has; with a ``SessionStore`` of the app, also after a restart.
     ///
     /// The end of the session takes its device off push. ``settleEnding()`` waits for the server.
     ///
