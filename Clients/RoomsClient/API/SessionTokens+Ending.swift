@@ -67,10 +67,6 @@ extension SessionTokens {
         }
         do {
             try await logOut(session)
-        } catch ClientFailure.refused(let refusal) where refusal.status == 401 {
-            // Its token is over, or the session is.
-            guard let renewed = try await renewEnding(session) else { return }
-            try await logOut(renewed)
         } catch ClientFailure.refused(let refusal) where !refusal.isRetryable {
             // As above.
         }
@@ -78,7 +74,14 @@ extension SessionTokens {
 
     private func logOut(_ session: Session) async throws {
         try await removeDevice(of: session)
-        try await accounts.logOut(session)
+        do {
+            try await accounts.logOut(session)
+        } catch ClientFailure.refused(let refusal) where refusal.status == 401 {
+            // Its token is over, or the session is.
+            guard let renewed = try await renewEnding(session) else { return }
+            try await removeDevice(of: renewed)
+            try await accounts.logOut(renewed)
+        }
     }
 
     /// Takes the device off push, for servers that do not do it at the end of the session. Whatever the server answers, the session has

@@ -166,4 +166,16 @@ struct SessionEndingTests {
         await tokens.settleEnding()
         #expect(store.kept == KeptSessions())
     }
+
+    @Test("an end that is refused for good is not repeated, also after the token was renewed")
+    func refusedForGood() async throws {
+        let tokens = try await signedIn()
+        let call = "POST /api/auth/logout"
+        server.refuseNext(call, with: Refusal(code: "unauthenticated", message: "Sign in first.", status: 401))
+        for _ in 0..<8 { server.refuseNext(call, with: Refusal(code: "forbidden", message: "No.", status: 403)) }
+        try await tokens.signOut(device: nil)
+        // The clock stands: no pause has ended.
+        await lookUntil { store.kept == KeptSessions() }
+        #expect(network.requests.count { $0 == call } == 2)
+    }
 }
