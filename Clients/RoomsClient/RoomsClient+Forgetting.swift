@@ -3,12 +3,23 @@ import Foundation
 extension RoomsClient {
     /// How an app's way to the background ended.
     public enum BackgroundResult: Equatable, Sendable {
-        /// Everything is sent and kept.
+        /// Every message and every change of a board is sent, and what has to be kept is kept.
         case settled
-        /// There was no more time. So many messages wait for the next time; they are on disk.
+        /// There was no more time. So many messages and changes of boards wait for the next time; they are on disk.
         case outOfTime(unsent: Int)
+        /// So many messages and changes of boards wait for something else than time: for a start, after a stop; for their person, where
+        /// the server refuses them; or for the disk. Those that cannot be read now are not counted.
+        case waiting(unsent: Int)
         /// The app came back, or was stopped, meanwhile.
         case overtaken
+    }
+
+    func backgroundResult(of boards: [Board], isOutOfTime: Bool) async -> BackgroundResult {
+        // nil: there are some that cannot be read now.
+        let messages = try? await outbox.unsentCount()
+        let unsent = boards.reduce(messages ?? 0) { $0 + $1.unsentCount }
+        if isOutOfTime { return .outOfTime(unsent: unsent) }
+        return messages != nil && unsent == 0 ? .settled : .waiting(unsent: unsent)
     }
 
     /// Stands in the folder from the beginning of a sign-out to its end: an app may end in between.

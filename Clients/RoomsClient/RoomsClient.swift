@@ -165,7 +165,7 @@ public final class RoomsClient {
         let boards = Array(boards.values)
         let (conversations, receipts, tokens, outbox) = (Array(open.values), backing.receipts, tokens, outbox)
         let mayAsk = access.isAllowed
-        var result = BackgroundResult.settled
+        var isOutOfTime = false
         do {
             // What is cut short goes on when the app comes back; what is left to write is written beside the rest.
             try await within(limit, by: clock, else: "there was no more time") {
@@ -184,8 +184,9 @@ public final class RoomsClient {
                 }
             }
         } catch {
-            result = .outOfTime(unsent: (try? await outbox.unsentCount()) ?? 0)
+            isOutOfTime = true
         }
+        let result = await backgroundResult(of: boards, isOutOfTime: isOutOfTime)
         guard generation == latestGeneration else { return .overtaken }
         await order { await $0.stop() }
         return result
@@ -205,18 +206,19 @@ public final class RoomsClient {
     /// Ends everything here, and leaves nothing of this person on the device, unsent messages included. The server ends the session,
     /// and with it the pushes to this device.
     ///
-    /// The server is not waited for: the tokens ask it to as soon as it can be reached, also after a restart
+    /// The server is not waited for: the tokens ask it to as soon as it can be reached, with a ``SessionStore`` also after a restart
     /// (``SessionTokens/settleEnding()`` waits). What was read and is not sent yet is not sent any more. It is final: nothing connects
     /// or is kept by this client again, and rooms opened from now on stay empty.
     ///
-    /// - Throws: the error of the file system; the rest is done.
+    /// - Throws: the error of the file system, or of the tokens' store; the rest is done.
     public func signOut() async throws {
         isSignedOut = true
         _ = nextGeneration()
         access.close()
+        // First of all: an app that ends right behind it has forgotten what it was to forget, and its person signs out again. The other
+        // way round it would be left on the device.
         noteToBeForgotten()
-        // First of all: an app that ends in the middle has signed out.
-        await tokens.signOut(device: deviceToken)
+        let signedOut = await attempt { try await tokens.signOut(device: deviceToken) }
         await order { await $0.stop() }
         await backing.receipts.removeAll()
         let unsent = await attempt { try await outbox.stopAndRemoveAll() }
@@ -232,6 +234,7 @@ public final class RoomsClient {
         ]
         for removal in removals { try removal.get() }
         try removeMark()
+        try signedOut.get()
     }
 
     // MARK: Pushes
@@ -274,13 +277,14 @@ public final class RoomsClient {
         relay.stream(bufferingNewest: limit)
     }
 
-    /// A better network is used at once, in place of after a pause.
+    /// A better network is used at once, in place of after a pause, or after a dead connection was noticed.
     private func watchPaths() {
         guard watchingPaths == nil else { return }
         watchingPaths = Task { [weak self, paths] in
             for await _ in paths.improvements() {
-                guard let self, !Task.isCancelled else { return }
-                await self.socket.reconnectNow()
+                // The client is not held meanwhile.
+                guard let socket = self?.socket, !Task.isCancelled else { return }
+                await socket.useBetterNetwork()
             }
         }
     }

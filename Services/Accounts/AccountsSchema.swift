@@ -68,10 +68,12 @@ enum AccountsSchema {
             version: 5, name: "refreshes that can be repeated",
             sql: """
                 CREATE TABLE refresh_attempts (
-                    token_hash BLOB PRIMARY KEY,
+                    session_id BLOB NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+                    token_hash BLOB NOT NULL,
                     attempt_id TEXT NOT NULL,
                     salt BLOB NOT NULL,
-                    used_at INTEGER NOT NULL
+                    used_at INTEGER NOT NULL,
+                    PRIMARY KEY (session_id, token_hash)
                 );
                 CREATE INDEX refresh_attempts_by_time ON refresh_attempts (used_at)
                 """),

@@ -26,17 +26,22 @@ struct RefreshAttempt: Sendable {
     }
 }
 
-/// The SQL of attempts, in the transaction of a connection.
+/// The SQL of attempts, in the transaction of a connection. The database removes them with their session.
 struct RefreshAttemptsStore {
     let connection: any Connection
 
     init(_ connection: any Connection) { self.connection = connection }
 
     /// The attempt that used this token, if it has the same id and its lifetime is not over.
+    ///
+    /// A token's hash is of its secret alone. So the session counts too: else the secret of one session would do under the name of
+    /// another.
     func first(of attempt: RefreshAttempt, with token: RefreshToken) throws -> RefreshAttempt? {
         let found = try connection.first(
-            "SELECT attempt_id, salt, used_at FROM refresh_attempts WHERE token_hash = $1 AND used_at > $2",
-            token.hash, attempt.usedAt.adding(.zero - RefreshAttempt.lifetime).milliseconds
+            """
+            SELECT attempt_id, salt, used_at FROM refresh_attempts
+            WHERE session_id = $1 AND token_hash = $2 AND used_at > $3
+            """, token.sessionID, token.hash, attempt.usedAt.adding(.zero - RefreshAttempt.lifetime).milliseconds
         ) { RefreshAttempt(id: $0.text(0), salt: $0.bytes(1), usedAt: $0.time(2)) }
         return found?.id == attempt.id ? found : nil
     }
@@ -47,7 +52,9 @@ struct RefreshAttemptsStore {
             "DELETE FROM refresh_attempts WHERE used_at <= $1",
             attempt.usedAt.adding(.zero - RefreshAttempt.lifetime).milliseconds)
         try connection.execute(
-            "INSERT INTO refresh_attempts (token_hash, attempt_id, salt, used_at) VALUES ($1, $2, $3, $4)",
-            token.hash, attempt.id, attempt.salt, attempt.usedAt.milliseconds)
+            """
+            INSERT INTO refresh_attempts (session_id, token_hash, attempt_id, salt, used_at)
+            VALUES ($1, $2, $3, $4, $5)
+            """, token.sessionID, token.hash, attempt.id, attempt.salt, attempt.usedAt.milliseconds)
     }
 }

@@ -41,18 +41,19 @@ public struct AccountsAPI: Sendable {
             .members(["refreshToken": .string(refreshToken), "attemptId": attemptID.map(JSON.string)]))
     }
 
-    /// Ends a session, and before it the registration of its device, which the session's token has to ask for.
+    /// Takes a device of the session's person off push.
     @concurrent
-    func logOut(_ session: Session, deviceToken: String?) async throws {
+    func removeDevice(_ token: String, in session: Session) async throws {
         try await ClientFailure.translating {
-            if let deviceToken {
-                let request = try HTTPRequest("DELETE", to: ["devices", deviceToken])
-                do {
-                    try caller.check(try await caller.answer(to: request, token: session.token))
-                } catch ClientFailure.refused(let refusal) where !refusal.isRetryable && refusal.status != 401 {
-                    // A server that refuses this for good, for one without push, has to end the session all the same.
-                }
-            }
+            let request = try HTTPRequest("DELETE", to: ["devices", token])
+            try caller.check(try await caller.answer(to: request, token: session.token))
+        }
+    }
+
+    /// Ends a session.
+    @concurrent
+    func logOut(_ session: Session) async throws {
+        try await ClientFailure.translating {
             let request = try HTTPRequest(
                 "POST", to: ["auth", "logout"], body: ["refreshToken": .string(session.refreshToken)])
             try caller.check(try await caller.answer(to: request, token: session.token))

@@ -68,10 +68,11 @@ public struct FileSessionStore: SessionStore {
         defer { try? file.close() }  // what was written is on the disk by then, or this throws
         try file.write(contentsOf: data)
         // A refresh token works once: the name of the next refresh has to outlive a power cut, too.
-        try file.synchronize()
+        try RoomFiles.force(draft)
         guard rename(draft.path(percentEncoded: false), url.path(percentEncoded: false)) == 0 else {
             throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path])
         }
+        try RoomFiles.force(url.deletingLastPathComponent())
     }
 }
 

@@ -19,8 +19,8 @@ public actor SessionTokens: TokenProvider {
     /// From 0 up to 1.
     let random: @Sendable () -> Double
     private(set) var kept: KeptSessions
-    /// The store has refused to save the sessions above.
-    private var isUnsaved = false
+    /// Why the store has refused to save the sessions above; nil if it has them.
+    private(set) var storeFailure: (any Error)?
     /// How long before its end it is renewed; nil: not before the server refuses it.
     private var leeway: TimeInterval? = SessionTokens.longestLeeway
     private var refreshing: Task<Session, any Error>?
@@ -28,6 +28,8 @@ public actor SessionTokens: TokenProvider {
     var ending: Task<Void, Never>?
     /// Of the pause after a try that has failed.
     var endingPause: Task<Void, any Error>?
+    /// The request under way that takes the device of an ending session off push.
+    var deviceRemoval: (userID: String, task: Task<Void, any Error>)?
 
     /// Continues with the store's sessions. It asks the server to end those that were signed out of.
     ///
@@ -73,9 +75,13 @@ public actor SessionTokens: TokenProvider {
     public var session: Session? { kept.current }
 
     /// Uses the session of somebody who has signed in. nil forgets it on this device alone: ``signOut(device:)`` ends it at the server.
-    public func use(_ session: Session?) {
+    public func use(_ session: Session?) async {
         refreshing = nil
         keep(session)
+        guard let session else { return }
+        noteConnection()
+        // Answered later, it would take the device off push that the person registers next.
+        if let deviceRemoval, deviceRemoval.userID == session.user.id { _ = await deviceRemoval.task.result }
     }
 
     private func keep(_ session: Session?) {
@@ -91,12 +97,15 @@ public actor SessionTokens: TokenProvider {
     func save() -> Bool {
         do {
             try store.save(kept)
-            isUnsaved = false
+            storeFailure = nil
         } catch {
-            isUnsaved = true
+            storeFailure = error
         }
-        return !isUnsaved
+        return storeFailure == nil
     }
+
+    /// Saves what the store has refused before.
+    func saveAgain() { if storeFailure != nil { save() } }
 
     func change(_ body: (inout KeptSessions) -> Void) -> Bool {
         body(&kept)
@@ -106,8 +115,8 @@ public actor SessionTokens: TokenProvider {
     // MARK: Tokens
 
     public func token() async throws -> String {
+        saveAgain()
         guard let session = kept.current else { throw ClientFailure.signedOut }
-        if isUnsaved { save() }
         let left = session.expiresAt.timeIntervalSince(clock.now)
         guard let leeway, left <= leeway else { return session.token }
         do {
@@ -166,6 +175,7 @@ public actor SessionTokens: TokenProvider {
         switch outcome {
         case .success(let renewed):
             keep(renewed)
+            noteConnection()
             return renewed
         case .failure(ClientFailure.refused(let refusal)) where refusal.isOfRefreshToken:
             keep(nil)

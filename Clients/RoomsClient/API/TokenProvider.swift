@@ -19,7 +19,8 @@ public protocol TokenProvider: Sendable {
     /// The person signs out: no token is given out any more, and the session is ended at the server, now or when it can be reached.
     ///
     /// - Parameter token: of this device, which is to get no more pushes; nil if none is known.
-    func signOut(device token: String?) async
+    /// - Throws: if it could not be stored that the person has signed out; the rest is done.
+    func signOut(device token: String?) async throws
 }
 
 // An app that signs in elsewhere also ends its sessions there.

@@ -80,7 +80,8 @@ struct RoomFiles: Sendable {
         return kept
     }
 
-    private static func force(_ url: URL) throws {
+    /// Has a file, or the names in a folder, outlive the loss of power.
+    static func force(_ url: URL) throws {
         let descriptor = open(url.path, O_RDONLY)
         guard descriptor >= 0 else { throw CocoaError(.fileReadUnknown, userInfo: [NSFilePathErrorKey: url.path]) }
         defer { close(descriptor) }

@@ -31,23 +31,53 @@ public final class FallbackTransport: SocketTransport {
         let now = clock.now
         let since = pollingSince.withLock { $0 }
         if let since, abs(now.timeIntervalSince(since)) < Self.retryInterval {
-            do { return try await polling.connect(to: url) } catch { pollingSince.withLock { $0 = nil } }
-        }
-        do {
-            let connection = try await openWebSocket(url)
-            pollingSince.withLock { $0 = nil }
-            return connection
-        } catch {
-            try Task.checkCancellation()
-            do {
-                let connection = try await polling.connect(to: url)
-                pollingSince.withLock { $0 = now }
-                return connection
-            } catch is ClientFailure {
-                // Nothing gets through: that is no proxy, but no network.
-                throw error
+            do { return try await polling.connect(to: url) } catch {
+                try Task.checkCancellation()
+                pollingSince.withLock { $0 = nil }
             }
         }
+        let start = clock.now
+        do {
+            return try await connectWebSocket(url)
+        } catch let failure {
+            try Task.checkCancellation()
+            let hasFailedAtOnce = clock.now.timeIntervalSince(start) < Self.maxWait / .seconds(1)
+            return try await poll(url, after: ClientFailure(failure), hasFailedAtOnce)
+        }
+    }
+
+    /// - Parameter failure: the WebSocket's.
+    private func poll(
+        _ url: URL, after failure: ClientFailure, _ hasFailedAtOnce: Bool
+    ) async throws -> any SocketConnection {
+        let connection: any SocketConnection
+        do {
+            connection = try await polling.connect(to: url)
+        } catch let polled as ClientFailure {
+            // Nothing gets through: that is no proxy, but no network, which passes, also where there are no WebSockets at all.
+            throw failure.isRetryable ? failure : polled
+        }
+        // One that failed at once may have met a server that was starting, which polling has reached by now.
+        if failure.isRetryable, hasFailedAtOnce {
+            do {
+                let webSocket = try await connectWebSocket(url)
+                connection.close()
+                return webSocket
+            } catch {
+                // Then it polls.
+            }
+        }
+        if Task.isCancelled { connection.close() }
+        try Task.checkCancellation()
+        let now = clock.now
+        pollingSince.withLock { $0 = now }
+        return connection
+    }
+
+    private func connectWebSocket(_ url: URL) async throws -> any SocketConnection {
+        let connection = try await openWebSocket(url)
+        pollingSince.withLock { $0 = nil }
+        return connection
     }
 
     @Sendable

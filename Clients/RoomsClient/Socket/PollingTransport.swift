@@ -64,7 +64,10 @@ private final class PollingConnection: SocketConnection {
 
     private func poll() async throws -> [String] {
         let body = try await request("GET", body: nil)
-        return String(decoding: body, as: UTF8.self).split(separator: Self.separator).map(String.init)
+        let packets = String(decoding: body, as: UTF8.self).split(separator: Self.separator).map(String.init)
+        // A server waits until it has one. Asked again at once, whatever has answered would be asked without a pause.
+        guard !packets.isEmpty else { throw ClientFailure.offline("a poll was answered with nothing") }
+        return packets
     }
 
     private func makeRequest(_ method: String, body: Data?) -> HTTPRequest {

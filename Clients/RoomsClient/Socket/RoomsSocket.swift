@@ -23,6 +23,8 @@ public actor RoomsSocket {
     /// For the server's first word on it.
     static let handshakeTimeout: Duration = .seconds(12)
     public static let ackTimeout: Duration = .seconds(10)
+    /// For an answer on another network. One that comes later than this costs no more than a reconnect.
+    static let probeTimeout: Duration = .seconds(5)
     /// The time for the server's `sync:done`. A server that sends nothing in it is taken for one
     /// without recovery.
     static let syncTimeout: Duration = .seconds(20)
@@ -129,6 +131,23 @@ public actor RoomsSocket {
         if let link, await link.isStale() {
             skipsPause = true
             await link.close(.offline("the server has fallen silent"))
+        }
+    }
+
+    /// Connects at once, as ``reconnectNow()`` does, when there is another network than before. A connection of the one before may be
+    /// dead, and does not say so: it has `probeTimeout` to answer.
+    func useBetterNetwork() async {
+        await reconnectNow()
+        guard let link else { return }
+        do {
+            // A room that is not joined: nothing happens. The server takes no pings.
+            _ = try await link.ask("room:leave", ["roomId": .string("none")], timeout: Self.probeTimeout)
+        } catch ClientFailure.offline {
+            guard link === self.link else { return }
+            skipsPause = true
+            await link.close(.offline("the connection has not outlived its network"))
+        } catch {
+            // A refusal is an answer, too.
         }
     }
 

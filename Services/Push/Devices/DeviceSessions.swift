@@ -17,7 +17,7 @@ final class DeviceSessions: Sendable {
     /// Between two looks at the end of the log: the longest delay of an entry that the bus has lost.
     private static let lookInterval: Duration = .seconds(2)
     private static let sweepInterval: Duration = .seconds(3600)
-    /// Sessions that are asked for at once.
+    /// Sessions that are asked for, or removed, at once.
     private static let batch = 500
     /// While accounts or the database is away, no more ids than these wait: beyond them a sweep finds the same.
     static let maxWaiting = 10_000
@@ -107,18 +107,22 @@ final class DeviceSessions: Sendable {
         }
     }
 
-    /// Removes the devices of sessions that are known to have ended, and asks for those that are not known. After a failure all of it
-    /// is done again.
+    /// Removes the devices of sessions that are known to have ended, and asks for those that are not known. After a failure the rest
+    /// of it is done again.
     ///
     /// - Returns: true if it swept, which asks for every session that has a device.
     @discardableResult
     func step() async throws -> Bool {
-        let work = state.withLock { state in
+        var work = state.withLock { state in
             defer { (state.ended, state.unchecked, state.isSweepDue) = ([], [], false) }
             return state
         }
         do {
-            try await remove(work.ended)
+            for start in stride(from: 0, to: work.ended.count, by: Self.batch) {
+                try await remove(Array(work.ended[start...].prefix(Self.batch)))
+            }
+            // Accounts may be away for long: what is done is not done again with each try.
+            work.ended = []
             for start in stride(from: 0, to: work.unchecked.count, by: Self.batch) {
                 try await removeEnded(among: Array(work.unchecked[start...].prefix(Self.batch)))
             }

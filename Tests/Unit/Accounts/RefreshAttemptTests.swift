@@ -1,4 +1,5 @@
 import Contracts
+import Security
 import ServiceKit
 import ServiceKitTesting
 import Storage
@@ -21,6 +22,12 @@ struct RefreshAttemptTests {
 
     private func isRefused(_ harness: AccountsHarness, _ token: String, attempt: String? = nil) async -> Bool {
         await failure { try await refresh(harness, token, attempt: attempt) }?.code == .invalidToken
+    }
+
+    private func attemptCount(_ harness: AccountsHarness) async throws -> Int? {
+        try await harness.accounts.database.read { connection in
+            try connection.first("SELECT count(*) FROM refresh_attempts") { $0.int(0) }
+        }
     }
 
     private func harness(_ isOnPostgres: Bool) throws -> AccountsHarness {
@@ -72,6 +79,24 @@ struct RefreshAttemptTests {
         #expect(await isRefused(harness, next.refreshToken))
     }
 
+    @Test(
+        "an attempt counts for its own session alone: under the name of another it is reuse, which ends that one",
+        arguments: [false, true])
+    func otherSession(isOnPostgres: Bool) async throws {
+        let harness = try harness(isOnPostgres)
+        let (mallory, victor) = (try await harness.person("mallory"), try await harness.person("victor"))
+        let next = try await refresh(harness, mallory.refreshToken, attempt: "one")
+        let (named, secret) = (
+            try #require(Base64URL.decode(victor.refreshToken)), try #require(Base64URL.decode(mallory.refreshToken))
+        )
+        let forged = Base64URL.encode(Array(named.prefix(16) + secret.suffix(32)))
+        #expect(await isRefused(harness, forged, attempt: "one"))
+        #expect(try await harness.ended() == [harness.session(of: victor)])
+        #expect(await isRefused(harness, victor.refreshToken))
+        // The attempt's own session goes on.
+        #expect(try await refresh(harness, next.refreshToken, attempt: "two").person == mallory.person)
+    }
+
     @Test("of many with one token and one attempt at once, all get the same")
     func race() async throws {
         let harness = try AccountsHarness()
@@ -94,6 +119,7 @@ struct RefreshAttemptTests {
         _ = try await harness.accounts.logout(
             try RequestFields.writing { $0.member("refreshToken", next.refreshToken) })
         #expect(await isRefused(harness, alice.refreshToken, attempt: "one"))
+        #expect(try await attemptCount(harness) == 0)
     }
 
     @Test("an attempt has 1 to 64 characters", arguments: ["", String(repeating: "x", count: 65)])
@@ -118,10 +144,7 @@ struct RefreshAttemptTests {
         #expect(RefreshToken(after: used, salt: try #require(salt)).text == next.refreshToken)
         harness.clock.advance(by: .seconds(60))
         _ = try await refresh(harness, next.refreshToken, attempt: "two")
-        let count = try await harness.accounts.database.read { connection in
-            try connection.first("SELECT count(*) FROM refresh_attempts") { $0.int(0) }
-        }
-        #expect(count == 1)
+        #expect(try await attemptCount(harness) == 1)
     }
 
     @Test("other services learn which sessions go on")

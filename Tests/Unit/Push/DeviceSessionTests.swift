@@ -160,4 +160,21 @@ struct DeviceSessionTests {
             #expect(try await harness.devices() == [])
         }
     }
+
+    @Test("what was removed before a failure is not removed again with each try")
+    func progress() async throws {
+        try await PushHarness.serving { harness in
+            let accounts = try FakeAccounts("phone", on: harness.bus)
+            try await harness.follow()
+            accounts.setAway(true)
+            try await register("unknown", in: "gone", on: harness)
+            harness.service.sessions.take([entry("phone")])
+            await #expect(throws: ServiceError.self) { try await harness.service.sessions.step() }
+            // Accounts says that its session goes on.
+            try await register("new", in: "phone", on: harness)
+            accounts.setAway(false)
+            try await harness.service.sessions.step()
+            #expect(try await harness.devices() == ["new"])
+        }
+    }
 }

@@ -80,6 +80,29 @@ struct RoomsClientLifeTests {
         await lookUntil { client.connection == .idle }
     }
 
+    @Test("stopped before, it sends nothing on the way to the background, and says how much waits")
+    func backgroundWhenStopped() async throws {
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        await lookUntil { conversation.isVerified }
+        await client.stop()
+        conversation.send("Later")
+        #expect(await client.enterBackground() == .waiting(unsent: 1))
+        #expect(server.texts(in: roomID) == [])
+    }
+
+    @Test("a message that the server refuses waits for its person, and is not settled")
+    func backgroundWithRefused() async throws {
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        server.refuseNext("message:send", with: Refusal(code: "forbidden", message: "Not you.", status: 403))
+        conversation.send("Never")
+        #expect(await client.enterBackground() == .waiting(unsent: 1))
+        await client.stop()
+    }
+
     @Test("one who stops, or signs out, while it starts is not connected afterwards", arguments: [false, true])
     func stoppedWhileStarting(signsOut: Bool) async throws {
         let starting = Task { await client.start() }
@@ -104,6 +127,27 @@ struct RoomsClientLifeTests {
         #expect(device.socketCount == 0)
         device.release()
         device.delayAnswers(by: .zero)
+        await expectNoTrace()
+    }
+
+    /// Their store takes nothing.
+    private struct LockedTokens: TokenProvider {
+        let tokens: ScriptedTokens
+
+        func token() async throws -> String { try await tokens.token() }
+        func token(replacing refused: String) async throws -> String { try await tokens.token(replacing: refused) }
+        func signOut(device token: String?) async throws { throw CocoaError(.fileWriteNoPermission) }
+    }
+
+    @Test("a sign-out that cannot be stored says so, and leaves nothing on the device all the same")
+    func lockedStore() async throws {
+        let client = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: LockedTokens(tokens: ScriptedTokens(of: ada, on: server)), http: device, sockets: device,
+            clock: clock, folder: folder)
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        await #expect(throws: CocoaError.self) { try await client.signOut() }
         await expectNoTrace()
     }
 

@@ -10,12 +10,15 @@ struct FallbackTransportTests {
     private let url = URL(filePath: "/socket.io/")
 
     private struct Sockets: SocketTransport {
-        enum Way { case open, refused, silent }
+        enum Way { case open, refused, silent, unsupported }
 
         let way: Way
 
         func connect(to url: URL) async throws -> any SocketConnection {
             if way == .refused { throw ClientFailure.offline("403") }
+            if way == .unsupported {
+                throw ClientFailure.refused(Refusal(code: "unsupported_scheme", message: "There is no TLS here."))
+            }
             return Connection(isSilent: way == .silent)
         }
 
@@ -31,13 +34,45 @@ struct FallbackTransportTests {
         }
     }
 
+    /// Each connection goes another way.
+    private actor ChangingSockets: SocketTransport {
+        private var ways: [Sockets.Way]
+
+        init(_ ways: Sockets.Way...) { self.ways = ways }
+
+        func connect(to url: URL) async throws -> any SocketConnection {
+            guard !ways.isEmpty else {
+                Issue.record("nobody expects another WebSocket")
+                throw ClientFailure.offline("none")
+            }
+            return try await Sockets(way: ways.removeFirst()).connect(to: url)
+        }
+    }
+
+    /// The first connection gets through; those after it wait until they are cancelled.
+    private actor FirstPolling: SocketTransport {
+        private let polling: PollingTransport
+        private var isFirst = true
+
+        init(_ polling: PollingTransport) { self.polling = polling }
+
+        func connect(to url: URL) async throws -> any SocketConnection {
+            if !isFirst { try await Task.sleep(for: .seconds(86_400)) }
+            isFirst = false
+            return try await polling.connect(to: url)
+        }
+    }
+
     /// Plays the server's side of one session.
     private actor Engine: HTTPTransport {
         private(set) var requests: [HTTPRequest] = []
-        private var answers = [
-            #"0{"sid":"s1","pingInterval":25000,"pingTimeout":20000}"#, "40{}\u{1e}42[\"a\",1]", "2",
-        ]
+        private var answers: [String]
         private(set) var posts: [String] = []
+
+        /// - Parameter answers: those behind the handshake.
+        init(_ answers: [String] = ["40{}\u{1e}42[\"a\",1]", "2"]) {
+            self.answers = [#"0{"sid":"s1","pingInterval":25000,"pingTimeout":20000}"#] + answers
+        }
 
         func send(_ request: HTTPRequest) async throws -> HTTPResponse {
             requests.append(request)
@@ -98,5 +133,50 @@ struct FallbackTransportTests {
             webSockets: Sockets(way: .refused), polling: PollingTransport(http: engine), clock: clock)
         await #expect(throws: ClientFailure.offline("403")) { try await transport.connect(to: url) }
         #expect(!transport.isPolling)
+    }
+
+    @Test("where there are no WebSockets at all, the loss of the network passes as ever")
+    func unsupported() async throws {
+        let device = ScriptedServer(clock: clock).makeDevice()
+        device.setAirplaneMode(true)
+        let transport = FallbackTransport(
+            webSockets: Sockets(way: .unsupported), polling: PollingTransport(http: device), clock: clock)
+        let failure = await #expect(throws: ClientFailure.self) { try await transport.connect(to: url) }
+        #expect(failure?.isRetryable == true)
+    }
+
+    @Test("a WebSocket that failed while the server was starting is tried again once polling gets through")
+    func restart() async throws {
+        let engine = Engine()
+        let transport = FallbackTransport(
+            webSockets: ChangingSockets(.refused, .open), polling: PollingTransport(http: engine), clock: clock)
+        let connection = try await transport.connect(to: url)
+        #expect(!transport.isPolling)
+        #expect(try await connection.receive() == "0web")
+        // The session that is not used is ended.
+        await lookUntil { await engine.posts == ["1"] }
+    }
+
+    @Test("who gives up while it polls has found nothing out: it polls the next time too")
+    func cancelled() async throws {
+        let transport = FallbackTransport(
+            webSockets: ChangingSockets(.refused, .refused), polling: FirstPolling(PollingTransport(http: Engine())),
+            clock: clock)
+        _ = try await transport.connect(to: url)
+        #expect(transport.isPolling)
+        let waiting = Task { try await transport.connect(to: url) }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await waiting.value }
+        #expect(transport.isPolling)
+    }
+
+    @Test("a poll that is answered with nothing ends the connection, and is not asked again without a pause")
+    func emptyAnswer() async throws {
+        let engine = Engine([""])
+        let connection = try await PollingTransport(http: engine).connect(to: url)
+        #expect(try await connection.receive().hasPrefix("0{"))
+        let failure = await #expect(throws: ClientFailure.self) { try await connection.receive() }
+        #expect(failure?.isRetryable == true)
+        #expect(await engine.requests.count == 2)
     }
 }

@@ -83,4 +83,35 @@ struct ReconnectingTests {
         #expect(await harness.received.next() == .connected)
         await harness.socket.stop()
     }
+
+    @Test("on a better network a connection that does not answer is given up, and the next one is made at once")
+    func deadOnBetterNetwork() async throws {
+        let harness = try SocketHarness()
+        let first = await harness.connected()
+        let improving = Task { await harness.socket.useBetterNetwork() }
+        #expect(await first.received() == #"420["room:leave",{"roomId":"none"}]"#)
+        await harness.clock.wake(RoomsSocket.probeTimeout)
+        await improving.value
+        #expect(
+            await harness.received.next() == .disconnected(.offline("the connection has not outlived its network")))
+        await first.isClosed()
+        // The clock stands: there was no pause.
+        _ = await harness.server.accepted(since: "c1")
+        #expect(await harness.received.next() == .connected)
+        await harness.socket.stop()
+    }
+
+    @Test("on a better network a connection that answers stays, also if it refuses", arguments: [false, true])
+    func aliveOnBetterNetwork(refuses: Bool) async throws {
+        let harness = try SocketHarness()
+        let connection = await harness.connected()
+        let improving = Task { await harness.socket.useBetterNetwork() }
+        _ = await connection.received()
+        let refusal = #"{"success":false,"error":{"code":"malformed_request","message":"No.","retryable":false}}"#
+        await connection.sends(refuses ? "430[\(refusal)]" : #"430[{"success":true}]"#)
+        await improving.value
+        #expect(await harness.socket.isConnected)
+        #expect(harness.received.isEmpty)
+        await harness.socket.stop()
+    }
 }
