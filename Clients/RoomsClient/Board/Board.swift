@@ -25,6 +25,8 @@ public final class Board {
     private var isAway: Bool
     /// Rises with each call of ``load()``: what an earlier fetch brings may be older than what was missed.
     @ObservationIgnored private var wantedFetches = 0
+    /// The number of times that the room was cleared.
+    @ObservationIgnored private var clears = 0
     @ObservationIgnored private var state: BoardState
     @ObservationIgnored private let server: any ElementServer
     @ObservationIgnored private let files: BoardFiles
@@ -138,9 +140,10 @@ public final class Board {
             change { $0.put(element) }
         case .elementDeleted(roomID, let id, _): change { $0.remove(id) }
         case .roomCleared(roomID, _):
+            clears += 1
             change { $0.removeAll() }
             // The pages that are under way may be from before.
-            if loading != nil { load() }
+            if isShown || loading != nil { load() }
         default: break
         }
     }
@@ -231,8 +234,11 @@ public final class Board {
     /// - Returns: false if it is to be tried again.
     private func perform(_ operation: BoardOperation) async -> Bool {
         do {
+            let clears = clears
             let element = try await ask(for: operation)
             change { $0.finish(operation.id, with: element) }
+            // The answer may be from before.
+            if clears != self.clears, isShown { load() }
             return true
         } catch ClientFailure.refused(let refusal) where refusal.code == "version_conflict" {
             return await settleConflict(of: operation)

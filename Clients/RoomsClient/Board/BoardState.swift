@@ -73,16 +73,24 @@ struct BoardState: Sendable {
         conflicts.removeAll { $0.id == id }
     }
 
-    mutating func removeAll() { for id in elements.keys { remove(id) } }
+    /// The room was cleared. Events are sent again after a reconnect, and do not say when it was: elements may be newer than that, and
+    /// come back. So may what was changed here; the next fetch drops the changes of what is gone.
+    mutating func removeAll() {
+        elements = [:]
+        // The pages that are under way may be from before.
+        touched = nil
+    }
 
     mutating func beginLoad() { touched = [] }
 
-    /// Replaces the elements by the answer. Events since the fetch began count more than the answer.
+    /// Replaces the elements by the answer. Events since the fetch began count more than the answer; one that clears the room makes it
+    /// worthless.
     mutating func finishLoad(with answer: [Element]) {
-        let named = touched ?? []
+        guard let named = touched else { return }
         touched = nil
-        let listed = Set(answer.map(\.id))
-        for id in elements.keys where !listed.contains(id) && !named.contains(id) { remove(id) }
+        let present = named.union(answer.map(\.id)).union(operations.filter(\.isCreation).map(\.elementID))
+        let known = Set(elements.keys).union(operations.map(\.elementID)).union(conflicts.map(\.id))
+        for id in known.subtracting(present) { remove(id) }
         for element in answer { put(element) }
     }
 

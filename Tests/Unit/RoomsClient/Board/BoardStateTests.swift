@@ -59,6 +59,37 @@ struct BoardStateTests {
         #expect(state.operations.isEmpty && state.items.isEmpty)
     }
 
+    @Test("an element that is newer than a clearing which is sent again comes back")
+    mutating func clearedAgain() {
+        state.put(element("e1"))
+        state.removeAll()
+        #expect(state.items.isEmpty)
+        state.put(element("e1"))
+        #expect(state.items.map(\.id) == ["e1"])
+    }
+
+    @Test("a change of an element outlives a clearing, and goes when a fetch does not have the element")
+    mutating func changedBeforeClearing() {
+        for id in ["old", "new"] {
+            state.put(element(id))
+            state.edit(id, content: ["text": .string("mine")])
+        }
+        create()
+        state.removeAll()
+        state.beginLoad()
+        state.finishLoad(with: [element("new")])
+        #expect(state.operations.map(\.elementID) == ["new", "temp"])
+        #expect(state.elements.keys.sorted() == ["new"])
+    }
+
+    @Test("pages that a clearing has overtaken bring nothing")
+    mutating func clearedMeanwhile() {
+        state.beginLoad()
+        state.removeAll()
+        state.finishLoad(with: [element("old")])
+        #expect(state.items.isEmpty)
+    }
+
     @Test("versions of one's own are kept only while a change may be based on an earlier one")
     mutating func ownVersions() throws {
         state.put(element("e1"))

@@ -74,6 +74,26 @@ struct BoardTests {
         for seat in [hers, his] { await seat.client.stop() }
     }
 
+    @Test("a clearing that is sent again after a reconnect takes away nothing that was made since")
+    func clearedBefore() async throws {
+        let hers = try await seat(of: ada)
+        try server.addElement(in: roomID, by: ben.id)
+        await lookUntil { hers.board.items.count == 1 }
+        try server.clear(roomID, by: ben.id)
+        await lookUntil { hers.board.items.isEmpty }
+        let id = try server.addElement(in: roomID, by: ben.id)
+        await lookUntil { hers.board.items.map(\.id) == [id] }
+        hers.device.dropSockets()
+        await lookUntil { hers.client.connection != .connected }
+        await clock.advance(by: .seconds(1))
+        await lookUntil { hers.client.connection == .connected && hers.board.isVerified && !hers.board.isLoading }
+        await TestClock.settle()
+        #expect(hers.board.items.map(\.id) == [id])
+        await hers.board.refresh()
+        #expect(hers.board.items.map(\.id) == [id])
+        await hers.client.stop()
+    }
+
     @Test("an answer that is lost makes no second element, and a change is made once")
     func idempotent() async throws {
         let hers = try await seat(of: ada)
