@@ -91,16 +91,17 @@ public final class Board {
 
     public func delete(_ id: BoardItem.ID) { act { $0.delete($0.elementID(of: id)) } }
 
-    /// Deletes all elements, for everyone. It needs the server: sent later, it would delete elements that nobody has seen here.
+    /// Deletes all elements, for everyone. It needs the server: sent later, it would delete elements that nobody has seen here. What
+    /// is created while it is under way stays.
     ///
     /// - Throws: `ClientFailure`.
     public func clear() async throws {
         await restoring?.value
+        let earlier = Set(state.operations.map(\.id))
         _ = try await server.clear(roomID)
-        act { state in
-            state.removeAll()
-            for operation in state.operations { state.discard(operation.elementID) }
-        }
+        act { $0.discard(earlier) }
+        // Others may have made elements since, whose events have overtaken the answer.
+        load()
     }
 
     /// Sends a change again that the server has refused.

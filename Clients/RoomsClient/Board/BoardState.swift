@@ -231,6 +231,12 @@ struct BoardState: Sendable {
         operations.removeAll { $0.elementID == id && $0.id != inFlight }
     }
 
+    /// Drops these changes, and what was done since to elements that they would have made.
+    mutating func discard(_ ids: Set<BoardOperation.ID>) {
+        let unmade = operations.filter { ids.contains($0.id) && $0.isCreation && $0.id != inFlight }.map(\.elementID)
+        operations.removeAll { $0.id != inFlight && (ids.contains($0.id) || unmade.contains($0.elementID)) }
+    }
+
     /// Adds what an earlier process stored. Everything since then counts more.
     mutating func restore(_ kept: [Element], _ keptOperations: [BoardOperation]) {
         for element in kept where elements[element.id] == nil && gone[element.id] == nil {

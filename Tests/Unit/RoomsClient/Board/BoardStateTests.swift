@@ -82,6 +82,20 @@ struct BoardStateTests {
         #expect(state.elements.keys.sorted() == ["new"])
     }
 
+    @Test("of discarded changes those under way stay, and elements that are not made take what was done to them along")
+    mutating func discarded() throws {
+        state.put(element("e1"))
+        state.move("e1", to: nil)
+        let move = try #require(state.takeNext())
+        create()
+        let earlier = Set(state.operations.map(\.id))
+        state.move("temp", to: nil)
+        state.create("later", type: "note", content: [:], position: nil, at: .distantPast)
+        state.discard(earlier)
+        #expect(state.operations.map(\.id).contains(move.id))
+        #expect(state.operations.map(\.elementID) == ["e1", "later"])
+    }
+
     @Test("pages that a clearing has overtaken bring nothing")
     mutating func clearedMeanwhile() {
         state.beginLoad()

@@ -94,6 +94,28 @@ struct BoardTests {
         await hers.client.stop()
     }
 
+    @Test("clearing a board leaves what is made while it is under way")
+    func clearing() async throws {
+        let hers = try await seat(of: ada)
+        hers.board.create(type: "note", content: note("old"))
+        await lookUntil { hers.board.items.first?.state == .stored }
+        hers.device.delayAnswers(by: .seconds(5))
+        let board = hers.board
+        async let cleared: Void = board.clear()
+        await lookUntil { hers.board.items.isEmpty }
+        hers.board.create(type: "note", content: note("mine"))
+        let fields: JSON = ["roomId": .string(roomID), "type": .string("note"), "content": note("his")]
+        try server.act(as: ben.id, "element:create", fields)
+        await lookUntil { Set(hers.texts) == ["mine", "his"] }
+        await clock.advance(by: .seconds(5))
+        try await cleared
+        hers.device.delayAnswers(by: .zero)
+        await clock.advance(by: .seconds(5))
+        await lookUntil { hers.board.items.count == 2 && hers.board.items.allSatisfy { $0.state == .stored } }
+        #expect(Set(hers.texts) == ["mine", "his"])
+        await hers.client.stop()
+    }
+
     @Test("an answer that is lost makes no second element, and a change is made once")
     func idempotent() async throws {
         let hers = try await seat(of: ada)
