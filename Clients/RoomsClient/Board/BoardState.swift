@@ -18,6 +18,8 @@ struct BoardState: Sendable {
     /// The elements that events have named since a fetch of all began; nil without a fetch.
     private var touched: Set<String>?
     private var lastOperation = 0
+    /// A creation makes it.
+    private static let firstVersion = 1
 
     init(ownID: String) { self.ownID = ownID }
 
@@ -175,12 +177,22 @@ struct BoardState: Sendable {
         tried.remove(id)
         if let element {
             put(element)
+            rebaseEdits(on: element)
             // They explain versions to changes that are based on earlier ones: without such a change nobody asks.
             ownVersions[element.id] =
                 operations.contains { $0.elementID == element.id }
                 ? (ownVersions[element.id] ?? []).union([element.version]) : nil
         } else if let operation, case .delete = operation.change {
             remove(operation.elementID)
+        }
+    }
+
+    /// Between the version before and this one there is one's own change alone: edits that are based on that one need no other look.
+    private mutating func rebaseEdits(on element: Element) {
+        for index in operations.indices where operations[index].elementID == element.id {
+            guard case .edit(let content, let version?) = operations[index].change, version == element.version - 1
+            else { continue }
+            operations[index].change = .edit(content: content, version: element.version)
         }
     }
 
@@ -260,6 +272,10 @@ struct BoardState: Sendable {
         operations.removeAll { $0.elementID == tempID && $0.isCreation }
         for index in operations.indices where operations[index].elementID == tempID {
             operations[index].elementID = element.id
+            // It was made to what the creation has made. Others may have changed that before the answer came.
+            if case .edit(let content, .none) = operations[index].change {
+                operations[index].change = .edit(content: content, version: Self.firstVersion)
+            }
         }
     }
 }

@@ -96,6 +96,43 @@ struct BoardStateTests {
         #expect(state.operations.map(\.elementID) == ["e1", "later"])
     }
 
+    @Test("edits that wait behind one's own change are based on what that has made")
+    mutating func rebased() throws {
+        create()
+        state.edit("temp", content: ["text": .string("a")])
+        let creation = try #require(state.takeNext())
+        state.finish(creation.id, with: element("e1", tempID: "temp"))
+        let edit = try #require(state.takeNext())
+        #expect(edit.change == .edit(content: ["text": .string("a")], version: 1))
+        state.move("e1", to: nil)
+        state.edit("e1", content: ["text": .string("b")])
+        state.finish(edit.id, with: element("e1", version: 2))
+        let move = try #require(state.takeNext())
+        state.finish(move.id, with: element("e1", version: 3))
+        #expect(state.takeNext()?.change == .edit(content: ["text": .string("b")], version: 3))
+    }
+
+    @Test("an edit behind a change of others stays based on what it was made to")
+    mutating func notRebased() throws {
+        state.put(element("e1"))
+        state.move("e1", to: nil)
+        let move = try #require(state.takeNext())
+        state.edit("e1", content: ["text": .string("mine")])
+        // Version 2 is another's.
+        state.finish(move.id, with: element("e1", version: 3))
+        #expect(state.takeNext()?.change == .edit(content: ["text": .string("mine")], version: 1))
+    }
+
+    @Test("an edit of an element whose creation was answered late is based on what was created")
+    mutating func editedBeforeAnswer() throws {
+        create()
+        let creation = try #require(state.takeNext())
+        state.edit("temp", content: ["text": .string("mine")])
+        // The answer to an earlier try was lost, and others have changed the element since.
+        state.finish(creation.id, with: element("e1", tempID: "temp", version: 2))
+        #expect(state.takeNext()?.change == .edit(content: ["text": .string("mine")], version: 1))
+    }
+
     @Test("pages that a clearing has overtaken bring nothing")
     mutating func clearedMeanwhile() {
         state.beginLoad()
