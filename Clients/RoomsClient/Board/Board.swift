@@ -62,7 +62,7 @@ public final class Board {
         self.clock = clock
         self.makeID = makeID
         self.random = random
-        state = BoardState(ownID: ownID)
+        state = BoardState(roomID: roomID, ownID: ownID)
         restoring = Task { await restore() }
     }
 

@@ -5,8 +5,11 @@ import Foundation
 /// Whatever arrives, late, doubled or out of turn: of an element the highest version is shown, one that was deleted does not come
 /// back, and one's own changes stand over all until the server has them.
 struct BoardState: Sendable {
+    let roomID: String
     let ownID: String
     private(set) var elements: [String: Element] = [:]
+    /// Of the elements, oldest first.
+    private var order: [(createdAt: Date, id: String)] = []
     private(set) var operations: [BoardOperation] = []
     private(set) var conflicts: [BoardConflict] = []
     /// The versions that one's own changes have made, by element.
@@ -21,18 +24,19 @@ struct BoardState: Sendable {
     /// A creation makes it.
     private static let firstVersion = 1
 
-    init(ownID: String) { self.ownID = ownID }
+    init(roomID: String, ownID: String) {
+        self.roomID = roomID
+        self.ownID = ownID
+    }
 
     // MARK: Items
 
-    /// Oldest first; elements that the server does not have yet, last.
+    /// Oldest first; elements that the server does not have yet, last, in the order in which they were made.
     var items: [BoardItem] {
         var items: [String: BoardItem] = [:]
         for (id, element) in elements { items[id] = BoardItem(id: name(of: id), element: element, state: .stored) }
         for operation in operations { apply(operation, to: &items) }
-        return items.values.sorted {
-            ($0.element.createdAt, $0.element.id) < ($1.element.createdAt, $1.element.id)
-        }
+        return (order.map { $0.id } + operations.filter(\.isCreation).map(\.elementID)).compactMap { items[$0] }
     }
 
     private func apply(_ operation: BoardOperation, to items: inout [String: BoardItem]) {
@@ -40,7 +44,7 @@ struct BoardState: Sendable {
         switch operation.change {
         case .create(let type, let content, let position, let date):
             let element = Element(
-                id: id, roomId: "", type: type, content: content, position: position, createdBy: ownID,
+                id: id, roomId: roomID, type: type, content: content, position: position, createdBy: ownID,
                 createdAt: date, updatedBy: ownID, updatedAt: date, version: 0, tempId: id)
             items[id] = BoardItem(id: id, element: element, state: .saving)
         case .edit(let content, _): items[id]?.element.content = content
@@ -62,14 +66,25 @@ struct BoardState: Sendable {
     mutating func put(_ element: Element) {
         touched?.insert(element.id)
         guard gone[element.id] == nil, element.version >= elements[element.id]?.version ?? 0 else { return }
-        elements[element.id] = element
+        insert(element)
         settleCreation(of: element)
+    }
+
+    private mutating func insert(_ element: Element) {
+        guard elements.updateValue(element, forKey: element.id) == nil else { return }
+        var (low, high) = (order.startIndex, order.endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if order[middle] < (element.createdAt, element.id) { low = middle + 1 } else { high = middle }
+        }
+        order.insert((element.createdAt, element.id), at: low)
     }
 
     mutating func remove(_ id: String) {
         touched?.insert(id)
         gone.set(true, for: id)
-        elements[id] = nil
+        if elements.removeValue(forKey: id) != nil { order.removeAll { $0.id == id } }
+        tempIDs[id] = nil
         ownVersions[id] = nil
         operations.removeAll { $0.elementID == id }
         conflicts.removeAll { $0.id == id }
@@ -78,7 +93,7 @@ struct BoardState: Sendable {
     /// The room was cleared. Events are sent again after a reconnect, and do not say when it was: elements may be newer than that, and
     /// come back. So may what was changed here; the next fetch drops the changes of what is gone.
     mutating func removeAll() {
-        elements = [:]
+        (elements, order, tempIDs) = ([:], [], [:])
         // The pages that are under way may be from before.
         touched = nil
     }
@@ -251,9 +266,7 @@ struct BoardState: Sendable {
 
     /// Adds what an earlier process stored. Everything since then counts more.
     mutating func restore(_ kept: [Element], _ keptOperations: [BoardOperation]) {
-        for element in kept where elements[element.id] == nil && gone[element.id] == nil {
-            elements[element.id] = element
-        }
+        for element in kept where elements[element.id] == nil && gone[element.id] == nil { insert(element) }
         let last = keptOperations.map(\.id).max() ?? 0
         operations =
             keptOperations

@@ -7,7 +7,7 @@ import Testing
 /// The rules of a board, step by step.
 @Suite("BoardState")
 struct BoardStateTests {
-    private var state = BoardState(ownID: "me")
+    private var state = BoardState(roomID: "room", ownID: "me")
 
     private func element(_ id: String, tempID: String? = nil, version: Int = 1) -> Element {
         Element(
@@ -35,7 +35,7 @@ struct BoardStateTests {
         state.putBack()
         if isRestarted {
             let kept = state.operations
-            state = BoardState(ownID: "me")
+            state = BoardState(roomID: "room", ownID: "me")
             state.restore([], kept)
         }
         state.move("temp", to: nil)
@@ -131,6 +131,21 @@ struct BoardStateTests {
         // The answer to an earlier try was lost, and others have changed the element since.
         state.finish(creation.id, with: element("e1", tempID: "temp", version: 2))
         #expect(state.takeNext()?.change == .edit(content: ["text": .string("mine")], version: 1))
+    }
+
+    @Test("elements that the server does not have yet come last, in their order, whatever this device's clock says")
+    mutating func order() throws {
+        for text in ["z", "a"] {
+            state.create(text, type: "note", content: [:], position: nil, at: .distantPast)
+        }
+        state.put(element("e2"))
+        state.put(element("e1"))
+        #expect(state.items.map(\.id) == ["e1", "e2", "z", "a"])
+        #expect(state.items.allSatisfy { $0.element.roomId == "room" })
+        let creation = try #require(state.takeNext())
+        state.finish(creation.id, with: element("e3", tempID: "z"))
+        state.remove("e1")
+        #expect(state.items.map(\.id) == ["e2", "z", "a"])
     }
 
     @Test("pages that a clearing has overtaken bring nothing")
