@@ -11,7 +11,8 @@ public final class Board {
     public let roomID: String
     /// Oldest first.
     public private(set) var items: [BoardItem] = []
-    /// Own content that was not stored, because others changed the element first: ``resolve(_:overwriting:)``.
+    /// Own content that was not stored, because others changed the element first: ``resolve(_:overwriting:)``. It is kept on disk until
+    /// then, or until the element is deleted.
     public private(set) var conflicts: [BoardConflict] = []
     /// All that is shown has been fetched, and the server sends every change.
     public var isVerified: Bool { isFetched && !isAway }
@@ -314,7 +315,7 @@ public final class Board {
 
     private func restore() async {
         let kept = await files.read(roomID)
-        change { $0.restore(kept.elements, kept.operations) }
+        change { $0.restore(kept.elements, kept.operations, kept.conflicts) }
         restoring = nil
         if !state.operations.isEmpty { send() }
     }
@@ -328,7 +329,7 @@ public final class Board {
     /// The only way by which what is shown changes.
     private func change(_ body: (inout BoardState) -> Void) {
         guard !isEnded else { return }
-        let before = (operations: state.operations, elements: state.elements)
+        let before = (operations: state.operations, conflicts: state.conflicts, elements: state.elements)
         body(&state)
         let shown = state.items
         if items != shown { items = shown }
@@ -336,15 +337,15 @@ public final class Board {
         if unsentCount != state.operations.count { unsentCount = state.operations.count }
         // What was not read yet would be written over.
         guard restoring == nil else { return }
-        if state.operations != before.operations { keepChanges() }
+        if state.operations != before.operations || state.conflicts != before.conflicts { keepChanges() }
         if state.elements != before.elements { keepElementsSoon() }
     }
 
     private func keepChanges() {
-        let (operations, before) = (state.operations, writing)
+        let (operations, conflicts, before) = (state.operations, state.conflicts, writing)
         writing = Task { [files, roomID] in
             await before?.value
-            await files.keep(operations, of: roomID)
+            await files.keep(operations, conflicts, of: roomID)
         }
     }
 

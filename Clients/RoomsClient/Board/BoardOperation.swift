@@ -23,7 +23,7 @@ struct BoardOperation: Codable, Equatable, Sendable, Identifiable {
 }
 
 /// Own content that was not stored, because others changed the element first.
-public struct BoardConflict: Equatable, Sendable, Identifiable {
+public struct BoardConflict: Codable, Equatable, Sendable, Identifiable {
     /// The element's.
     public let id: String
     /// As the server has it now.

@@ -67,6 +67,7 @@ struct BoardState: Sendable {
         touched?.insert(element.id)
         guard gone[element.id] == nil, element.version >= elements[element.id]?.version ?? 0 else { return }
         insert(element)
+        if let index = conflicts.firstIndex(where: { $0.id == element.id }) { conflicts[index].current = element }
         settleCreation(of: element)
     }
 
@@ -247,7 +248,9 @@ struct BoardState: Sendable {
     mutating func resolve(_ id: String, overwriting: Bool) {
         guard let index = conflicts.firstIndex(where: { $0.id == id }) else { return }
         let conflict = conflicts.remove(at: index)
-        if overwriting { append(.edit(content: conflict.content, version: elements[id]?.version), to: id) }
+        // Of an earlier process' conflict the element may not be here yet.
+        let version = elements[id]?.version ?? conflict.current.version
+        if overwriting { append(.edit(content: conflict.content, version: version), to: id) }
     }
 
     mutating func retry(_ id: String) {
@@ -265,7 +268,9 @@ struct BoardState: Sendable {
     }
 
     /// Adds what an earlier process stored. Everything since then counts more.
-    mutating func restore(_ kept: [Element], _ keptOperations: [BoardOperation]) {
+    mutating func restore(
+        _ kept: [Element], _ keptOperations: [BoardOperation], _ keptConflicts: [BoardConflict] = []
+    ) {
         for element in kept where elements[element.id] == nil && gone[element.id] == nil { insert(element) }
         let last = keptOperations.map(\.id).max() ?? 0
         operations =
@@ -275,6 +280,8 @@ struct BoardState: Sendable {
             }
         lastOperation += last
         tried = Set(keptOperations.filter(\.isCreation).map(\.id))
+        let newer = Set(conflicts.map(\.id))
+        conflicts = keptConflicts.filter { gone[$0.id] == nil && !newer.contains($0.id) } + conflicts
         for element in elements.values { settleCreation(of: element) }
     }
 

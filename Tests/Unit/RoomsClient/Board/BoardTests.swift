@@ -153,6 +153,30 @@ struct BoardTests {
         for seat in [hers, his] { await seat.client.stop() }
     }
 
+    @Test("content that waits for its person's decision outlives the app")
+    func keptConflict() async throws {
+        let (hers, his) = (try await seat(of: ada), try await seat(of: ben))
+        let id = hers.board.create(type: "note", content: note("plan"))
+        await lookUntil { hers.board[id]?.state == .stored && his.board.items.count == 1 }
+        let elementID = try #require(his.board.items.first?.id)
+        hers.device.holdEvents()
+        his.board.edit(elementID, content: note("his plan"))
+        await lookUntil { his.board[elementID]?.state == .stored }
+        hers.board.edit(id, content: note("her plan"))
+        await lookUntil { hers.board.conflicts.count == 1 && hers.board.unsentCount == 0 }
+        await hers.board.keepAll()
+        await hers.client.stop()
+
+        let again = try await seat(of: ada)
+        #expect(again.board.conflicts.map(\.content) == [note("her plan")])
+        #expect(again.texts == ["his plan"])
+        again.board.resolve(elementID, overwriting: true)
+        await lookUntil { his.texts == ["her plan"] }
+        await again.board.keepAll()
+        #expect(await again.client.boardFiles.roomsWithChanges().isEmpty)
+        for seat in [again, his] { await seat.client.stop() }
+    }
+
     @Test(
         "changes made without a network are kept, also when the app ends, and made in their order with the next start")
     func offline() async throws {
