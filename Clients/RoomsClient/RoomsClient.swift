@@ -98,7 +98,8 @@ public final class RoomsClient {
                 folder: folder.appending(path: "cache", directoryHint: .isDirectory), clock: clock,
                 messageLimit: settings.messageLimit, roomLimit: settings.roomLimit),
             receipts: ReadReceipts(server: connection, clock: clock, settings: settings.receipts), clock: clock)
-        boardFiles = BoardFiles(folder: folder.appending(path: "boards", directoryHint: .isDirectory))
+        boardFiles = BoardFiles(
+            folder: folder.appending(path: "boards", directoryHint: .isDirectory), isForced: settings.outbox.isForced)
         roomCache = RoomListCache(folder: folder.appending(path: "rooms", directoryHint: .isDirectory), clock: clock)
         rooms = RoomList(for: user.id, from: connection, order: settings.order, clock: clock, cache: roomCache)
         conversationSettings = settings.conversation

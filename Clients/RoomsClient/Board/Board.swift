@@ -21,6 +21,10 @@ public final class Board {
     public private(set) var failure: ClientFailure?
     /// The number of changes that the server does not have.
     public private(set) var unsentCount = 0
+    /// The reason why changes are not on disk: those that the server does not have either are lost when the app ends.
+    public private(set) var keepFailure: String?
+    /// Where changes of an earlier time stand that this version cannot read; nil if there are none.
+    public private(set) var setAside: URL?
 
     private var isFetched = false
     private var isAway: Bool
@@ -28,20 +32,24 @@ public final class Board {
     @ObservationIgnored private var wantedFetches = 0
     /// The number of times that the room was cleared.
     @ObservationIgnored private var clears = 0
-    @ObservationIgnored private var state: BoardState
-    @ObservationIgnored private let server: any ElementServer
+    @ObservationIgnored private(set) var state: BoardState
+    @ObservationIgnored let server: any ElementServer
     @ObservationIgnored private let files: BoardFiles
-    @ObservationIgnored private let clock: any ClientClock
-    @ObservationIgnored private let makeID: @Sendable () -> String
+    @ObservationIgnored let clock: any ClientClock
+    @ObservationIgnored let makeID: @Sendable () -> String
     @ObservationIgnored private let random: @Sendable () -> Double
+    /// What an earlier process has stored has been read. Until then no change is sent, which would overtake those, nor written over
+    /// them.
+    @ObservationIgnored private var isRestored = false
     @ObservationIgnored private var restoring: Task<Void, Never>?
     @ObservationIgnored private var loading: Task<Void, Never>?
     @ObservationIgnored private var sending: Task<Void, Never>?
     @ObservationIgnored private var pause: Task<Void, any Error>?
     /// The server's wish for the pause after the last try.
     @ObservationIgnored private var retryAfter: Duration?
+    @ObservationIgnored private var writing: Task<Void, Never>?
+    @ObservationIgnored private var areChangesWritten = true
     @ObservationIgnored private var keeping: Task<Void, Never>?
-    @ObservationIgnored private var keepsElements = false
     @ObservationIgnored private var isEnded = false
     /// The number of screens that show it. Without one it fetches only for a change.
     @ObservationIgnored private var screens = 0
@@ -64,58 +72,10 @@ public final class Board {
         self.makeID = makeID
         self.random = random
         state = BoardState(roomID: roomID, ownID: ownID)
-        restoring = Task { await restore() }
+        beginRestoring()
     }
 
     public subscript(id: BoardItem.ID) -> BoardItem? { items.first { $0.id == id } }
-
-    // MARK: Own changes
-
-    /// - Parameter content: a JSON object of at most 64 KiB.
-    /// - Returns: the item's id.
-    @discardableResult
-    public func create(type: String, content: JSON, at position: Element.Position? = nil) -> BoardItem.ID {
-        let tempID = makeID()
-        act { $0.create(tempID, type: type, content: content, position: position, at: clock.now) }
-        return tempID
-    }
-
-    /// Replaces the content. If others have changed it since it was shown, theirs stays, and ``conflicts`` has this one.
-    public func edit(_ id: BoardItem.ID, content: JSON) {
-        act { $0.edit($0.elementID(of: id), content: content) }
-    }
-
-    /// May be called for every position of a drag: those that were not sent yet are one change.
-    public func move(_ id: BoardItem.ID, to position: Element.Position?) {
-        act { $0.move($0.elementID(of: id), to: position) }
-    }
-
-    public func delete(_ id: BoardItem.ID) { act { $0.delete($0.elementID(of: id)) } }
-
-    /// Deletes all elements, for everyone. It needs the server: sent later, it would delete elements that nobody has seen here. What
-    /// is created while it is under way stays.
-    ///
-    /// - Throws: `ClientFailure`.
-    public func clear() async throws {
-        await restoring?.value
-        let earlier = Set(state.operations.map(\.id))
-        _ = try await server.clear(roomID)
-        act { $0.discard(earlier) }
-        // Others may have made elements since, whose events have overtaken the answer.
-        load()
-    }
-
-    /// Sends a change again that the server has refused.
-    public func retry(_ id: BoardItem.ID) {
-        act { $0.retry($0.elementID(of: id)) }
-        pause?.cancel()
-    }
-
-    /// Drops the changes of an element that the server does not have.
-    public func discard(_ id: BoardItem.ID) { act { $0.discard($0.elementID(of: id)) } }
-
-    /// - Parameter overwriting: true to replace the others' content by the own one; false to drop the own one.
-    public func resolve(_ id: BoardConflict.ID, overwriting: Bool) { act { $0.resolve(id, overwriting: overwriting) } }
 
     // MARK: Updates
 
@@ -163,7 +123,7 @@ public final class Board {
         guard loading == nil else { return }
         isLoading = true
         loading = Task {
-            await restoring?.value
+            await restore()
             var wanted: Int
             repeat {
                 wanted = wantedFetches
@@ -214,13 +174,13 @@ public final class Board {
     private func send() {
         guard sending == nil, !isEnded else { return }
         sending = Task {
-            await restoring?.value
+            await restore()
             var backoff = Backoff()
-            while !isEnded, let operation = state.takeNext() {
+            while !isEnded, isRestored, let operation = state.takeNext() {
                 retryAfter = nil
                 if await perform(operation) {
                     backoff.reset()
-                } else {
+                } else if !isEnded {
                     let wait = backoff.next(random: random(), atLeast: retryAfter)
                     let task = Task { [clock] in try await clock.sleep(for: wait) }
                     pause = task
@@ -232,6 +192,9 @@ public final class Board {
             sending = nil
         }
     }
+
+    /// What waits is sent now.
+    func endPause() { pause?.cancel() }
 
     /// - Returns: false if it is to be tried again.
     private func perform(_ operation: BoardOperation) async -> Bool {
@@ -305,7 +268,7 @@ public final class Board {
 
     /// Returns when every change is stored or refused, or when the task is cancelled.
     func settle() async {
-        await restoring?.value
+        await restore()
         while !Task.isCancelled, let sending {
             _ = try? await Task<Void, any Error> { await sending.value }.valueUnlessCancelled
         }
@@ -313,14 +276,44 @@ public final class Board {
 
     // MARK: Keeping
 
-    private func restore() async {
-        let kept = await files.read(roomID)
-        change { $0.restore(kept.elements, kept.operations, kept.conflicts) }
-        restoring = nil
-        if !state.operations.isEmpty { send() }
+    /// Returns when what an earlier process has stored has been read. What cannot be read now, as before the device is unlocked, is
+    /// tried again here: with the next change, fetch or connection.
+    func restore() async {
+        beginRestoring()
+        await restoring?.value
     }
 
-    private func act(_ body: (inout BoardState) -> Void) {
+    private func beginRestoring() {
+        guard !isRestored, restoring == nil, !isEnded else { return }
+        restoring = Task {
+            await readKept()
+            restoring = nil
+        }
+    }
+
+    private func readKept() async {
+        do {
+            let kept = try await files.read(roomID)
+            guard !isEnded else { return }
+            // What has been fetched counts more than the cache.
+            change { $0.restore(isFetched ? [] : kept.elements, kept.operations, kept.conflicts) }
+            isRestored = true
+            if let file = kept.setAside { setAside = file }
+            noteKeeping(nil)
+            // Made before they could be read.
+            if state.operations != kept.operations || state.conflicts != kept.conflicts { keepChanges() }
+            if !state.operations.isEmpty { send() }
+        } catch {
+            noteKeeping(error)
+        }
+    }
+
+    private func noteKeeping(_ error: (any Error)?) {
+        let failure = error?.localizedDescription
+        if keepFailure != failure { keepFailure = failure }
+    }
+
+    func act(_ body: (inout BoardState) -> Void) {
         guard !isEnded else { return }
         change(body)
         send()
@@ -336,21 +329,27 @@ public final class Board {
         if conflicts != state.conflicts { conflicts = state.conflicts }
         if unsentCount != state.operations.count { unsentCount = state.operations.count }
         // What was not read yet would be written over.
-        guard restoring == nil else { return }
-        if state.operations != before.operations || state.conflicts != before.conflicts { keepChanges() }
-        if state.elements != before.elements { keepElementsSoon() }
+        if isRestored, state.operations != before.operations || state.conflicts != before.conflicts { keepChanges() }
+        if restoring == nil, state.elements != before.elements { keepElementsSoon() }
     }
 
+    /// What changes during a write is written in one more.
     private func keepChanges() {
-        let (operations, conflicts, before) = (state.operations, state.conflicts, writing)
-        writing = Task { [files, roomID] in
-            await before?.value
-            await files.keep(operations, conflicts, of: roomID)
+        areChangesWritten = false
+        guard writing == nil else { return }
+        writing = Task {
+            while !areChangesWritten {
+                areChangesWritten = true
+                do {
+                    try await files.keep(state.operations, state.conflicts, of: roomID)
+                    noteKeeping(nil)
+                } catch {
+                    noteKeeping(error)
+                }
+            }
+            writing = nil
         }
     }
-
-    /// In their order.
-    @ObservationIgnored private var writing: Task<Void, Never>?
 
     private func keepElementsSoon() {
         guard keeping == nil else { return }
@@ -366,7 +365,9 @@ public final class Board {
 
     /// Returns when all that waits to be written is on the disk.
     func keepAll() async {
-        await restoring?.value
+        await restore()
+        // The disk may have room again.
+        if keepFailure != nil, isRestored, !isEnded { keepChanges() }
         await writing?.value
         guard keeping != nil else { return }
         keeping?.cancel()

@@ -11,7 +11,7 @@ struct BoardOperation: Codable, Equatable, Sendable, Identifiable {
         case delete
     }
 
-    /// Rises in the order in which they were made.
+    /// Of this board and in this process, no two are alike.
     let id: Int
     /// The element's id; of one that the server does not have yet, the `tempId` that makes it.
     var elementID: String

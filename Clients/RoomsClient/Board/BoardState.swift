@@ -272,14 +272,14 @@ struct BoardState: Sendable {
         _ kept: [Element], _ keptOperations: [BoardOperation], _ keptConflicts: [BoardConflict] = []
     ) {
         for element in kept where elements[element.id] == nil && gone[element.id] == nil { insert(element) }
-        let last = keptOperations.map(\.id).max() ?? 0
-        operations =
-            keptOperations
-            + operations.map {
-                BoardOperation(id: $0.id + last, elementID: $0.elementID, change: $0.change, failure: $0.failure)
-            }
-        lastOperation += last
-        tried = Set(keptOperations.filter(\.isCreation).map(\.id))
+        // Those made since then stay what they are: a call may have noted them.
+        let earlier = keptOperations.map {
+            BoardOperation(
+                id: $0.id + lastOperation, elementID: $0.elementID, change: $0.change, failure: $0.failure)
+        }
+        operations = earlier + operations
+        lastOperation = max(lastOperation, earlier.map(\.id).max() ?? 0)
+        tried.formUnion(earlier.filter(\.isCreation).map(\.id))
         let newer = Set(conflicts.map(\.id))
         conflicts = keptConflicts.filter { gone[$0.id] == nil && !newer.contains($0.id) } + conflicts
         for element in elements.values { settleCreation(of: element) }
