@@ -43,6 +43,9 @@ public final class Board {
     @ObservationIgnored private var isRestored = false
     @ObservationIgnored private var restoring: Task<Void, Never>?
     @ObservationIgnored private var loading: Task<Void, Never>?
+    @ObservationIgnored private var retrying: Task<Void, Never>?
+    /// Of the tries to fetch.
+    @ObservationIgnored private var fetchBackoff = Backoff(from: .seconds(5))
     @ObservationIgnored private var sending: Task<Void, Never>?
     @ObservationIgnored private var pause: Task<Void, any Error>?
     /// The server's wish for the pause after the last try.
@@ -119,6 +122,7 @@ public final class Board {
     /// One fetch at a time. Asked for during one, another follows it.
     func load() {
         guard !isEnded else { return }
+        retrying?.cancel()
         wantedFetches += 1
         guard loading == nil else { return }
         isLoading = true
@@ -131,6 +135,20 @@ public final class Board {
             } while wanted != wantedFetches && !isEnded
             isLoading = false
             loading = nil
+            loadLater()
+        }
+    }
+
+    /// What a screen shows and could not be fetched is fetched after a pause, if nothing has it fetched before.
+    private func loadLater() {
+        guard let failure else { return fetchBackoff.reset() }
+        guard isShown, !isEnded, failure.isRetryable else { return }
+        let wait = fetchBackoff.next(random: random(), atLeast: failure.retryAfter)
+        retrying = Task { [weak self, clock] in
+            // Cancelled when it is fetched before, and when no screen shows it.
+            do { try await clock.sleep(for: wait) } catch { return }
+            guard !Task.isCancelled else { return }
+            self?.load()
         }
     }
 
@@ -144,7 +162,9 @@ public final class Board {
     /// One screen less. Without any, the room's events may end, and all is fetched again when it is opened.
     func noteClosed() {
         screens = max(0, screens - 1)
-        if !isShown { isFetched = false }
+        guard !isShown else { return }
+        retrying?.cancel()
+        isFetched = false
     }
 
     var isShown: Bool { screens > 0 }
@@ -200,7 +220,7 @@ public final class Board {
     private func perform(_ operation: BoardOperation) async -> Bool {
         do {
             let clears = clears
-            let element = try await ask(for: operation)
+            let element = try await server.perform(operation, in: roomID)
             change { $0.finish(operation.id, with: element) }
             // The answer may be from before.
             if clears != self.clears, isShown { load() }
@@ -221,23 +241,6 @@ public final class Board {
             change { $0.putBack() }
             retryAfter = ClientFailure(error).retryAfter
             return false
-        }
-    }
-
-    private func ask(for operation: BoardOperation) async throws -> Element? {
-        let id = operation.elementID
-        switch operation.change {
-        case .create(let type, let content, let position, _):
-            return try await server.makeElement(
-                type: type, content: content, position: position, tempID: id, in: roomID)
-        case .edit(let content, let version):
-            return try await server.update(id, content: content, position: .keep, version: version, in: roomID)
-        case .move(let position):
-            return try await server.update(
-                id, content: nil, position: position.map(PositionChange.move) ?? .remove, version: nil, in: roomID)
-        case .delete:
-            try await server.deleteElement(id, in: roomID)
-            return nil
         }
     }
 
@@ -377,8 +380,8 @@ public final class Board {
     /// The room is no longer one's own, or its person has signed out. Nothing is written any more when this returns.
     func end() async {
         isEnded = true
+        for task in [retrying, keeping] { task?.cancel() }
         pause?.cancel()
-        keeping?.cancel()
         (items, conflicts, unsentCount) = ([], [], 0)
         await writing?.value
         await keeping?.value

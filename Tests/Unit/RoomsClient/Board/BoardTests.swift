@@ -94,6 +94,37 @@ struct BoardTests {
         await hers.client.stop()
     }
 
+    @Test("a board that could not be fetched is fetched again, also while the connection lasts")
+    func fetchedAgain() async throws {
+        let device = server.makeDevice()
+        let client = try makeClient(ada, on: device)
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded && !client.isAway }
+        let refusal = Refusal(code: "internal_error", message: "Out of order.", isRetryable: true)
+        server.refuseNext("GET /api/rooms/\(roomID)/elements", with: refusal)
+        let board = client.openBoard(try #require(client.rooms[roomID]))
+        await lookUntil { board.failure != nil && !board.isLoading }
+        #expect(!board.isVerified)
+        await clock.advance(by: .seconds(5))
+        await lookUntil { board.isVerified }
+        #expect(board.failure == nil)
+        await client.stop()
+    }
+
+    @Test("a board that no screen shows is not fetched again")
+    func notFetchedAgain() async throws {
+        let hers = try await seat(of: ada)
+        let name = "GET /api/rooms/\(roomID)/elements"
+        server.refuseNext(name, with: Refusal(code: "internal_error", message: "Out of order.", isRetryable: true))
+        await hers.board.refresh()
+        #expect(hers.board.failure != nil)
+        let fetches = hers.device.requests.count { $0 == name }
+        await hers.client.close(hers.board)
+        await clock.advance(by: .seconds(60))
+        #expect(hers.device.requests.count { $0 == name } == fetches)
+        await hers.client.stop()
+    }
+
     @Test("clearing a board leaves what is made while it is under way")
     func clearing() async throws {
         let hers = try await seat(of: ada)
