@@ -287,9 +287,15 @@ public final class RoomsClient {
     }
 
     deinit {
-        // Nobody is left to see what it brings.
+        // Nobody is left to see what it brings. What is not sent waits on the disk for the next client, which writes the same files.
         watchingPaths?.cancel()
-        Task { [socket] in await socket.stop() }
+        access.close()
+        Task { [socket, outbox, boards, receipts = backing.receipts] in
+            await outbox.stop()
+            for board in boards.values { await board.end() }
+            await receipts.removeAll()
+            await socket.stop()
+        }
     }
 
     private func take(_ update: SocketUpdate) async {

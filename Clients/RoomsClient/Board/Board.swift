@@ -377,7 +377,8 @@ public final class Board {
         await keeping?.value
     }
 
-    /// The room is no longer one's own, or its person has signed out. Nothing is written any more when this returns.
+    /// The room is no longer one's own, its person has signed out, or its client is gone. What waits to be written is, and nothing any
+    /// more when this returns.
     func end() async {
         isEnded = true
         for task in [retrying, keeping] { task?.cancel() }
