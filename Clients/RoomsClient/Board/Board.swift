@@ -38,8 +38,8 @@ public final class Board {
     @ObservationIgnored let clock: any ClientClock
     @ObservationIgnored let makeID: @Sendable () -> String
     @ObservationIgnored private let random: @Sendable () -> Double
-    /// What an earlier process has stored has been read. Until then no change is sent, which would overtake those, nor written over
-    /// them.
+    /// What an earlier process has stored has been read. Until then changes are not sent, as they would overtake those, and not
+    /// written over them.
     @ObservationIgnored private var isRestored = false
     @ObservationIgnored private var restoring: Task<Void, Never>?
     @ObservationIgnored private var loading: Task<Void, Never>?
@@ -89,6 +89,8 @@ public final class Board {
         case .connected:
             pause?.cancel()
             if !isFetched, isShown { load() }
+            // Also beside a sending that is just giving up as they could not be read.
+            beginRestoring()
             send()
         case .recovered(let isWhole):
             isAway = false
@@ -168,8 +170,9 @@ public final class Board {
     }
 
     var isShown: Bool { screens > 0 }
-    /// Nothing is lost if the board is made again from what is on disk and at the server.
-    var isSpare: Bool { !isShown && unsentCount == 0 && conflicts.isEmpty }
+    /// Nothing is lost if the board is made again from what is on disk and at the server. One that could not read its changes yet is
+    /// needed: it sends them with the next connection.
+    var isSpare: Bool { !isShown && isRestored && unsentCount == 0 && conflicts.isEmpty }
 
     private func fetch() async {
         change { $0.beginLoad() }

@@ -76,7 +76,8 @@ struct BoardState: Sendable {
         var (low, high) = (order.startIndex, order.endIndex)
         while low < high {
             let middle = (low + high) / 2
-            if order[middle] < (element.createdAt, element.id) { low = middle + 1 } else { high = middle }
+            let (date, id) = order[middle]
+            if (date, id) < (element.createdAt, element.id) { low = middle + 1 } else { high = middle }
         }
         order.insert((element.createdAt, element.id), at: low)
     }

@@ -125,8 +125,9 @@ struct BoardFetchTests {
         try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
 
         let second = board(SlowElements([]))
-        second.create(type: "note", content: ["text": .string("second")])
         await lookUntil { second.keepFailure != nil }
+        #expect(!second.isSpare)
+        second.create(type: "note", content: ["text": .string("second")])
         await second.keepAll()
         #expect(second.unsentCount == 1)
         try FileManager.default.removeItem(at: file)
