@@ -85,14 +85,17 @@ extension RoomController {
             return "/board shows which numbers there are."
         }
         let item = board.items[number - 1]
+        // The numbers change with the board: the text says which one it was.
+        let shown = item.element.content["text"]?.string ?? "[\(item.element.type)]"
+        let name = shown.replacing("\n", with: " ").cut(to: 40)
         guard let text else {
             board.delete(item.id)
-            return "The element is gone."
+            return "“\(name)” goes off the board."
         }
         guard !text.isEmpty, case .object(var members) = item.element.content else { return "/edit N TEXT" }
         members["text"] = .string(text)
         board.edit(item.id, content: .object(members))
-        return "The element is changed."
+        return "“\(name)” changes."
     }
 
     private func settleFailed(_ isRetry: Bool) async -> String {

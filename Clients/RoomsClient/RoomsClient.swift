@@ -98,7 +98,8 @@ public final class RoomsClient {
                 folder: folder.appending(path: "cache", directoryHint: .isDirectory), clock: clock,
                 messageLimit: settings.messageLimit, roomLimit: settings.roomLimit),
             receipts: ReadReceipts(server: connection, clock: clock, settings: settings.receipts), clock: clock)
-        boardFiles = BoardFiles(folder: folder.appending(path: "boards", directoryHint: .isDirectory))
+        boardFiles = BoardFiles(
+            folder: folder.appending(path: "boards", directoryHint: .isDirectory), isForced: settings.outbox.isForced)
         roomCache = RoomListCache(folder: folder.appending(path: "rooms", directoryHint: .isDirectory), clock: clock)
         rooms = RoomList(for: user.id, from: connection, order: settings.order, clock: clock, cache: roomCache)
         conversationSettings = settings.conversation
@@ -290,9 +291,15 @@ public final class RoomsClient {
     }
 
     deinit {
-        // Nobody is left to see what it brings.
+        // Nobody is left to see what it brings. What is not sent waits on the disk for the next client, which writes the same files.
         watchingPaths?.cancel()
-        Task { [socket] in await socket.stop() }
+        access.close()
+        Task { [socket, outbox, boards, receipts = backing.receipts] in
+            await outbox.stop()
+            for board in boards.values { await board.end() }
+            await receipts.removeAll()
+            await socket.stop()
+        }
     }
 
     private func take(_ update: SocketUpdate) async {

@@ -11,7 +11,8 @@ public final class Board {
     public let roomID: String
     /// Oldest first.
     public private(set) var items: [BoardItem] = []
-    /// Own content that was not stored, because others changed the element first: ``resolve(_:overwriting:)``.
+    /// Own content that was not stored, because others changed the element first: ``resolve(_:overwriting:)``. It is kept on disk until
+    /// then, or until the element is deleted.
     public private(set) var conflicts: [BoardConflict] = []
     /// All that is shown has been fetched, and the server sends every change.
     public var isVerified: Bool { isFetched && !isAway }
@@ -20,25 +21,38 @@ public final class Board {
     public private(set) var failure: ClientFailure?
     /// The number of changes that the server does not have.
     public private(set) var unsentCount = 0
+    /// The reason why changes are not on disk: those that the server does not have either are lost when the app ends.
+    public private(set) var keepFailure: String?
+    /// Where changes of an earlier time stand that this version cannot read; nil if there are none.
+    public private(set) var setAside: URL?
 
     private var isFetched = false
     private var isAway: Bool
     /// Rises with each call of ``load()``: what an earlier fetch brings may be older than what was missed.
     @ObservationIgnored private var wantedFetches = 0
-    @ObservationIgnored private var state: BoardState
-    @ObservationIgnored private let server: any ElementServer
+    /// The number of times that the room was cleared.
+    @ObservationIgnored private var clears = 0
+    @ObservationIgnored private(set) var state: BoardState
+    @ObservationIgnored let server: any ElementServer
     @ObservationIgnored private let files: BoardFiles
-    @ObservationIgnored private let clock: any ClientClock
-    @ObservationIgnored private let makeID: @Sendable () -> String
+    @ObservationIgnored let clock: any ClientClock
+    @ObservationIgnored let makeID: @Sendable () -> String
     @ObservationIgnored private let random: @Sendable () -> Double
+    /// What an earlier process has stored has been read. Until then changes are not sent, as they would overtake those, and not
+    /// written over them.
+    @ObservationIgnored private var isRestored = false
     @ObservationIgnored private var restoring: Task<Void, Never>?
     @ObservationIgnored private var loading: Task<Void, Never>?
+    @ObservationIgnored private var retrying: Task<Void, Never>?
+    /// Of the tries to fetch.
+    @ObservationIgnored private var fetchBackoff = Backoff(from: .seconds(5))
     @ObservationIgnored private var sending: Task<Void, Never>?
     @ObservationIgnored private var pause: Task<Void, any Error>?
     /// The server's wish for the pause after the last try.
     @ObservationIgnored private var retryAfter: Duration?
+    @ObservationIgnored private var writing: Task<Void, Never>?
+    @ObservationIgnored private var areChangesWritten = true
     @ObservationIgnored private var keeping: Task<Void, Never>?
-    @ObservationIgnored private var keepsElements = false
     @ObservationIgnored private var isEnded = false
     /// The number of screens that show it. Without one it fetches only for a change.
     @ObservationIgnored private var screens = 0
@@ -60,58 +74,11 @@ public final class Board {
         self.clock = clock
         self.makeID = makeID
         self.random = random
-        state = BoardState(ownID: ownID)
-        restoring = Task { await restore() }
+        state = BoardState(roomID: roomID, ownID: ownID)
+        beginRestoring()
     }
 
     public subscript(id: BoardItem.ID) -> BoardItem? { items.first { $0.id == id } }
-
-    // MARK: Own changes
-
-    /// - Parameter content: a JSON object of at most 64 KiB.
-    /// - Returns: the item's id.
-    @discardableResult
-    public func create(type: String, content: JSON, at position: Element.Position? = nil) -> BoardItem.ID {
-        let tempID = makeID()
-        act { $0.create(tempID, type: type, content: content, position: position, at: clock.now) }
-        return tempID
-    }
-
-    /// Replaces the content. If others have changed it since it was shown, theirs stays, and ``conflicts`` has this one.
-    public func edit(_ id: BoardItem.ID, content: JSON) {
-        act { $0.edit($0.elementID(of: id), content: content) }
-    }
-
-    /// May be called for every position of a drag: those that were not sent yet are one change.
-    public func move(_ id: BoardItem.ID, to position: Element.Position?) {
-        act { $0.move($0.elementID(of: id), to: position) }
-    }
-
-    public func delete(_ id: BoardItem.ID) { act { $0.delete($0.elementID(of: id)) } }
-
-    /// Deletes all elements, for everyone. It needs the server: sent later, it would delete elements that nobody has seen here.
-    ///
-    /// - Throws: `ClientFailure`.
-    public func clear() async throws {
-        await restoring?.value
-        _ = try await server.clear(roomID)
-        act { state in
-            state.removeAll()
-            for operation in state.operations { state.discard(operation.elementID) }
-        }
-    }
-
-    /// Sends a change again that the server has refused.
-    public func retry(_ id: BoardItem.ID) {
-        act { $0.retry($0.elementID(of: id)) }
-        pause?.cancel()
-    }
-
-    /// Drops the changes of an element that the server does not have.
-    public func discard(_ id: BoardItem.ID) { act { $0.discard($0.elementID(of: id)) } }
-
-    /// - Parameter overwriting: true to replace the others' content by the own one; false to drop the own one.
-    public func resolve(_ id: BoardConflict.ID, overwriting: Bool) { act { $0.resolve(id, overwriting: overwriting) } }
 
     // MARK: Updates
 
@@ -122,6 +89,8 @@ public final class Board {
         case .connected:
             pause?.cancel()
             if !isFetched, isShown { load() }
+            // Also beside a sending that is just giving up as they could not be read.
+            beginRestoring()
             send()
         case .recovered(let isWhole):
             isAway = false
@@ -138,9 +107,10 @@ public final class Board {
             change { $0.put(element) }
         case .elementDeleted(roomID, let id, _): change { $0.remove(id) }
         case .roomCleared(roomID, _):
+            clears += 1
             change { $0.removeAll() }
             // The pages that are under way may be from before.
-            if loading != nil { load() }
+            if isShown || loading != nil { load() }
         default: break
         }
     }
@@ -154,11 +124,12 @@ public final class Board {
     /// One fetch at a time. Asked for during one, another follows it.
     func load() {
         guard !isEnded else { return }
+        retrying?.cancel()
         wantedFetches += 1
         guard loading == nil else { return }
         isLoading = true
         loading = Task {
-            await restoring?.value
+            await restore()
             var wanted: Int
             repeat {
                 wanted = wantedFetches
@@ -166,6 +137,20 @@ public final class Board {
             } while wanted != wantedFetches && !isEnded
             isLoading = false
             loading = nil
+            loadLater()
+        }
+    }
+
+    /// What a screen shows and could not be fetched is fetched after a pause, if nothing has it fetched before.
+    private func loadLater() {
+        guard let failure else { return fetchBackoff.reset() }
+        guard isShown, !isEnded, failure.isRetryable else { return }
+        let wait = fetchBackoff.next(random: random(), atLeast: failure.retryAfter)
+        retrying = Task { [weak self, clock] in
+            // Cancelled when it is fetched before, and when no screen shows it.
+            do { try await clock.sleep(for: wait) } catch { return }
+            guard !Task.isCancelled else { return }
+            self?.load()
         }
     }
 
@@ -179,12 +164,15 @@ public final class Board {
     /// One screen less. Without any, the room's events may end, and all is fetched again when it is opened.
     func noteClosed() {
         screens = max(0, screens - 1)
-        if !isShown { isFetched = false }
+        guard !isShown else { return }
+        retrying?.cancel()
+        isFetched = false
     }
 
     var isShown: Bool { screens > 0 }
-    /// Nothing is lost if the board is made again from what is on disk and at the server.
-    var isSpare: Bool { !isShown && unsentCount == 0 && conflicts.isEmpty }
+    /// Nothing is lost if the board is made again from what is on disk and at the server. One that could not read its changes yet is
+    /// needed: it sends them with the next connection.
+    var isSpare: Bool { !isShown && isRestored && unsentCount == 0 && conflicts.isEmpty }
 
     private func fetch() async {
         change { $0.beginLoad() }
@@ -209,13 +197,13 @@ public final class Board {
     private func send() {
         guard sending == nil, !isEnded else { return }
         sending = Task {
-            await restoring?.value
+            await restore()
             var backoff = Backoff()
-            while !isEnded, let operation = state.takeNext() {
+            while !isEnded, isRestored, let operation = state.takeNext() {
                 retryAfter = nil
                 if await perform(operation) {
                     backoff.reset()
-                } else {
+                } else if !isEnded {
                     let wait = backoff.next(random: random(), atLeast: retryAfter)
                     let task = Task { [clock] in try await clock.sleep(for: wait) }
                     pause = task
@@ -228,11 +216,17 @@ public final class Board {
         }
     }
 
+    /// What waits is sent now.
+    func endPause() { pause?.cancel() }
+
     /// - Returns: false if it is to be tried again.
     private func perform(_ operation: BoardOperation) async -> Bool {
         do {
-            let element = try await ask(for: operation)
+            let clears = clears
+            let element = try await server.perform(operation, in: roomID)
             change { $0.finish(operation.id, with: element) }
+            // The answer may be from before.
+            if clears != self.clears, isShown { load() }
             return true
         } catch ClientFailure.refused(let refusal) where refusal.code == "version_conflict" {
             return await settleConflict(of: operation)
@@ -250,23 +244,6 @@ public final class Board {
             change { $0.putBack() }
             retryAfter = ClientFailure(error).retryAfter
             return false
-        }
-    }
-
-    private func ask(for operation: BoardOperation) async throws -> Element? {
-        let id = operation.elementID
-        switch operation.change {
-        case .create(let type, let content, let position, _):
-            return try await server.makeElement(
-                type: type, content: content, position: position, tempID: id, in: roomID)
-        case .edit(let content, let version):
-            return try await server.update(id, content: content, position: .keep, version: version, in: roomID)
-        case .move(let position):
-            return try await server.update(
-                id, content: nil, position: position.map(PositionChange.move) ?? .remove, version: nil, in: roomID)
-        case .delete:
-            try await server.deleteElement(id, in: roomID)
-            return nil
         }
     }
 
@@ -297,7 +274,7 @@ public final class Board {
 
     /// Returns when every change is stored or refused, or when the task is cancelled.
     func settle() async {
-        await restoring?.value
+        await restore()
         while !Task.isCancelled, let sending {
             _ = try? await Task<Void, any Error> { await sending.value }.valueUnlessCancelled
         }
@@ -305,14 +282,44 @@ public final class Board {
 
     // MARK: Keeping
 
-    private func restore() async {
-        let kept = await files.read(roomID)
-        change { $0.restore(kept.elements, kept.operations) }
-        restoring = nil
-        if !state.operations.isEmpty { send() }
+    /// Returns when what an earlier process has stored has been read. What cannot be read now, as before the device is unlocked, is
+    /// tried again here: with the next change, fetch or connection.
+    func restore() async {
+        beginRestoring()
+        await restoring?.value
     }
 
-    private func act(_ body: (inout BoardState) -> Void) {
+    private func beginRestoring() {
+        guard !isRestored, restoring == nil, !isEnded else { return }
+        restoring = Task {
+            await readKept()
+            restoring = nil
+        }
+    }
+
+    private func readKept() async {
+        do {
+            let kept = try await files.read(roomID)
+            guard !isEnded else { return }
+            // What has been fetched counts more than the cache.
+            change { $0.restore(isFetched ? [] : kept.elements, kept.operations, kept.conflicts) }
+            isRestored = true
+            if let file = kept.setAside { setAside = file }
+            noteKeeping(nil)
+            // Made before they could be read.
+            if state.operations != kept.operations || state.conflicts != kept.conflicts { keepChanges() }
+            if !state.operations.isEmpty { send() }
+        } catch {
+            noteKeeping(error)
+        }
+    }
+
+    private func noteKeeping(_ error: (any Error)?) {
+        let failure = error?.localizedDescription
+        if keepFailure != failure { keepFailure = failure }
+    }
+
+    func act(_ body: (inout BoardState) -> Void) {
         guard !isEnded else { return }
         change(body)
         send()
@@ -321,28 +328,34 @@ public final class Board {
     /// The only way by which what is shown changes.
     private func change(_ body: (inout BoardState) -> Void) {
         guard !isEnded else { return }
-        let before = (operations: state.operations, elements: state.elements)
+        let before = (operations: state.operations, conflicts: state.conflicts, elements: state.elements)
         body(&state)
         let shown = state.items
         if items != shown { items = shown }
         if conflicts != state.conflicts { conflicts = state.conflicts }
         if unsentCount != state.operations.count { unsentCount = state.operations.count }
         // What was not read yet would be written over.
-        guard restoring == nil else { return }
-        if state.operations != before.operations { keepChanges() }
-        if state.elements != before.elements { keepElementsSoon() }
+        if isRestored, state.operations != before.operations || state.conflicts != before.conflicts { keepChanges() }
+        if restoring == nil, state.elements != before.elements { keepElementsSoon() }
     }
 
+    /// What changes during a write is written in one more.
     private func keepChanges() {
-        let (operations, before) = (state.operations, writing)
-        writing = Task { [files, roomID] in
-            await before?.value
-            await files.keep(operations, of: roomID)
+        areChangesWritten = false
+        guard writing == nil else { return }
+        writing = Task {
+            while !areChangesWritten {
+                areChangesWritten = true
+                do {
+                    try await files.keep(state.operations, state.conflicts, of: roomID)
+                    noteKeeping(nil)
+                } catch {
+                    noteKeeping(error)
+                }
+            }
+            writing = nil
         }
     }
-
-    /// In their order.
-    @ObservationIgnored private var writing: Task<Void, Never>?
 
     private func keepElementsSoon() {
         guard keeping == nil else { return }
@@ -358,18 +371,21 @@ public final class Board {
 
     /// Returns when all that waits to be written is on the disk.
     func keepAll() async {
-        await restoring?.value
+        await restore()
+        // The disk may have room again.
+        if keepFailure != nil, isRestored, !isEnded { keepChanges() }
         await writing?.value
         guard keeping != nil else { return }
         keeping?.cancel()
         await keeping?.value
     }
 
-    /// The room is no longer one's own, or its person has signed out. Nothing is written any more when this returns.
+    /// The room is no longer one's own, its person has signed out, or its client is gone. What waits to be written is, and nothing any
+    /// more when this returns.
     func end() async {
         isEnded = true
+        for task in [retrying, keeping] { task?.cancel() }
         pause?.cancel()
-        keeping?.cancel()
         (items, conflicts, unsentCount) = ([], [], 0)
         await writing?.value
         await keeping?.value

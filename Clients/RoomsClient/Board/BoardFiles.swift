@@ -1,6 +1,7 @@
 import Foundation
 
-/// Boards on disk: the elements, so that one shows something at once, and the changes that the server does not have.
+/// Boards on disk: the elements, so that one shows something at once, and the changes that the server does not have, with the contents
+/// that wait for their person to decide.
 ///
 /// Elements are a cache: the server has them. A change is its person's, and is on disk when `keep` returns. All work is done off the
 /// main actor.
@@ -8,16 +9,30 @@ public actor BoardFiles {
     private static let format = 1
     private let elements: RoomFiles
     private let operations: RoomFiles
+    private let isForced: Bool
     private var isRemoved = false
 
     private struct Contents<Item: Codable>: Codable {
         var format: Int
         var roomID: String
         var items: [Item]
+        /// Beside changes; nil if there are none.
+        var conflicts: [BoardConflict]?
     }
 
-    /// - Parameter folder: of one person on one server, and of boards alone.
-    public init(folder: URL) {
+    struct Kept: Sendable {
+        var elements: [Element] = []
+        var operations: [BoardOperation] = []
+        var conflicts: [BoardConflict] = []
+        /// Where changes stand now that this version cannot read.
+        var setAside: URL?
+    }
+
+    /// - Parameters:
+    ///   - folder: of one person on one server, and of boards alone.
+    ///   - isForced: true if a change survives a loss of power too, not only the end of the app.
+    public init(folder: URL, isForced: Bool = true) {
+        self.isForced = isForced
         elements = RoomFiles(folder: folder.appending(path: "elements", directoryHint: .isDirectory))
         operations = RoomFiles(folder: folder.appending(path: "changes", directoryHint: .isDirectory))
     }
@@ -25,19 +40,44 @@ public actor BoardFiles {
     /// The rooms that have changes.
     func roomsWithChanges() -> [String] { (try? operations.keys()) ?? [] }
 
-    func read(_ roomID: String) -> (elements: [Element], operations: [BoardOperation]) {
-        (read(Element.self, of: roomID, in: elements), read(BoardOperation.self, of: roomID, in: operations))
+    /// Changes that are broken, or of another format, are put aside.
+    ///
+    /// - Throws: what the file system says. Changes that cannot be read now stay where they are.
+    func read(_ roomID: String) throws -> Kept {
+        guard !isRemoved else { return Kept() }
+        var kept = Kept()
+        if let data = try operations.read(roomID) {
+            if let contents = contents(of: BoardOperation.self, in: data) {
+                (kept.operations, kept.conflicts) = (contents.items, contents.conflicts ?? [])
+            } else {
+                kept.setAside = try operations.setAside(roomID)
+            }
+        }
+        // Without it there is less to show until the server has answered.
+        if let data = try? elements.read(roomID) {
+            kept.elements = contents(of: Element.self, in: data)?.items ?? []
+        }
+        return kept
     }
 
-    func keep(_ items: [Element], of roomID: String) { write(items, of: roomID, in: elements) }
+    func keep(_ items: [Element], of roomID: String) {
+        guard !isRemoved else { return }
+        // The server has them.
+        try? elements.write(
+            JSONEncoder().encode(Contents(format: Self.format, roomID: roomID, items: items)), of: roomID,
+            isForced: false)
+    }
 
-    /// - Returns: false if the disk refuses.
-    @discardableResult
-    func keep(_ items: [BoardOperation], of roomID: String) -> Bool {
-        guard items.isEmpty else { return write(items, of: roomID, in: operations) }
+    /// - Throws: what the file system says; then the disk has what it had.
+    func keep(_ items: [BoardOperation], _ conflicts: [BoardConflict], of roomID: String) throws {
+        guard !isRemoved else { return }
+        guard items.isEmpty, conflicts.isEmpty else {
+            let contents = Contents(
+                format: Self.format, roomID: roomID, items: items, conflicts: conflicts.isEmpty ? nil : conflicts)
+            return try operations.write(JSONEncoder().encode(contents), of: roomID, isForced: isForced)
+        }
         // If it stays, the changes are sent again after a restart, and take effect once.
         try? operations.remove(roomID)
-        return true
     }
 
     func remove(_ roomID: String) {
@@ -54,22 +94,11 @@ public actor BoardFiles {
         try RoomFiles(folder: elements.folder.deletingLastPathComponent()).removeAll()
     }
 
-    private func read<Item: Codable>(_ type: Item.Type, of roomID: String, in files: RoomFiles) -> [Item] {
-        guard !isRemoved, let data = try? files.read(roomID),
-            let contents = try? JSONDecoder().decode(Contents<Item>.self, from: data), contents.format == Self.format
-        else { return [] }
-        return contents.items
-    }
-
-    @discardableResult
-    private func write<Item: Codable>(_ items: [Item], of roomID: String, in files: RoomFiles) -> Bool {
-        guard !isRemoved else { return false }
-        let contents = Contents(format: Self.format, roomID: roomID, items: items)
-        do {
-            try files.write(JSONEncoder().encode(contents), of: roomID, isForced: false)
-            return true
-        } catch {
-            return false
-        }
+    /// - Returns: nil if it is broken, or of another format.
+    private func contents<Item: Codable>(of type: Item.Type, in data: Data) -> Contents<Item>? {
+        guard let contents = try? JSONDecoder().decode(Contents<Item>.self, from: data),
+            contents.format == Self.format
+        else { return nil }
+        return contents
     }
 }

@@ -11,7 +11,7 @@ struct BoardOperation: Codable, Equatable, Sendable, Identifiable {
         case delete
     }
 
-    /// Rises in the order in which they were made.
+    /// Of this board and in this process, no two are alike.
     let id: Int
     /// The element's id; of one that the server does not have yet, the `tempId` that makes it.
     var elementID: String
@@ -23,7 +23,7 @@ struct BoardOperation: Codable, Equatable, Sendable, Identifiable {
 }
 
 /// Own content that was not stored, because others changed the element first.
-public struct BoardConflict: Equatable, Sendable, Identifiable {
+public struct BoardConflict: Codable, Equatable, Sendable, Identifiable {
     /// The element's.
     public let id: String
     /// As the server has it now.

@@ -5,8 +5,11 @@ import Foundation
 /// Whatever arrives, late, doubled or out of turn: of an element the highest version is shown, one that was deleted does not come
 /// back, and one's own changes stand over all until the server has them.
 struct BoardState: Sendable {
+    let roomID: String
     let ownID: String
     private(set) var elements: [String: Element] = [:]
+    /// Of the elements, oldest first.
+    private var order: [(createdAt: Date, id: String)] = []
     private(set) var operations: [BoardOperation] = []
     private(set) var conflicts: [BoardConflict] = []
     /// The versions that one's own changes have made, by element.
@@ -18,19 +21,22 @@ struct BoardState: Sendable {
     /// The elements that events have named since a fetch of all began; nil without a fetch.
     private var touched: Set<String>?
     private var lastOperation = 0
+    /// A creation makes it.
+    private static let firstVersion = 1
 
-    init(ownID: String) { self.ownID = ownID }
+    init(roomID: String, ownID: String) {
+        self.roomID = roomID
+        self.ownID = ownID
+    }
 
     // MARK: Items
 
-    /// Oldest first; elements that the server does not have yet, last.
+    /// Oldest first; elements that the server does not have yet, last, in the order in which they were made.
     var items: [BoardItem] {
         var items: [String: BoardItem] = [:]
         for (id, element) in elements { items[id] = BoardItem(id: name(of: id), element: element, state: .stored) }
         for operation in operations { apply(operation, to: &items) }
-        return items.values.sorted {
-            ($0.element.createdAt, $0.element.id) < ($1.element.createdAt, $1.element.id)
-        }
+        return (order.map { $0.id } + operations.filter(\.isCreation).map(\.elementID)).compactMap { items[$0] }
     }
 
     private func apply(_ operation: BoardOperation, to items: inout [String: BoardItem]) {
@@ -38,7 +44,7 @@ struct BoardState: Sendable {
         switch operation.change {
         case .create(let type, let content, let position, let date):
             let element = Element(
-                id: id, roomId: "", type: type, content: content, position: position, createdBy: ownID,
+                id: id, roomId: roomID, type: type, content: content, position: position, createdBy: ownID,
                 createdAt: date, updatedBy: ownID, updatedAt: date, version: 0, tempId: id)
             items[id] = BoardItem(id: id, element: element, state: .saving)
         case .edit(let content, _): items[id]?.element.content = content
@@ -60,29 +66,50 @@ struct BoardState: Sendable {
     mutating func put(_ element: Element) {
         touched?.insert(element.id)
         guard gone[element.id] == nil, element.version >= elements[element.id]?.version ?? 0 else { return }
-        elements[element.id] = element
+        insert(element)
+        if let index = conflicts.firstIndex(where: { $0.id == element.id }) { conflicts[index].current = element }
         settleCreation(of: element)
+    }
+
+    private mutating func insert(_ element: Element) {
+        guard elements.updateValue(element, forKey: element.id) == nil else { return }
+        var (low, high) = (order.startIndex, order.endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            let (date, id) = order[middle]
+            if (date, id) < (element.createdAt, element.id) { low = middle + 1 } else { high = middle }
+        }
+        order.insert((element.createdAt, element.id), at: low)
     }
 
     mutating func remove(_ id: String) {
         touched?.insert(id)
         gone.set(true, for: id)
-        elements[id] = nil
+        if elements.removeValue(forKey: id) != nil { order.removeAll { $0.id == id } }
+        tempIDs[id] = nil
         ownVersions[id] = nil
         operations.removeAll { $0.elementID == id }
         conflicts.removeAll { $0.id == id }
     }
 
-    mutating func removeAll() { for id in elements.keys { remove(id) } }
+    /// The room was cleared. Events are sent again after a reconnect, and do not say when it was: elements may be newer than that, and
+    /// come back. So may what was changed here; the next fetch drops the changes of what is gone.
+    mutating func removeAll() {
+        (elements, order, tempIDs) = ([:], [], [:])
+        // The pages that are under way may be from before.
+        touched = nil
+    }
 
     mutating func beginLoad() { touched = [] }
 
-    /// Replaces the elements by the answer. Events since the fetch began count more than the answer.
+    /// Replaces the elements by the answer. Events since the fetch began count more than the answer; one that clears the room makes it
+    /// worthless.
     mutating func finishLoad(with answer: [Element]) {
-        let named = touched ?? []
+        guard let named = touched else { return }
         touched = nil
-        let listed = Set(answer.map(\.id))
-        for id in elements.keys where !listed.contains(id) && !named.contains(id) { remove(id) }
+        let present = named.union(answer.map(\.id)).union(operations.filter(\.isCreation).map(\.elementID))
+        let known = Set(elements.keys).union(operations.map(\.elementID)).union(conflicts.map(\.id))
+        for id in known.subtracting(present) { remove(id) }
         for element in answer { put(element) }
     }
 
@@ -167,12 +194,22 @@ struct BoardState: Sendable {
         tried.remove(id)
         if let element {
             put(element)
+            rebaseEdits(on: element)
             // They explain versions to changes that are based on earlier ones: without such a change nobody asks.
             ownVersions[element.id] =
                 operations.contains { $0.elementID == element.id }
                 ? (ownVersions[element.id] ?? []).union([element.version]) : nil
         } else if let operation, case .delete = operation.change {
             remove(operation.elementID)
+        }
+    }
+
+    /// Between the version before and this one there is one's own change alone: edits that are based on that one need no other look.
+    private mutating func rebaseEdits(on element: Element) {
+        for index in operations.indices where operations[index].elementID == element.id {
+            guard case .edit(let content, let version?) = operations[index].change, version == element.version - 1
+            else { continue }
+            operations[index].change = .edit(content: content, version: element.version)
         }
     }
 
@@ -212,7 +249,9 @@ struct BoardState: Sendable {
     mutating func resolve(_ id: String, overwriting: Bool) {
         guard let index = conflicts.firstIndex(where: { $0.id == id }) else { return }
         let conflict = conflicts.remove(at: index)
-        if overwriting { append(.edit(content: conflict.content, version: elements[id]?.version), to: id) }
+        // Of an earlier process' conflict the element may not be here yet.
+        let version = elements[id]?.version ?? conflict.current.version
+        if overwriting { append(.edit(content: conflict.content, version: version), to: id) }
     }
 
     mutating func retry(_ id: String) {
@@ -223,19 +262,27 @@ struct BoardState: Sendable {
         operations.removeAll { $0.elementID == id && $0.id != inFlight }
     }
 
+    /// Drops these changes, and what was done since to elements that they would have made.
+    mutating func discard(_ ids: Set<BoardOperation.ID>) {
+        let unmade = operations.filter { ids.contains($0.id) && $0.isCreation && $0.id != inFlight }.map(\.elementID)
+        operations.removeAll { $0.id != inFlight && (ids.contains($0.id) || unmade.contains($0.elementID)) }
+    }
+
     /// Adds what an earlier process stored. Everything since then counts more.
-    mutating func restore(_ kept: [Element], _ keptOperations: [BoardOperation]) {
-        for element in kept where elements[element.id] == nil && gone[element.id] == nil {
-            elements[element.id] = element
+    mutating func restore(
+        _ kept: [Element], _ keptOperations: [BoardOperation], _ keptConflicts: [BoardConflict] = []
+    ) {
+        for element in kept where elements[element.id] == nil && gone[element.id] == nil { insert(element) }
+        // Those made since then stay what they are: a call may have noted them.
+        let earlier = keptOperations.map {
+            BoardOperation(
+                id: $0.id + lastOperation, elementID: $0.elementID, change: $0.change, failure: $0.failure)
         }
-        let last = keptOperations.map(\.id).max() ?? 0
-        operations =
-            keptOperations
-            + operations.map {
-                BoardOperation(id: $0.id + last, elementID: $0.elementID, change: $0.change, failure: $0.failure)
-            }
-        lastOperation += last
-        tried = Set(keptOperations.filter(\.isCreation).map(\.id))
+        operations = earlier + operations
+        lastOperation = max(lastOperation, earlier.map(\.id).max() ?? 0)
+        tried.formUnion(earlier.filter(\.isCreation).map(\.id))
+        let newer = Set(conflicts.map(\.id))
+        conflicts = keptConflicts.filter { gone[$0.id] == nil && !newer.contains($0.id) } + conflicts
         for element in elements.values { settleCreation(of: element) }
     }
 
@@ -246,6 +293,10 @@ struct BoardState: Sendable {
         operations.removeAll { $0.elementID == tempID && $0.isCreation }
         for index in operations.indices where operations[index].elementID == tempID {
             operations[index].elementID = element.id
+            // It was made to what the creation has made. Others may have changed that before the answer came.
+            if case .edit(let content, .none) = operations[index].change {
+                operations[index].change = .edit(content: content, version: Self.firstVersion)
+            }
         }
     }
 }

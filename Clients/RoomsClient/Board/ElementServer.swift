@@ -17,3 +17,23 @@ public protocol ElementServer: Sendable {
 }
 
 extension RoomsAPI: ElementServer {}
+
+extension ElementServer {
+    /// - Returns: the element as it is then; nil of one that is deleted.
+    func perform(_ operation: BoardOperation, in roomID: String) async throws -> Element? {
+        let id = operation.elementID
+        switch operation.change {
+        case .create(let type, let content, let position, _):
+            return try await makeElement(
+                type: type, content: content, position: position, tempID: id, in: roomID)
+        case .edit(let content, let version):
+            return try await update(id, content: content, position: .keep, version: version, in: roomID)
+        case .move(let position):
+            return try await update(
+                id, content: nil, position: position.map(PositionChange.move) ?? .remove, version: nil, in: roomID)
+        case .delete:
+            try await deleteElement(id, in: roomID)
+            return nil
+        }
+    }
+}

@@ -27,16 +27,23 @@ extension Conversation {
 
     /// Reads all that the room has, also what is not loaded: a button's work. It may take several requests.
     ///
-    /// - Throws: `ClientFailure`; then what is loaded is read all the same, as soon as the server can be reached.
+    /// What is found is read now, or as soon as the server can be reached.
+    ///
+    /// - Throws: `ClientFailure` if older messages cannot be fetched. What was found before is read all the same.
     public func markAllRead() async throws {
         var oldest = store.floor
-        await backing.receipts.add(unreadIDs(of: items), in: roomID)
-        // Older ones may be unread only while the newest of those before them is.
+        // What is found lowers it.
+        let count = unreadCount() ?? .max
+        let loaded = unreadIDs(of: items)
+        await backing.receipts.add(loaded, in: roomID)
+        var found = loaded.count
         while let before = oldest, before > 1 {
             let page = try await backing.server.messages(
                 in: roomID, before: before, after: nil, limit: settings.refetchPageSize)
             let unread = page.items.filter(isUnread)
-            guard !unread.isEmpty else { break }
+            // Below own and read ones there may be others, as long as some are missing.
+            guard !unread.isEmpty || found < count else { break }
+            found += unread.count
             await backing.receipts.add(unread.map(\.id), in: roomID)
             oldest = page.next == nil ? nil : page.items.first?.seq
         }

@@ -83,6 +83,8 @@ public final class Conversation {
     public internal(set) var firstUnread: MessageItem.ID?
     /// So many messages were unread when the room was opened, as far as the list of rooms knows: they are loaded with it.
     @ObservationIgnored var unreadAtOpening = 0
+    /// The number of unread messages in the whole room, as far as the list of rooms knows; nil if it does not.
+    @ObservationIgnored var unreadCount: @MainActor () -> Int? = { nil }
     /// Something was sent to the room after it was left here.
     @ObservationIgnored var hasMissed = false
     /// The connection on which all that is shown has been known; nil if something may have been missed.

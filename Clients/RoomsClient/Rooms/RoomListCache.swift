@@ -69,7 +69,8 @@ public actor RoomListCache {
         }
     }
 
-    /// Replaces the cached rooms. Returns when they are written, with later ones that came meanwhile.
+    /// Replaces the cached rooms. Returns when they are written, with later ones that came meanwhile; or at once, if an earlier call still
+    /// waits: that one writes them.
     public func keep(_ rooms: [Room]) async {
         guard !isRemoved else { return }
         let isFirst = waiting == nil

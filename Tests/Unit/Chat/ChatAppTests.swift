@@ -199,9 +199,9 @@ struct ChatAppTests {
         await harness.untilShown { $0.contains("• milk  #1") && $0.contains("• bread  #2") }
         harness.press(.escape)
         harness.write("/edit 1 oats")
-        await harness.untilShown("The element is changed.")
+        await harness.untilShown("“milk” changes.")
         harness.write("/remove 2")
-        await harness.untilShown("The element is gone.")
+        await harness.untilShown("“bread” goes off the board.")
         harness.write("/board")
         await harness.untilShown { $0.contains("• oats  #1") && !$0.contains("bread") && !$0.contains("…") }
         harness.press(.escape)

@@ -46,6 +46,34 @@ struct RoomsClientUpkeepTests {
         await lookUntil { device.socketCount == 0 }
     }
 
+    /// - Returns: whether the client that has left it is gone.
+    private func leaveUnsent() async throws -> @MainActor () -> Bool {
+        let client = try await connected()
+        device.setAirplaneMode(true)
+        let room = try #require(client.rooms[roomID])
+        let board = client.openBoard(room)
+        board.create(type: "note", content: [:])
+        await board.keepAll()
+        let conversation = client.open(room)
+        conversation.send("Hello")
+        await conversation.keepAll()
+        return { [weak client] in client == nil }
+    }
+
+    @Test("a client that nobody holds any more sends nothing, and the next one does")
+    func letGoUnsent() async throws {
+        let isGone = try await leaveUnsent()
+        await lookUntil { isGone() }
+        await TestClock.settle()
+        let requests = device.requests
+        device.setAirplaneMode(false)
+        for _ in 0..<5 { await clock.advance(by: .seconds(60)) }
+        #expect(device.requests == requests)
+        let next = try await connected()
+        await lookUntil { server.texts(in: roomID) == ["Hello"] && next.rooms[roomID]?.elementCount == 1 }
+        await next.stop()
+    }
+
     @Test("every event comes to everyone who has asked, in order")
     func events() async throws {
         let client = try await connected()

@@ -7,7 +7,7 @@ import Testing
 /// The rules of a board, step by step.
 @Suite("BoardState")
 struct BoardStateTests {
-    private var state = BoardState(ownID: "me")
+    private var state = BoardState(roomID: "room", ownID: "me")
 
     private func element(_ id: String, tempID: String? = nil, version: Int = 1) -> Element {
         Element(
@@ -35,7 +35,7 @@ struct BoardStateTests {
         state.putBack()
         if isRestarted {
             let kept = state.operations
-            state = BoardState(ownID: "me")
+            state = BoardState(roomID: "room", ownID: "me")
             state.restore([], kept)
         }
         state.move("temp", to: nil)
@@ -59,6 +59,106 @@ struct BoardStateTests {
         #expect(state.operations.isEmpty && state.items.isEmpty)
     }
 
+    @Test("an element that is newer than a clearing which is sent again comes back")
+    mutating func clearedAgain() {
+        state.put(element("e1"))
+        state.removeAll()
+        #expect(state.items.isEmpty)
+        state.put(element("e1"))
+        #expect(state.items.map(\.id) == ["e1"])
+    }
+
+    @Test("a change of an element outlives a clearing, and goes when a fetch does not have the element")
+    mutating func changedBeforeClearing() {
+        for id in ["old", "new"] {
+            state.put(element(id))
+            state.edit(id, content: ["text": .string("mine")])
+        }
+        create()
+        state.removeAll()
+        state.beginLoad()
+        state.finishLoad(with: [element("new")])
+        #expect(state.operations.map(\.elementID) == ["new", "temp"])
+        #expect(state.elements.keys.sorted() == ["new"])
+    }
+
+    @Test("of discarded changes those under way stay, and elements that are not made take what was done to them along")
+    mutating func discarded() throws {
+        state.put(element("e1"))
+        state.move("e1", to: nil)
+        let move = try #require(state.takeNext())
+        create()
+        let earlier = Set(state.operations.map(\.id))
+        state.move("temp", to: nil)
+        state.create("later", type: "note", content: [:], position: nil, at: .distantPast)
+        state.discard(earlier)
+        #expect(state.operations.map(\.id).contains(move.id))
+        #expect(state.operations.map(\.elementID) == ["e1", "later"])
+    }
+
+    @Test("edits that wait behind one's own change are based on what that has made")
+    mutating func rebased() throws {
+        create()
+        state.edit("temp", content: ["text": .string("a")])
+        let creation = try #require(state.takeNext())
+        state.finish(creation.id, with: element("e1", tempID: "temp"))
+        let edit = try #require(state.takeNext())
+        #expect(edit.change == .edit(content: ["text": .string("a")], version: 1))
+        state.move("e1", to: nil)
+        state.edit("e1", content: ["text": .string("b")])
+        state.finish(edit.id, with: element("e1", version: 2))
+        let move = try #require(state.takeNext())
+        state.finish(move.id, with: element("e1", version: 3))
+        let next = state.takeNext()
+        #expect(next?.change == .edit(content: ["text": .string("b")], version: 3))
+    }
+
+    @Test("an edit behind a change of others stays based on what it was made to")
+    mutating func notRebased() throws {
+        state.put(element("e1"))
+        state.move("e1", to: nil)
+        let move = try #require(state.takeNext())
+        state.edit("e1", content: ["text": .string("mine")])
+        // Version 2 is another's.
+        state.finish(move.id, with: element("e1", version: 3))
+        let next = state.takeNext()
+        #expect(next?.change == .edit(content: ["text": .string("mine")], version: 1))
+    }
+
+    @Test("an edit of an element whose creation was answered late is based on what was created")
+    mutating func editedBeforeAnswer() throws {
+        create()
+        let creation = try #require(state.takeNext())
+        state.edit("temp", content: ["text": .string("mine")])
+        // The answer to an earlier try was lost, and others have changed the element since.
+        state.finish(creation.id, with: element("e1", tempID: "temp", version: 2))
+        let next = state.takeNext()
+        #expect(next?.change == .edit(content: ["text": .string("mine")], version: 1))
+    }
+
+    @Test("elements that the server does not have yet come last, in their order, whatever this device's clock says")
+    mutating func order() throws {
+        for text in ["z", "a"] {
+            state.create(text, type: "note", content: [:], position: nil, at: .distantPast)
+        }
+        state.put(element("e2"))
+        state.put(element("e1"))
+        #expect(state.items.map(\.id) == ["e1", "e2", "z", "a"])
+        #expect(state.items.allSatisfy { $0.element.roomId == "room" })
+        let creation = try #require(state.takeNext())
+        state.finish(creation.id, with: element("e3", tempID: "z"))
+        state.remove("e1")
+        #expect(state.items.map(\.id) == ["e2", "z", "a"])
+    }
+
+    @Test("pages that a clearing has overtaken bring nothing")
+    mutating func clearedMeanwhile() {
+        state.beginLoad()
+        state.removeAll()
+        state.finishLoad(with: [element("old")])
+        #expect(state.items.isEmpty)
+    }
+
     @Test("versions of one's own are kept only while a change may be based on an earlier one")
     mutating func ownVersions() throws {
         state.put(element("e1"))
@@ -69,113 +169,5 @@ struct BoardStateTests {
             state.finish(move.id, with: element("e1", version: version))
         }
         #expect(state.ownVersions["e1"] == [50])
-    }
-}
-
-/// Answers when it is let, with the pages that it has then.
-private actor SlowElements: ElementServer {
-    private var gates: [Gate]
-    private var stored: [Element] = []
-    private(set) var fetches = 0
-
-    init(_ gates: [Gate]) { self.gates = gates }
-
-    func store(_ elements: [Element]) { stored = elements }
-
-    func elements(in roomID: String, limit: Int?, cursor: String?) async throws -> Page<Element> {
-        fetches += 1
-        let answer = stored
-        if !gates.isEmpty { await gates.removeFirst().pass() }
-        return Page(items: answer)
-    }
-
-    func makeElement(
-        type: String, content: JSON?, position: Element.Position?, tempID: String?, in roomID: String
-    ) async throws -> Element { throw ClientFailure.offline("not asked for") }
-    func update(
-        _ elementID: String, content: JSON?, position: PositionChange, version: Int?, in roomID: String
-    ) async throws -> Element { throw ClientFailure.offline("not asked for") }
-    func deleteElement(_ id: String, in roomID: String) async throws { throw ClientFailure.offline("not asked for") }
-    func clear(_ roomID: String) async throws -> Int { throw ClientFailure.offline("not asked for") }
-}
-
-@MainActor
-@Suite("Board, fetching", .timeLimit(.minutes(1)))
-struct BoardFetchTests {
-    private let folder = TemporaryFolder()
-
-    private func element(_ id: String) -> Element {
-        Element(
-            id: id, roomId: "room", type: "note", content: [:], createdBy: "ben",
-            createdAt: Date(timeIntervalSince1970: 0),
-            updatedBy: "ben", updatedAt: Date(timeIntervalSince1970: 0), version: 1)
-    }
-
-    private func board(_ server: SlowElements) -> Board {
-        Board(
-            roomID: "room", ownID: "ada", isAway: false, server: server, files: BoardFiles(folder: folder.url),
-            clock: TestClock())
-    }
-
-    @Test("what was missed while a page was on its way is fetched after it")
-    func missed() async {
-        let gate = Gate()
-        let server = SlowElements([gate])
-        let board = board(server)
-        board.noteOpened()
-        await gate.isReached()
-        await server.store([element("missed")])
-        board.apply(.recovered(false))
-        await gate.open()
-        await lookUntil { !board.isLoading }
-        #expect(board.items.map(\.id) == ["missed"])
-        #expect(await server.fetches == 2)
-    }
-
-    @Test("a room that is cleared while a page is on its way shows nothing of that page")
-    func cleared() async {
-        let gate = Gate()
-        let server = SlowElements([gate])
-        await server.store([element("old")])
-        let board = board(server)
-        board.noteOpened()
-        await gate.isReached()
-        await server.store([])
-        board.apply(.event(.roomCleared(roomID: "room", clearedBy: "ben")))
-        await gate.open()
-        await lookUntil { !board.isLoading }
-        #expect(board.items.isEmpty)
-    }
-
-    @Test("a board that no screen shows is not verified, and is fetched when it is opened again")
-    func closed() async {
-        let server = SlowElements([])
-        let board = board(server)
-        board.noteOpened()
-        await lookUntil { board.isVerified }
-        board.noteClosed()
-        #expect(!board.isVerified && board.isSpare)
-        board.apply(.connected)
-        board.apply(.recovered(false))
-        await TestClock.settle()
-        #expect(await server.fetches == 1)
-        board.noteOpened()
-        await lookUntil { board.isVerified }
-        #expect(await server.fetches == 2)
-    }
-
-    @Test("a board that has ended shows and writes nothing of a page that comes late")
-    func ended() async throws {
-        let gate = Gate()
-        let server = SlowElements([gate])
-        await server.store([element("late")])
-        let board = board(server)
-        board.noteOpened()
-        await gate.isReached()
-        await board.end()
-        await gate.open()
-        await lookUntil { !board.isLoading }
-        #expect(board.items.isEmpty)
-        #expect(try FileManager.default.subpathsOfDirectory(atPath: folder.path).isEmpty)
     }
 }

@@ -74,6 +74,79 @@ struct BoardTests {
         for seat in [hers, his] { await seat.client.stop() }
     }
 
+    @Test("a clearing that is sent again after a reconnect takes away nothing that was made since")
+    func clearedBefore() async throws {
+        let hers = try await seat(of: ada)
+        try server.addElement(in: roomID, by: ben.id)
+        await lookUntil { hers.board.items.count == 1 }
+        try server.clear(roomID, by: ben.id)
+        await lookUntil { hers.board.items.isEmpty }
+        let id = try server.addElement(in: roomID, by: ben.id)
+        await lookUntil { hers.board.items.map(\.id) == [id] }
+        hers.device.dropSockets()
+        await lookUntil { hers.client.connection != .connected }
+        await clock.advance(by: .seconds(1))
+        await lookUntil { hers.client.connection == .connected && hers.board.isVerified && !hers.board.isLoading }
+        await TestClock.settle()
+        #expect(hers.board.items.map(\.id) == [id])
+        await hers.board.refresh()
+        #expect(hers.board.items.map(\.id) == [id])
+        await hers.client.stop()
+    }
+
+    @Test("a board that could not be fetched is fetched again, also while the connection lasts")
+    func fetchedAgain() async throws {
+        let device = server.makeDevice()
+        let client = try makeClient(ada, on: device)
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded && !client.isAway }
+        let refusal = Refusal(code: "internal_error", message: "Out of order.", isRetryable: true)
+        server.refuseNext("GET /api/rooms/\(roomID)/elements", with: refusal)
+        let board = client.openBoard(try #require(client.rooms[roomID]))
+        await lookUntil { board.failure != nil && !board.isLoading }
+        #expect(!board.isVerified)
+        await clock.advance(by: .seconds(5))
+        await lookUntil { board.isVerified }
+        #expect(board.failure == nil)
+        await client.stop()
+    }
+
+    @Test("a board that no screen shows is not fetched again")
+    func notFetchedAgain() async throws {
+        let hers = try await seat(of: ada)
+        let name = "GET /api/rooms/\(roomID)/elements"
+        server.refuseNext(name, with: Refusal(code: "internal_error", message: "Out of order.", isRetryable: true))
+        await hers.board.refresh()
+        #expect(hers.board.failure != nil)
+        let fetches = hers.device.requests.count { $0 == name }
+        await hers.client.close(hers.board)
+        await clock.advance(by: .seconds(60))
+        #expect(hers.device.requests.count { $0 == name } == fetches)
+        await hers.client.stop()
+    }
+
+    @Test("clearing a board leaves what is made while it is under way")
+    func clearing() async throws {
+        let hers = try await seat(of: ada)
+        hers.board.create(type: "note", content: note("old"))
+        await lookUntil { hers.board.items.first?.state == .stored }
+        hers.device.delayAnswers(by: .seconds(5))
+        let board = hers.board
+        async let cleared: Void = board.clear()
+        await lookUntil { hers.board.items.isEmpty }
+        hers.board.create(type: "note", content: note("mine"))
+        let fields: JSON = ["roomId": .string(roomID), "type": .string("note"), "content": note("his")]
+        try server.act(as: ben.id, "element:create", fields)
+        await lookUntil { Set(hers.texts) == ["mine", "his"] }
+        await clock.advance(by: .seconds(5))
+        try await cleared
+        hers.device.delayAnswers(by: .zero)
+        await clock.advance(by: .seconds(5))
+        await lookUntil { hers.board.items.count == 2 && hers.board.items.allSatisfy { $0.state == .stored } }
+        #expect(Set(hers.texts) == ["mine", "his"])
+        await hers.client.stop()
+    }
+
     @Test("an answer that is lost makes no second element, and a change is made once")
     func idempotent() async throws {
         let hers = try await seat(of: ada)
@@ -109,6 +182,30 @@ struct BoardTests {
         await lookUntil { his.texts == ["her plan"] }
         #expect(hers.board.conflicts.isEmpty)
         for seat in [hers, his] { await seat.client.stop() }
+    }
+
+    @Test("content that waits for its person's decision outlives the app")
+    func keptConflict() async throws {
+        let (hers, his) = (try await seat(of: ada), try await seat(of: ben))
+        let id = hers.board.create(type: "note", content: note("plan"))
+        await lookUntil { hers.board[id]?.state == .stored && his.board.items.count == 1 }
+        let elementID = try #require(his.board.items.first?.id)
+        hers.device.holdEvents()
+        his.board.edit(elementID, content: note("his plan"))
+        await lookUntil { his.board[elementID]?.state == .stored }
+        hers.board.edit(id, content: note("her plan"))
+        await lookUntil { hers.board.conflicts.count == 1 && hers.board.unsentCount == 0 }
+        await hers.board.keepAll()
+        await hers.client.stop()
+
+        let again = try await seat(of: ada)
+        #expect(again.board.conflicts.map(\.content) == [note("her plan")])
+        #expect(again.texts == ["his plan"])
+        again.board.resolve(elementID, overwriting: true)
+        await lookUntil { his.texts == ["her plan"] }
+        await again.board.keepAll()
+        #expect(await again.client.boardFiles.roomsWithChanges().isEmpty)
+        for seat in [again, his] { await seat.client.stop() }
     }
 
     @Test(
@@ -167,18 +264,34 @@ struct BoardTests {
     @Test("whatever order versions, deletions and pages come in, the board shows the same", arguments: 0..<200)
     func anyOrder(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
+        // The last is as old as the first: then the ids decide.
+        let ages = ["a": 2.0, "b": 1.0, "c": 2.0]
         func element(_ id: String, _ version: Int) -> Element {
-            Element(
+            let date = Date(timeIntervalSince1970: ages[id] ?? 0)
+            return Element(
                 id: id, roomId: "r", type: "note", content: ["v": .integer(version)], createdBy: "x",
-                createdAt: Date(timeIntervalSince1970: Double(id.hashValue % 7)), updatedBy: "x", updatedAt: .now,
-                version: version)
+                createdAt: date, updatedBy: "x", updatedAt: date, version: version)
         }
-        var state = BoardState(ownID: "me")
+        var state = BoardState(roomID: "r", ownID: "me")
+        // In a page "b" is not deleted yet, or is.
+        let pages = [[element("b", 2), element("a", 1)], [element("a", 3), element("c", 2)]]
         var steps: [(inout BoardState) -> Void] = []
         for id in ["a", "b", "c"] { for version in 1...4 { steps.append { $0.put(element(id, version)) } } }
         steps.append { $0.remove("b") }
-        for step in steps.shuffled(using: &random) { step(&state) }
-        #expect(Set(state.elements.keys) == ["a", "c"])
-        #expect(state.elements.values.allSatisfy { $0.version == 4 })
+        for step in steps.shuffled(using: &random) {
+            // An event comes before, during, or after a fetch.
+            if let page = pages.randomElement(using: &random), Bool.random(using: &random) {
+                state.beginLoad()
+                step(&state)
+                let unnamed = state.elements.values.filter { kept in
+                    kept.id != "b" && !page.contains { $0.id == kept.id }
+                }
+                state.finishLoad(with: page + unnamed)
+            } else {
+                step(&state)
+            }
+        }
+        #expect(state.items.map(\.id) == ["a", "c"])
+        #expect(state.items.allSatisfy { $0.element.version == 4 })
     }
 }

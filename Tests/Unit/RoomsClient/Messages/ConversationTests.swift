@@ -62,6 +62,26 @@ struct ConversationTests {
         #expect(conversation.hasOlder)
     }
 
+    @Test(
+        "reading all goes on below own messages, until the room's count is reached or nothing is left",
+        arguments: [1, nil] as [Int?])
+    func allRead(count: Int?) async throws {
+        await enter(Page(items: [sample(9, from: "me")], next: "9"))
+        conversation.unreadCount = { count }
+        async let read: Void = conversation.markAllRead()
+        for (seq, sender, before) in [(6, "me", 9), (4, "ann", 6), (3, "me", 4)] {
+            await server.expect(
+                .page(before: before, limit: 200), .page(Page(items: [sample(seq, from: sender)], next: "\(seq)")))
+        }
+        // Without a count it may be one more.
+        if count == nil {
+            await server.expect(.page(before: 3, limit: 200), .page(Page(items: [sample(1, from: "me")])))
+        }
+        await server.expect(.read(["m4"]), .done)
+        try await read
+        await server.expectNoCall()
+    }
+
     @Test("what fails is told, what is shown stays, and the connection tries again")
     func enteringOffline() async {
         _ = await cache.openRoom("room")
