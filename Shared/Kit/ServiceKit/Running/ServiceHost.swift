@@ -66,9 +66,10 @@ public final class ServiceHost: Sendable {
             return try await context.database.read { _ in Reply() }
         }
         table.on(Endpoint(Subject.refusal(of: name))) { [context] request in
+            let (claim, holder) = (try request.fields.string("what"), try request.fields.string("of"))
             context.log.error(
                 "a gateway rejects this service: another one has the same routes or events",
-                ["what": try request.fields.string("what"), "of": try request.fields.string("of")])
+                ["what": claim, "of": holder])
             return Reply()
         }
         table.answerLogPages(of: name, from: EventLog(context.database))

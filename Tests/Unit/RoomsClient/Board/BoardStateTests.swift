@@ -18,6 +18,12 @@ struct BoardStateTests {
 
     private mutating func create() { state.create("temp", type: "note", content: [:], position: nil, at: .distantPast) }
 
+    /// The operation to send next. `#require` cannot call a mutating function.
+    private mutating func taken() throws -> BoardOperation {
+        let taken = state.takeNext()
+        return try #require(taken)
+    }
+
     @Test("an element that the server was never asked for is not deleted there")
     mutating func neverAsked() {
         create()
@@ -41,10 +47,10 @@ struct BoardStateTests {
         state.move("temp", to: nil)
         state.delete("temp")
         #expect(state.items.isEmpty)
-        let creation = try #require(state.takeNext())
+        let creation = try taken()
         #expect(creation.isCreation)
         state.finish(creation.id, with: element("e1", tempID: "temp"))
-        let deletion = try #require(state.takeNext())
+        let deletion = try taken()
         #expect(deletion.elementID == "e1" && deletion.change == .delete)
         state.finish(deletion.id, with: nil)
         #expect(state.operations.isEmpty && state.items.isEmpty)
@@ -53,7 +59,7 @@ struct BoardStateTests {
     @Test("an element that is deleted while the server refuses to create it leaves nothing to do")
     mutating func refused() throws {
         create()
-        let creation = try #require(state.takeNext())
+        let creation = try taken()
         state.delete("temp")
         state.fail(creation.id, SendFailure(code: "payload_too_large", message: "Too large."))
         #expect(state.operations.isEmpty && state.items.isEmpty)
@@ -86,7 +92,7 @@ struct BoardStateTests {
     mutating func discarded() throws {
         state.put(element("e1"))
         state.move("e1", to: nil)
-        let move = try #require(state.takeNext())
+        let move = try taken()
         create()
         let earlier = Set(state.operations.map(\.id))
         state.move("temp", to: nil)
@@ -100,14 +106,14 @@ struct BoardStateTests {
     mutating func rebased() throws {
         create()
         state.edit("temp", content: ["text": .string("a")])
-        let creation = try #require(state.takeNext())
+        let creation = try taken()
         state.finish(creation.id, with: element("e1", tempID: "temp"))
-        let edit = try #require(state.takeNext())
+        let edit = try taken()
         #expect(edit.change == .edit(content: ["text": .string("a")], version: 1))
         state.move("e1", to: nil)
         state.edit("e1", content: ["text": .string("b")])
         state.finish(edit.id, with: element("e1", version: 2))
-        let move = try #require(state.takeNext())
+        let move = try taken()
         state.finish(move.id, with: element("e1", version: 3))
         let next = state.takeNext()
         #expect(next?.change == .edit(content: ["text": .string("b")], version: 3))
@@ -117,7 +123,7 @@ struct BoardStateTests {
     mutating func notRebased() throws {
         state.put(element("e1"))
         state.move("e1", to: nil)
-        let move = try #require(state.takeNext())
+        let move = try taken()
         state.edit("e1", content: ["text": .string("mine")])
         // Version 2 is another's.
         state.finish(move.id, with: element("e1", version: 3))
@@ -128,7 +134,7 @@ struct BoardStateTests {
     @Test("an edit of an element whose creation was answered late is based on what was created")
     mutating func editedBeforeAnswer() throws {
         create()
-        let creation = try #require(state.takeNext())
+        let creation = try taken()
         state.edit("temp", content: ["text": .string("mine")])
         // The answer to an earlier try was lost, and others have changed the element since.
         state.finish(creation.id, with: element("e1", tempID: "temp", version: 2))
@@ -145,7 +151,7 @@ struct BoardStateTests {
         state.put(element("e1"))
         #expect(state.items.map(\.id) == ["e1", "e2", "z", "a"])
         #expect(state.items.allSatisfy { $0.element.roomId == "room" })
-        let creation = try #require(state.takeNext())
+        let creation = try taken()
         state.finish(creation.id, with: element("e3", tempID: "z"))
         state.remove("e1")
         #expect(state.items.map(\.id) == ["e2", "z", "a"])
@@ -164,7 +170,7 @@ struct BoardStateTests {
         state.put(element("e1"))
         for version in 2...50 {
             state.move("e1", to: Element.Position(x: Double(version), y: 0))
-            let move = try #require(state.takeNext())
+            let move = try taken()
             if version == 50 { state.edit("e1", content: ["text": .string("a")]) }
             state.finish(move.id, with: element("e1", version: version))
         }
