@@ -41,10 +41,12 @@ struct BoardStateTests {
         state.move("temp", to: nil)
         state.delete("temp")
         #expect(state.items.isEmpty)
-        let creation = try #require(state.takeNext())
+        let creationTaken = state.takeNext()
+        let creation = try #require(creationTaken)
         #expect(creation.isCreation)
         state.finish(creation.id, with: element("e1", tempID: "temp"))
-        let deletion = try #require(state.takeNext())
+        let deletionTaken = state.takeNext()
+        let deletion = try #require(deletionTaken)
         #expect(deletion.elementID == "e1" && deletion.change == .delete)
         state.finish(deletion.id, with: nil)
         #expect(state.operations.isEmpty && state.items.isEmpty)
@@ -53,7 +55,8 @@ struct BoardStateTests {
     @Test("an element that is deleted while the server refuses to create it leaves nothing to do")
     mutating func refused() throws {
         create()
-        let creation = try #require(state.takeNext())
+        let creationTaken = state.takeNext()
+        let creation = try #require(creationTaken)
         state.delete("temp")
         state.fail(creation.id, SendFailure(code: "payload_too_large", message: "Too large."))
         #expect(state.operations.isEmpty && state.items.isEmpty)
@@ -64,7 +67,8 @@ struct BoardStateTests {
         state.put(element("e1"))
         for version in 2...50 {
             state.move("e1", to: Element.Position(x: Double(version), y: 0))
-            let move = try #require(state.takeNext())
+            let moveTaken = state.takeNext()
+            let move = try #require(moveTaken)
             if version == 50 { state.edit("e1", content: ["text": .string("a")]) }
             state.finish(move.id, with: element("e1", version: version))
         }
