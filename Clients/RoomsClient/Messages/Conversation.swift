@@ -175,7 +175,7 @@ public final class Conversation {
     ///
     /// Returns when what is shown is in the cache; the server is told in its own time. Entered again meanwhile, it stays so.
     ///
-    /// - Returns: a task that ends when the server has left the room; nil if the room was not entered.
+    /// - Returns: a task that ends when the server has left the room; nil if it was not entered, or is entered again.
     @discardableResult
     public func leave() async -> Task<Void, Never>? {
         guard isEntered else { return nil }
