@@ -194,7 +194,8 @@ struct BoardState: Sendable {
         tried.remove(id)
         if let element {
             put(element)
-            rebaseEdits(on: element)
+            // What a creation made is version 1; a later one in its answer is others' change.
+            if operation?.isCreation != true { rebaseEdits(on: element) }
             // They explain versions to changes that are based on earlier ones: without such a change nobody asks.
             ownVersions[element.id] =
                 operations.contains { $0.elementID == element.id }

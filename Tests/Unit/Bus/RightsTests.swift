@@ -37,7 +37,10 @@ struct RightsTests {
         (ElementsService.peer, .publish, ["elements.log", "services.discover"]),
         (ElementsService.peer, .subscribe, ["gateways.alive"]),
         (PushService.peer, .request, ["messaging.events", "messaging.unread", "rooms.names", "gateways.0192-ab.open"]),
-        (PushService.peer, .subscribe, ["messaging.log", "services.announce.messaging", "gateways.alive"]),
+        (
+            PushService.peer, .subscribe,
+            ["messaging.log", "services.announce.messaging", "gateways.alive", "accounts.log"]
+        ),
         (Gateway.peer, .serve, ["gateways.0192-ab.open"]),
         (Gateway.peer, .request, ["accounts.login", "messaging.list", "polls.vote"]),
         (Gateway.peer, .publish, ["gateways.alive", "services.discover", "status.told"]),
@@ -52,7 +55,7 @@ struct RightsTests {
         (MessagingService.peer, .request, ["accounts.people", "rooms.rename", "rooms.list"]),
         (ElementsService.peer, .request, ["messaging.list", "rooms.shared"]),
         (PushService.peer, .request, ["messaging.list", "messaging.send", "accounts.people", "gateways.a.b.open"]),
-        (PushService.peer, .subscribe, ["rooms.log", "accounts.log", ">", "messaging.*", "gateways.>"]),
+        (PushService.peer, .subscribe, ["rooms.log", "elements.log", ">", "messaging.*", "gateways.>"]),
         (
             PushService.peer, .publish,
             ["messaging.log", "services.announce.messaging", "gateways.alive", "services.discover"]
