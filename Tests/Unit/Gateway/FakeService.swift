@@ -44,6 +44,7 @@ final class FakeService: Sendable {
     static func start(_ manifest: Manifest, on bus: any MessageBus) throws -> FakeService {
         let service = FakeService(manifest, on: bus)
         service.on(Subject.health(of: manifest.service)) { $0.reply(Reply().json) }
+        service.on(Subject.refusal(of: manifest.service)) { $0.reply(Reply().json) }
         service.on(Subject.logPage(of: manifest.service)) { [weak service] in service?.answerEvents($0) }
         try service.comeBack()
         return service

@@ -80,15 +80,16 @@ struct DirectoryTests {
         try await run { directory in
             try directory.start()
             let refused = Arrivals<String>()
-            try bus.respond(to: Subject.refusal(of: "chat"), queue: "chat") { request in
-                refused.add("\(request.data["what"]?.string ?? "") of \(request.data["of"]?.string ?? "")")
-                request.reply(Reply().json)
-            }
             let people = Manifest(service: "people", routes: [Route("POST", "/login", "people.in")])
             _ = try FakeService.start(people, on: bus)
             #expect(try await announced.next() == "people")
             let thief = Manifest(service: "chat", routes: [Route("POST", "/login", "chat.in")])
-            _ = try FakeService.start(thief, on: bus)
+            let chat = try FakeService.start(thief, on: bus)
+            chat.on(Subject.refusal(of: "chat")) { request in
+                refused.add("\(request.data["what"]?.string ?? "") of \(request.data["of"]?.string ?? "")")
+                request.reply(Reply().json)
+            }
+            chat.announce()
             #expect(try await refused.next() == "POST /login of people")
             #expect(directory.catalog.manifests.keys.sorted() == ["people"])
         }
