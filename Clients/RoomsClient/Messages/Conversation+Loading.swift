@@ -123,7 +123,7 @@ extension Conversation {
     /// - Returns: why it is not joined for now, where the server has said so.
     private func joinRoom() async throws -> ClientFailure? {
         do {
-            try await backing.server.join(roomID)
+            try await backing.joins.join(roomID)
             return nil
         } catch let failure as ClientFailure where failure.isRetryable {
             return failure

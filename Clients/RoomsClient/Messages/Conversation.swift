@@ -13,7 +13,7 @@ import Observation
 public final class Conversation {
     /// What all conversations of one person share.
     public struct Backing: Sendable {
-        public var server: any MessageServer
+        public let server: any MessageServer
         public var outbox: Outbox
         public var cache: MessageCache
         public var receipts: ReadReceipts
@@ -23,6 +23,7 @@ public final class Conversation {
         /// From 0 up to 1.
         public var random: @Sendable () -> Double
         let fresh = FreshRooms()
+        let joins: RoomJoins
 
         public init(
             server: any MessageServer, outbox: Outbox, cache: MessageCache, receipts: ReadReceipts,
@@ -30,6 +31,7 @@ public final class Conversation {
             random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
         ) {
             self.server = server
+            joins = RoomJoins(server: server)
             self.outbox = outbox
             self.cache = cache
             self.receipts = receipts
@@ -203,7 +205,7 @@ public final class Conversation {
         await writeCache()
         guard visit == left else { return nil }
         if let cursor, !hasMissed { noteFresh(on: cursor) }
-        let leaving = Task { [backing, roomID] in await backing.server.leave(roomID) }
+        let leaving = backing.joins.leave(roomID)
         Task { [receipts = backing.receipts] in
             await leaving.value
             await receipts.flush()

@@ -48,5 +48,5 @@ extension MessageStore {
         items.pending.firstIndex { $0.id == tempID }
     }
 
-    private func hasStored(_ tempID: String) -> Bool { ownTempIDs.contains(tempID) }
+    private func hasStored(_ tempID: String) -> Bool { ownTempIDs.contains(tempID) || everSettled[tempID] != nil }
 }

@@ -35,6 +35,9 @@ public struct MessageStore: Sendable {
     /// Messages that are no longer pending because the server has or had them; the outbox has to be
     /// informed.
     private(set) var settled: [String] = []
+    /// The `tempId`s of those messages, after the outbox is informed: what it said before arrives late, and must not show a deleted
+    /// message as pending again.
+    private(set) var everSettled = RecentValues<Bool>(limit: rememberedIDs)
     /// Receipts that arrived before their message.
     private(set) var earlyReceipts = RecentValues<[Message.Receipt]>(limit: rememberedIDs)
 
@@ -113,11 +116,14 @@ public struct MessageStore: Sendable {
     /// Ends the pending state of a message that the server has or had.
     mutating func settle(_ tempID: String?) -> Bool {
         guard let tempID, dropPending(tempID) else { return false }
-        settled.append(tempID)
+        noteSettled([tempID])
         return true
     }
 
-    mutating func noteSettled(_ tempIDs: [String]) { settled += tempIDs }
+    mutating func noteSettled(_ tempIDs: [String]) {
+        settled += tempIDs
+        for tempID in tempIDs { everSettled.set(true, for: tempID) }
+    }
 
     mutating func takeSettled() -> [String] {
         defer { settled = [] }

@@ -17,6 +17,19 @@ struct MessageStoreTests {
         #expect(store.items.shown == ["m1", "m2", "m3", "m4", "first", "second"])
     }
 
+    @Test("a message that was stored and deleted is not pending again when the outbox names it late")
+    mutating func lateOutbox() {
+        store.addPending(typed("t1"))
+        store.insert(sample(7, from: "me", tempID: "t1"))
+        store.delete("m7")
+        store.addPending(typed("t1"))
+        #expect(store.items.isEmpty)
+        _ = store.takeSettled()
+        store.setPending([typed("t1")])
+        #expect(store.items.isEmpty)
+        #expect(store.takeSettled() == ["t1"])
+    }
+
     @Test("a message appears once, in the same row, with ack or echo first, both, or a page alone", arguments: 0..<4)
     mutating func confirm(way: Int) {
         store.addPending(typed("t1"))

@@ -36,9 +36,10 @@ final class ModelServer {
     private var held: [CheckedContinuation<Void, any Error>] = []
     /// The events for the client, sent while it is connected, or replayed later.
     var events: [RoomEvent] = []
-    var keepsEvents = true
-    /// Whether the client has joined, without which it gets no events.
-    fileprivate var isJoined = false
+    /// The events since the client's last leave: a join replays them.
+    private var sinceLeave: [RoomEvent] = []
+    private(set) var keepsEvents = true
+    private var isJoined = false
 
     var hasCalls: Bool { !calls.isEmpty || !held.isEmpty }
 
@@ -71,10 +72,19 @@ final class ModelServer {
     }
 
     private func emit(_ event: RoomEvent) {
-        if keepsEvents, isJoined { events.append(event) }
+        guard keepsEvents else { return }
+        if isJoined { events.append(event) } else { sinceLeave.append(event) }
     }
 
     // MARK: - What the client asks
+
+    fileprivate func join() {
+        isJoined = true
+        events += sinceLeave
+        sinceLeave = []
+    }
+
+    fileprivate func leave() { isJoined = false }
 
     func page(before: Int?, after: Int?, limit: Int) -> Page<Message> {
         if let after {
@@ -110,6 +120,16 @@ final class ModelServer {
     }
 
     // MARK: - What the seed decides
+
+    /// - Parameter keepsEvents: whether the connection that comes next brings what has happened.
+    func loseConnection(keepsEvents: Bool) {
+        self.keepsEvents = keepsEvents
+        if !keepsEvents { forgetEvents() }
+    }
+
+    func connect() { keepsEvents = true }
+
+    func forgetEvents() { (events, sinceLeave) = ([], []) }
 
     /// Handles one call, if there is any.
     func deal(_ fate: Fate, using random: inout SeededGenerator) {
@@ -148,7 +168,8 @@ final class ModelServer {
         calls = []
         for answer in held { answer.resume(throwing: offline) }
         held = []
-        events = []
+        forgetEvents()
+        connect()
     }
 }
 
@@ -161,10 +182,10 @@ final class ModelLink: MessageServer {
     init(_ server: ModelServer) { self.server = server }
 
     func join(_ roomID: String) {
-        if !isDead { server.isJoined = true }
+        if !isDead { server.join() }
     }
     func leave(_ roomID: String) {
-        if !isDead { server.isJoined = false }
+        if !isDead { server.leave() }
     }
     func setTyping(_ isTyping: Bool, in roomID: String) {}
     func markRead(_ ids: [String], in roomID: String) {}

@@ -32,7 +32,7 @@ final class RandomRun {
         link = ModelLink(server)
         (outbox, conversation) = Self.makeApp(folder: temporary.url, link: link, clock: clock, firstID: 0)
         for number in 0..<Int.random(in: 0...12, using: &random) { _ = server.write("before \(number)", from: "ann") }
-        server.events = []
+        server.forgetEvents()
     }
 
     func go() async {
@@ -83,8 +83,7 @@ final class RandomRun {
         if isConnected {
             isConnected = false
             conversation.apply(.disconnected(offline))
-            server.keepsEvents = Bool.random(using: &random)
-            if !server.keepsEvents { server.events = [] }
+            server.loseConnection(keepsEvents: Bool.random(using: &random))
         } else {
             await connect()
         }
@@ -93,7 +92,7 @@ final class RandomRun {
     private func connect() async {
         isConnected = true
         let isWhole = server.keepsEvents
-        server.keepsEvents = true
+        server.connect()
         await outbox.noteConnection()
         conversation.apply(.connected)
         conversation.apply(.recovered(isWhole))
@@ -121,7 +120,6 @@ final class RandomRun {
         server.end(link, using: &random)
         delivered = []
         isConnected = true
-        server.keepsEvents = true
         link = ModelLink(server)
         clock = HurriedClock()
         lastID += 1_000
