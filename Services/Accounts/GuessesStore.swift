@@ -6,10 +6,10 @@ import Storage
 /// connection.
 ///
 /// Wrong guesses are counted for each account, and separately for each network that it was signed in to from.
-/// So guesses from elsewhere lock out no one who signs in from a known network.
+/// So guesses from other networks never lock out a person in a known network.
 struct GuessesStore {
     /// The number of guesses at an account at once, for each network that it knows and for all others
-    /// together. In the long run the others have 120 guesses an hour together.
+    /// together. In the long run all unknown networks together have 120 guesses an hour.
     static let atOnce = 10
     /// The interval after which one more guess is allowed, in milliseconds.
     private static let interval = 30_000
@@ -25,7 +25,7 @@ struct GuessesStore {
 
     init(_ connection: any Connection) { self.connection = connection }
 
-    /// A guess that was counted, and is refunded if it turns out not to be one.
+    /// A counted sign-in attempt. It is refunded if the password was right or was not checked.
     struct Guess: Sendable {
         let subject: String
         /// The network; `""` stands for all that the account does not know.

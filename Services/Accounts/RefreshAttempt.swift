@@ -4,8 +4,9 @@ import Storage
 
 /// A refresh with an `attemptId`, so that its client can repeat it if the answer is lost.
 ///
-/// The answer is not stored. The next refresh token is an HMAC of the one before it, which the client presents again, under the salt:
-/// neither alone is enough.
+/// The answer is not stored. The next refresh token is an HMAC of the previous token, with the salt
+/// as its key. The client presents the previous token again. Neither the token nor the salt is
+/// enough alone.
 struct RefreshAttempt: Sendable {
     let id: String
     let salt: [UInt8]
@@ -34,8 +35,8 @@ struct RefreshAttemptsStore {
 
     /// The attempt that used this token, if it has the same id and its lifetime is not over.
     ///
-    /// A token's hash is of its secret alone. So the session counts too: else the secret of one session would do under the name of
-    /// another.
+    /// The hash covers only the token's secret, so the session is compared too. Otherwise the
+    /// secret of one session could be used with the id of another.
     func first(of attempt: RefreshAttempt, with token: RefreshToken) throws -> RefreshAttempt? {
         let found = try connection.first(
             """
@@ -47,7 +48,7 @@ struct RefreshAttemptsStore {
     }
 
     func insert(_ attempt: RefreshAttempt, with token: RefreshToken) throws {
-        // Here, because attempts are added as often as they expire: no job of its own is needed.
+        // Expired attempts are deleted here, so no separate job is needed.
         try connection.execute(
             "DELETE FROM refresh_attempts WHERE used_at <= $1",
             attempt.usedAt.adding(.zero - RefreshAttempt.lifetime).milliseconds)

@@ -1,10 +1,10 @@
 import Security
 
-/// A client exchanges it for a new access token: the name of its session, and a secret that is
-/// valid for one exchange.
+/// A token that a client exchanges for a new access token. It consists of the session's secret id
+/// and a secret for one exchange.
 ///
-/// The session stores only a hash of the newest secret. A token with a session's name and another
-/// secret was used before: it is stolen, or its successor is.
+/// The session stores only a hash of the newest secret. If a token names a session but has another
+/// secret, it was used before. Then either it or its successor is stolen.
 struct RefreshToken: Sendable {
     let sessionID: [UInt8]
     private let secret: [UInt8]

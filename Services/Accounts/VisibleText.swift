@@ -34,7 +34,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// True if the scalar before a selector may have a variant by it (Unicode's StandardizedVariants and
+    /// True if a selector may select a variant of the scalar before it (Unicode's StandardizedVariants and
     /// emoji-variation-sequences, and the Ideographic Variation Database). After any other scalar it shows
     /// nothing, and makes a name that looks like another.
     private func varies(_ previous: Unicode.Scalar, before next: Unicode.Scalar?) -> Bool {

@@ -4,7 +4,7 @@ import MessageBus
 /// A `sub` or `serve` of a peer, and the lines that are sent for it.
 final class BrokerSubscription {
     let peer: BrokerPeer
-    /// The start of each line for it, up to the number.
+    /// The start of each line that is sent for the subscription, up to and including its number.
     private let prefix: [UInt8]
 
     init(peer: BrokerPeer, number: UInt64) {

@@ -58,8 +58,9 @@ struct CountsStore {
 
     /// Returns the room's elements with wrong values, oldest first.
     func misjudgedElements(of roomID: String) throws -> [Misjudged] {
-        // Both engines count characters: most contents have only characters of one byte, and are filtered
-        // out. That number is valid in any case, as elements from before sizes were stored have it.
+        // SQL's `length` counts characters, not bytes. For most contents both are equal, so the
+        // statement already skips them. A stored size in characters is accepted too, because
+        // elements from before sizes were stored have it.
         try connection.all(
             """
             SELECT id, content, size, charged_to, created_by FROM elements

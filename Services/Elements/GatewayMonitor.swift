@@ -116,8 +116,9 @@ final class GatewayMonitor: Sendable {
     /// - Returns: false if the database failed.
     private func closeRooms(of gateway: String) async -> Bool {
         do {
-            // Checked again in the write: rooms that the gateway reports before it stay open. If the gateway
-            // sends a message during the write, it counts as returned, and is asked for its open rooms.
+            // The write checks again whether the gateway is alive. So rooms that it reports before the
+            // write stay open. If the gateway sends a message during the write, it counts as returned,
+            // and is asked for its open rooms.
             let closed = try await database.write { [membership] connection in
                 membership.isAlive(gateway) ? 0 : try OpenRoomsStore(connection).closeAll(on: gateway)
             }

@@ -91,7 +91,8 @@ struct ChatsStore {
 
     // MARK: Conversations
 
-    /// The number of messages up to which a room's newest one before a cursor is found by scanning back.
+    /// In a room with at most this many messages, the newest one before a cursor is found by
+    /// scanning back.
     private static let shortRoom = 64
 
     /// Returns each room's newest message before a cursor, without rooms that have none.

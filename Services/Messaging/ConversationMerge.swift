@@ -11,7 +11,7 @@ struct ConversationMerge: Sendable {
         fileprivate let id: String
         /// An upper bound: none of its messages that are not on the page comes after this.
         fileprivate var bound: ConversationCursor
-        /// The `seq` from which on messages were read, or do not count.
+        /// Messages from this `seq` on were already read, or are not before the cursor.
         fileprivate var end: Int
         /// The number of messages to read next, and of those read.
         fileprivate var step = 0

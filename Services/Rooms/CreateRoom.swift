@@ -9,7 +9,8 @@ extension Rooms {
     private enum Creation: Sendable {
         case created(Room, seq: Int)
         case repeated(Room)
-        /// Another room that was created meanwhile was the last one that needed no answer.
+        /// Meanwhile another room was created, and with it the number of rooms without an answer is
+        /// used up.
         case needsAnswer
     }
 
@@ -55,7 +56,8 @@ extension Rooms {
         return switch creation {
         case .created(let room, let seq): Reply(.created, room.json, position: Self.position(seq))
         case .repeated(let room): Reply(.ok, room.json, isDuplicate: true)
-        // Counts never fall, so the answer is requested this time.
+        // Try again. Counts never fall, so this time Messaging is asked for an answer, and it
+        // cannot come here twice.
         case .needsAnswer: try await createRoom(request)
         }
     }

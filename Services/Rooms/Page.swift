@@ -40,8 +40,9 @@ struct Page<Item: Sendable>: Sendable {
 
 /// The limits of one page. A reply has to stay below the bus's line of 1 MiB.
 enum PageLimits {
-    /// The size limit, which allows a thousand ordinary rooms. With their people, who take up to 1.2 times as
-    /// much, and the last item, a reply stays below the line.
+    /// The size limit, which allows a thousand ordinary rooms. The people of these rooms take up to
+    /// 1.2 times as much, and one item may exceed the limit. Together they stay below the bus's
+    /// line.
     static let maxBytes = 448 * 1024
     /// The limit of rooms. Reading more than fit would be wasted: ordinary rooms take 400 bytes.
     static let maxRooms = 1200
@@ -49,8 +50,8 @@ enum PageLimits {
     static let maxMemberships = 2000
     /// The limit of ids, at 39 bytes each.
     static let maxIDs = 12_000
-    /// The limit of participants in an entry without emissions, at 39 bytes for an id: a small part of a page
-    /// of entries.
+    /// The limit of participants in an entry without emissions. At 39 bytes for an id, such an
+    /// entry is a small part of a page.
     static let maxParticipants = 2000
     /// The limit of names, at 400 bytes for a name of 100 characters.
     static let maxNames = 1000

@@ -8,7 +8,8 @@ import Synchronization
 
 /// A receiver of the entries of services' logs, in each log's order. Called on the directory's loop.
 package protocol LogReceiver: Sendable {
-    /// Called when a log is followed after this position, at first or because it has another past now.
+    /// Called when following starts after this position: at the beginning, or because the log was
+    /// replaced.
     func start(_ stream: String, after position: LogPosition)
     /// - Parameter entries: at least one; each log's entries are passed in order, each once.
     func receive(_ entries: [LogEntry], of stream: String)
@@ -173,7 +174,8 @@ package final class Directory: Sendable {
         guard let object = message.data.object, let manifest = object["manifest"].flatMap(Manifest.init),
             let head = object["head"]?.object.flatMap(LogPosition.init)
         else { return log.warning("an announcement is malformed", ["subject": message.subject]) }
-        // The bus lets a service announce only itself, and it must not direct requests to another's subjects.
+        // The bus lets a service announce only itself. A manifest must not direct requests to
+        // another service's subjects either.
         guard message.subject == Subject.announce(of: manifest.service) else {
             return log.warning("an announcement is of another service", ["subject": message.subject])
         }
@@ -214,7 +216,8 @@ package final class Directory: Sendable {
             log.warning("there are too many services", ["name": name, "count": Self.maxServices])
             return false
         }
-        // First, as anyone who finds the service in the catalog may expect one of its entries.
+        // Follow the log first: whoever finds the service in the catalog may expect one of its
+        // entries.
         if manifest.hasEventLog { follow(name) }
         let isUnknown = state.withLock { state -> Bool? in
             // Check again: another thread may have added a service with the same claims meanwhile.

@@ -45,9 +45,9 @@ package final class LogPipeline: LogReceiver {
         self.log = log
     }
 
-    /// Starts with a log after this position. Caches and loops are informed in order with `receive`. Then the
-    /// entries just before it are fetched, so that clients that a restart of this gateway disconnected are
-    /// caught up from memory.
+    /// Starts with a log after this position. Caches and loops learn of the start before the first
+    /// `receive`. Then the entries just before it are fetched, so that clients that a restart of this
+    /// gateway disconnected are caught up from memory.
     package func start(_ stream: String, after position: LogPosition) {
         cache.start(stream, after: position)
         metrics.note(position.seq, of: stream)

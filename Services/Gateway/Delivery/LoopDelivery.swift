@@ -145,8 +145,8 @@ package actor LoopDelivery: LoopPart {
                 subscriber.continuesFrom?.streams[stream] = .init(position: position)
             }
         }
-        // Release them now, when none reaches a closed socket: that client was not sent the event, and gets
-        // it when it has reconnected.
+        // Release the acks after the sockets are closed, so that none is sent: these clients have
+        // not got the event. They get it after they reconnect.
         for ack in passed { ack.release() }
     }
 
@@ -207,9 +207,9 @@ package actor LoopDelivery: LoopPart {
 
     // MARK: Acks after their event
 
-    /// Calls a closure when this loop's sockets have been sent the entry at the position, maybe at once. So
-    /// an event reaches the client that caused it before the ack does. The wait is limited by `maxHold` and
-    /// the deadline.
+    /// Calls a closure once this loop has sent the entry at the position to its sockets. It may call it at
+    /// once. So an event reaches the client that caused it before the ack does. The wait is limited by
+    /// `maxHold` and the deadline.
     package func afterFanout(
         of position: StreamPosition?, by deadline: LoopInstant, _ goOn: @escaping () -> Void
     ) {

@@ -11,8 +11,8 @@ import SocketIO
 /// nothing lost or duplicated in between.
 ///
 /// The socket is in no audience while it is caught up. Events that are fanned out meanwhile are missed as
-/// well, and sent in another round. When a round finds nothing, the socket becomes live without a suspension
-/// in between: even the return from an actor's own method may be one.
+/// well, and sent in another round. When a round finds nothing, the socket becomes live at once, without
+/// any suspension. (Even the return from an async method of the same actor may suspend.)
 package struct Recovery: Sendable {
     private let cursors: SyncCursorCodec
     private let missed: EntryFetcher
@@ -171,9 +171,9 @@ package struct Recovery: Sendable {
     }
 
     /// Returns all events that a client has missed until now, if this loop's buffer contains them and they
-    /// may be sent at once. This applies to nearly all clients that reconnect after a short absence. With
-    /// thousands at once, alternating rounds would never end, as each finds the events sent during the
-    /// others.
+    /// may be sent at once. This applies to nearly all clients that reconnect after a short absence. If
+    /// thousands of clients reconnected in alternating rounds, each round would find the events that were
+    /// sent during the others, and none would end.
     private func remembered(
         since cursor: SyncCursor, by subscriber: Subscriber, _ scope: Replay.Scope, on delivery: isolated LoopDelivery
     ) -> [OutgoingPacket]? {

@@ -26,7 +26,8 @@ package final class EndedSessions: Sendable {
         mutating func forgetFirst() {
             keys.remove(order[head].key)
             head += 1
-            // Moving the rest once as many have been removed costs one step for each.
+            // The rest is moved only when half of the array is evicted, so each eviction costs one
+            // move on average.
             if head * 2 >= order.count {
                 order.removeFirst(head)
                 head = 0
@@ -80,9 +81,9 @@ package final class EndedSessions: Sendable {
         return state.withLock { $0.keys.contains(key) || (claims.issuedAt ?? 0) <= $0.floor }
     }
 
-    /// Returns a 64-bit hash that is kept instead of the text. Among 200,000 ended sessions, a given other
-    /// one collides once in 10¹⁴. An attacker who chooses ids cannot cause a collision, because the hash has
-    /// a key of this process.
+    /// Returns a 64-bit hash that is kept instead of the text. The probability that a given other
+    /// session collides with one of 200,000 is 10⁻¹⁴. An attacker who chooses ids cannot cause a
+    /// collision, because the hash has a key of this process.
     private static func key(_ id: String) -> Int {
         var hasher = Hasher()
         hasher.combine(id)

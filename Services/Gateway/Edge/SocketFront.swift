@@ -68,8 +68,8 @@ package actor SocketFront: LoopPart {
                     $0.member("data", object: { $0.member("code", ErrorCode.unauthenticated.rawValue) })
                 })
         }
-        // A Room that lacks a service's fields would break clients; they reconnect, and then the fields are
-        // there.
+        // A Room without a service's fields would break clients. So the connection is closed; when
+        // the client reconnects, the fields are there.
         guard directory.catalog.isWhole, !tokens.isTooEarly(for: claims),
             limits.mayConnect(claims.caller.id, from: address)
         else { return socket.closeTransport() }
@@ -136,7 +136,8 @@ package actor SocketFront: LoopPart {
         let entry = PersonSockets.Entry(front: self, socketID: session.id)
         guard let oldest = personSockets.add(entry, of: session.caller.id) else { return }
         log.debug("a person has too many sockets: the oldest ends", ["user": session.caller.id])
-        // Later, even on this loop, as this socket is not connected yet.
+        // Enqueue it even if the oldest socket is on this loop, because the new socket is not
+        // connected yet.
         oldest.front.enqueue { $0.replace(oldest.socketID) }
     }
 
@@ -164,8 +165,9 @@ package actor SocketFront: LoopPart {
 
     // MARK: Order of events
 
-    /// Returns whether to receive a large event. It is refused by its name if it would be over a limit once
-    /// it is read. Nothing is counted yet: that is done in the order in which events start.
+    /// Returns whether to receive a large event. The event is refused before it is read if it would
+    /// exceed a limit. Limits are only checked here; events are counted when they start, in their
+    /// order.
     func takes(_ event: SocketIOEvent, ofBytes bytes: Int, on socket: Socket) -> Bool {
         guard let session = socket.context as? SocketSession else { return true }
         let catalog = directory.catalog
@@ -267,7 +269,7 @@ package actor SocketFront: LoopPart {
         } catch {
             outcome = .failure(error)
         }
-        // The answer may use its memory.
+        // Release the event's bytes first, so that the answer may use them.
         noteEnd(of: request, session)
         answers.answer(request.event, of: session, since: began, outcome)
         session.isChangingRooms = false

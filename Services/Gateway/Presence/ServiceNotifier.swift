@@ -72,8 +72,8 @@ actor ServiceNotifier {
     }
 
     private func notify(_ subject: String, _ member: RoomMember, isOpen: Bool) async {
-        // A pending member stays pending: of two instances, the one that got the earlier request may finish
-        // last.
+        // A success does not end "pending": another instance of the service may still be working on
+        // an earlier request, and finish last.
         if await ask(subject, [member], isOpen: isOpen) { return }
         if pending[subject, default: []].isEmpty {
             log.warning("a service was not notified of presence, will retry", ["subject": subject])
@@ -93,7 +93,8 @@ actor ServiceNotifier {
     func learn(_ manifest: Manifest) {
         subjects[manifest.service] = manifest.presenceSubject
         guard let subject = manifest.presenceSubject else { return }
-        // Include members that are being reported now: that began without this service.
+        // Include the members of requests in progress: those requests were sent before this service
+        // was known.
         pending[subject, default: []].formUnion(notified.union(open))
         resync(subject)
     }

@@ -14,12 +14,14 @@ import Synchronization
 /// instances on one database do this side by side, which does no harm.
 final class DeviceSessions: Sendable {
     static let stream = "accounts"
-    /// Between two looks at the end of the log: the longest delay of an entry that the bus has lost.
+    /// The interval at which the log's end is asked for. An entry that the bus has lost is delayed
+    /// by this at most.
     private static let lookInterval: Duration = .seconds(2)
     private static let sweepInterval: Duration = .seconds(3600)
     /// Sessions that are asked for, or removed, at once.
     private static let batch = 500
-    /// While accounts or the database is away, no more ids than these wait: beyond them a sweep finds the same.
+    /// The limit of ids that wait while accounts or the database is away. Beyond it they are
+    /// dropped, because a sweep finds them again.
     static let maxWaiting = 10_000
 
     private struct State {
@@ -93,7 +95,8 @@ final class DeviceSessions: Sendable {
         while !Task.isCancelled {
             if sweptAt + Self.sweepInterval <= .now { state.withLock { $0.isSweepDue = true } }
             do {
-                // So the follower notices an entry that the bus has lost.
+                // Tell the follower where the log ends, so that it notices entries that the bus has
+                // lost.
                 let head = try await client.page(of: Self.stream, .head).head
                 state.withLock { $0.follower }?.announced(head)
                 if try await step() { sweptAt = .now }

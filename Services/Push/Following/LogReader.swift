@@ -127,8 +127,8 @@ struct LogReader: Sendable {
     private func headIfNobodyHasDevices() async throws -> LogPosition? {
         guard try await !hasDevices() else { return nil }
         let head = try await head()
-        // A device that was registered before the end was read may be due a notification of an entry before
-        // that end.
+        // Check again: a device may have been registered before the end was read, and then has to
+        // be notified of entries before it.
         return try await hasDevices() ? nil : head
     }
 

@@ -91,7 +91,8 @@ final class EnvironmentWorker: Sendable {
             return pause
         }
         let room = allowed - sender.inFlight
-        // Processing few at a time would cost as much as many; it is signalled when more can be sent.
+        // Work on a few claims costs as much as on many, so wait until half of the attempts are
+        // free. A signal comes then.
         guard room >= max(1, allowed / 2) else { return Self.idleInterval }
         if held.withLock({ $0.isEmpty }), let pause = try await claim(isProven: allowed > 1) { return pause }
         try await work(on: take(min(room, DeliveryContext.maxJobs)))

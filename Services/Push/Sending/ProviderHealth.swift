@@ -24,7 +24,8 @@ final class ProviderHealth: Sendable {
     /// setting.
     var hasDelivered: Bool { state.withLock { $0.hasDelivered } }
 
-    /// Returns the number of attempts that may be in progress, up to a limit; if none, the time for which.
+    /// Returns how many attempts may be in progress, at most `limit`. If none may, it also returns
+    /// for how long.
     func allowance(of limit: Int, at now: ContinuousClock.Instant = .now) -> (count: Int, pause: Duration) {
         state.withLock { state in
             if state.isPaused(at: now), let end = state.pausedUntil { return (0, end - now) }
@@ -58,7 +59,8 @@ private struct ProviderState {
     /// The number of bad tokens without a delivery after which a setting is suspected: with a wrong topic all
     /// are bad.
     private static let maxBadTokens = 5
-    /// The pause up to which pauses double. With it, a recovery is noticed within half a minute.
+    /// The number of pauses after which they no longer grow. So the longest pause is half a minute,
+    /// and a recovery is noticed within it.
     private static let longestPause = 5
 
     var hasDelivered = false

@@ -14,8 +14,9 @@ public struct Emission: Sendable {
     /// The fields that the gateway fills in before it sends, because only it can request them from all
     /// services.
     public enum Composition: String, Sendable {
-        /// The data, a room as the rooms service knows it, was created with this entry. It becomes `room`,
-        /// with other services' contributions to a new room.
+        /// `data` is a room that was created with this entry, as the rooms service knows it. The
+        /// gateway adds the other services' fields for a new room, and sends the result as the
+        /// member `room`.
         case room
         /// `data.badges` gets the badges that the emitting service does not own, and `data.hasUnread` follows
         /// from all of them.
@@ -84,8 +85,9 @@ extension [Emission] {
         return emissions.write()
     }
 
-    /// Writes the array, after the entry's fact if it has one. From then on the emissions' data shares its
-    /// bytes, as gateways keep thousands of both.
+    /// Writes the array, after the entry's fact if it has one. From then on each emission's data is
+    /// a slice of the array's bytes. Gateways keep thousands of entries, and so keep these bytes
+    /// only once.
     public mutating func write(after fact: Fact? = nil) -> JSONValue {
         // Approximately the required number of bytes.
         let capacity = reduce(fact == nil ? 2 : Fact.maxBytes) { $0 + $1.data.bytes.count + 128 }

@@ -6,8 +6,8 @@ public struct ErrorCode: Sendable, Hashable {
     public let rawValue: String
     public let status: Int
 
-    /// A code of a service's own, for an error that no code of the contract names. A client that does not know it goes by
-    /// the status.
+    /// A code of a service's own, for an error that no code of the contract names. A client that
+    /// does not know the code acts on the status.
     ///
     /// - Parameters:
     ///   - name: lower-case letters, digits and `_`, a letter first, at most 64; not a code of the contract.

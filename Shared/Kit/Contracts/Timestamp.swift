@@ -16,8 +16,8 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     /// order of times.
     public var iso: String { written(withMilliseconds: true) }
 
-    /// The text `2024-12-17T09:45:00Z`, truncated, not rounded. It is for the times of rooms and people,
-    /// whose decoders refuse fractions.
+    /// The text `2024-12-17T09:45:00Z`, truncated, not rounded. It is used for the times of rooms
+    /// and people, because decoders of existing clients refuse fractions there.
     public var isoSeconds: String { written(withMilliseconds: false) }
 
     private func written(withMilliseconds: Bool) -> String {

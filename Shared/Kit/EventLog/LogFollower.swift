@@ -50,7 +50,8 @@ public actor LogFollower: LoopActor {
 
     /// The wait for a missing entry before it is fetched: instances of a service publish in any order.
     static let maxWait: Duration = .milliseconds(25)
-    /// The pause between requests to an owner that does not reply, or not with the missing entries.
+    /// The pause between requests to an owner that does not reply, or whose reply lacks the missing
+    /// entries.
     static let retryInterval: Duration = .milliseconds(250)
 
     /// - Parameters:
@@ -193,8 +194,8 @@ public actor LogFollower: LoopActor {
         guard page.isKnown || since < page.oldest else { return restart(at: page.head) }
         handOn(ready(of: page.entries))
         cursor.expect(page.head.seq)
-        // If no later entry was named since the request, the owner's end is right: entries that never existed
-        // are not waited for.
+        // If nobody has named a later entry since the request, the owner's end is right. Stop
+        // waiting for later ones: they never existed.
         if cursor.highest == expected { cursor.settle(at: page.head.seq) }
         guard let last = cursor.last, last > since else { return fetchIfBehind(after: Self.retryInterval) }
         if last < page.head.seq { fetch() } else { fetchIfBehind(after: Self.maxWait) }

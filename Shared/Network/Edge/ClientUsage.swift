@@ -69,8 +69,9 @@ final class ClientUsage: Sendable {
     var connections: Int { state.withLock { $0.total.connections } }
     var unconnectedSockets: Int { state.withLock { $0.total.unconnectedSockets } }
     var bufferedBytes: Int { state.withLock { $0.total.bufferedBytes } }
-    /// True if no connection or socket is counted and, when no bytes are either, no address or person. Bytes
-    /// may remain: those of events of closed clients that the application still works on.
+    /// True if no connection and no socket is counted. If no bytes are counted either, there must
+    /// be no address and no person left. Bytes may remain: those of events of closed clients that
+    /// the application still works on.
     var hasNoConnections: Bool {
         state.withLock { state in
             let hasNoShares = state.byAddress.isEmpty && state.byPerson.isEmpty

@@ -132,7 +132,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     /// - Returns: false if it is more than the client may have.
     private func countBytes() -> Bool {
-        // The channel has another handler then.
+        // A released connection counts nothing: its channel has another handler.
         if isReleased { return true }
         return buffer.count(
             unread: channel.isStalled ? channel.pendingCost : 0,
@@ -214,7 +214,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     /// Returns the next event, if its client has some of its share left.
     private func next(in interval: inout TimeShares.Interval) throws(HTTPParseError) -> HTTPEvent? {
-        // To drop input takes no time, and to keep it takes memory.
+        // Continue while input is dropped, even over the share: dropping costs no time, keeping
+        // would cost memory.
         guard isProxys else { return interval.goesOn() || parser.isDropping ? try parser.next() : nil }
         // Only the request says who its client is, and the next one may be another client's.
         interval.pass(to: nil)

@@ -48,8 +48,8 @@ final class TimeShares {
             pass(to: address)
         }
 
-        /// Charges the rest of the interval to another address, together with the time so far that no share
-        /// was charged for.
+        /// Charges the rest of the interval to another address. Time that has not been charged to
+        /// any address yet is charged to it as well.
         mutating func pass(to address: IPAddress?) {
             _ = goesOn()
             guard let shares, self.address != address else { return }

@@ -14,10 +14,12 @@ public struct WebSocketParser: Sendable {
 
     /// The default limit of a message, as large as a body over HTTP may be.
     public static let defaultMaxMessageBytes = 1024 * 1024
-    /// The default limit of small fragments: more than clients need that write a message piece by piece.
+    /// The default limit of small fragments: more than clients that write a message piece by piece
+    /// need.
     public static let defaultMaxSmallFragments = 1024
-    /// The size below which a fragment is small. Larger fragments are bounded by the limit in bytes: 1 MiB in
-    /// the largest possible number of them takes 7 ms to read, and only the bytes of a fragment are kept.
+    /// The size below which a fragment is small. Larger fragments are bounded by the limit in
+    /// bytes: A message of 1 MiB in fragments of just this size takes 7 ms to read. No memory is
+    /// kept per fragment.
     public static let smallFragmentBytes = 16
 
     private enum State {

@@ -20,7 +20,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     public let index: Int
     public let counters = LoopCounters()
 
-    /// Unchecked: read and written whole.
+    /// Exclusivity is not checked, because each access reads or writes the whole value.
     @exclusivity(unchecked) private(set) var turnStart = LoopInstant.now()
 
     /// The limit of tasks and work in a turn; reads and writes come in between.

@@ -5,8 +5,8 @@
 /// runs of at most `maxInARow`, a text costs as much as one of the same length without marks, give or take a
 /// third.
 public struct CombiningMarks: Sendable {
-    /// The limit of marks in a row. Unicode's Stream-Safe Text Format has 30 as more than any language needs
-    /// (UAX #15, section 13). Texts that pile up marks for fun have some more.
+    /// The limit of marks in a row. Unicode's Stream-Safe Text Format allows 30, which is more than
+    /// any language needs (UAX #15, section 13). Texts that pile up marks for fun have some more.
     public static let maxInARow = 128
 
     @usableFromInline internal var count = 0

@@ -115,7 +115,7 @@ extension Command {
     }
 }
 
-/// Reports as a terminal shows them: parts of one kind in one table, an instance a row.
+/// Formats reports for a terminal: one table for each kind of part, one row for each instance.
 struct StatusTables {
     let lines: [String]
 

@@ -1,8 +1,8 @@
 import Glibc
 import Logging
 
-/// Keeps processes without a common bus from using the same database: one's gateway would never send the
-/// other's changes.
+/// Keeps processes without a common bus from using the same database: the gateway of one process
+/// would never send the changes of the other.
 ///
 /// Services on a shared bus hold the lock together; a process with its own bus holds it alone. The lock is
 /// released with this object, or by the kernel when the process ends for any reason. The file stays.

@@ -18,8 +18,8 @@ struct CheckpointPolicy {
     /// Decides who copies the log after a commit.
     ///
     /// Under continuous load a copy by another thread never reaches the end of the log, which would grow; and
-    /// a commit that makes a file longer also waits for the file system's journal. So once a reader is done,
-    /// the writer copies the pages added since, if they are no more than a reader is asked for.
+    /// a commit that makes a file longer also waits for the file system's journal. So when a reader is done,
+    /// the writer copies the pages that were added since, if they are fewer than `pages`.
     ///
     /// - Parameter copied: the number of pages that the last requested checkpoint has copied or found copied;
     ///   0 until it is done.
