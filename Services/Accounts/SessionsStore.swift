@@ -11,14 +11,15 @@ struct SessionsStore {
 
     init(_ connection: any Connection) { self.connection = connection }
 
-    /// More devices than anyone signs in on. Without an end, a client that signs in for every call would fill the disk.
+    /// More sessions than anybody needs. Without a limit, a client that signs in for every call
+    /// would fill the disk.
     static let maxPerPerson = 100
 
     // MARK: Beginning
 
     func insert(_ session: NewSession, of personID: String) throws {
-        // Here, because sessions are added as often as they end: no job of its own is needed. Their tokens ended before them, and
-        // push asks for those that have expired.
+        // Expired sessions are deleted here, so no separate job is needed. They need no log entry:
+        // their tokens have expired, and push asks which sessions have expired.
         try connection.execute("DELETE FROM sessions WHERE expires_at <= $1", session.now.milliseconds)
         // What expires last was used last.
         try emit(
@@ -151,7 +152,8 @@ struct SessionsStore {
 
     // MARK: Ending
 
-    /// Ends the token's session, if this is its newest token, or it is the session that asks. Any other token ends none.
+    /// Ends the token's session if the token is the session's newest, or if the request comes from
+    /// that session. Otherwise it does nothing.
     func endSession(of token: RefreshToken, askedIn publicID: String?, at now: Timestamp) throws {
         guard let session = try session(of: token, at: now),
             constantTimeEquals(session.hash, token.hash) || session.publicID == publicID
@@ -185,7 +187,8 @@ struct SessionsStore {
                 personID, publicID ?? "", body: Ended.init), of: personID, at: now)
     }
 
-    /// Also of sessions whose access tokens have all expired: their devices must get no more notifications.
+    /// Appends the end of these sessions to the log, even if their access tokens have expired:
+    /// their devices must get no more notifications.
     private func emit(_ sessions: [Ended], of personID: String, at now: Timestamp) throws {
         guard let until = sessions.map(\.tokensUntil).max() else { return }
         let ended = SessionsEnded(sessionIDs: sessions.map(\.id), tokensUntil: Timestamp(milliseconds: until))
@@ -197,8 +200,8 @@ struct SessionsStore {
 /// A session that begins or goes on, with its next refresh token.
 struct NewSession: Sendable {
     let token: RefreshToken
-    /// The session's name in access tokens and for people; for a session that continues, the
-    /// database knows better.
+    /// The session's public id. It is used only for a new session; a session that continues keeps
+    /// the id in the database.
     let publicID: String
     let now: Timestamp
     let expiry: Timestamp

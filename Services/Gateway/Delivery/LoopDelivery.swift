@@ -100,7 +100,7 @@ package actor LoopDelivery: LoopPart {
     }
 
     /// Adds a subscriber to a room's audience, after which it misses no event of the room. If it came with a
-    /// cursor, it first gets the room's events since it left the room, or since its cursor.
+    /// cursor, it first gets the room's events since it left the room, or since it went live.
     package func joinAudience(of roomID: String, _ subscriber: Subscriber.Handle, by deadline: LoopInstant) async {
         await recovery.join(roomID, subscriber.object, by: deadline, on: self)
     }

@@ -76,7 +76,7 @@ package struct Recovery: Sendable {
     }
 
     /// Adds a subscriber to a room's audience. If it came with a cursor, it first gets the room's events
-    /// since it left the room, or since its cursor.
+    /// since it left the room, or since it went live.
     func join(
         _ roomID: String, _ subscriber: Subscriber, by deadline: LoopInstant, on delivery: isolated LoopDelivery
     ) async {

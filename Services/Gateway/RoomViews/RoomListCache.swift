@@ -85,7 +85,7 @@ package final class RoomListCache: Sendable {
         mutating func note(_ roomID: String, of userID: String, by log: LogSet) {
             if !composing.isEmpty { composing[userID]?.changes += 1 }
             people.change(userID) { lists in
-                // Moved out, so that it is changed in place.
+                // Take the lists out of the table, so that they are changed without a copy.
                 guard var changed = lists else { return }
                 lists = nil
                 var index = changed.startIndex

@@ -16,7 +16,8 @@ public final class LogPublisher: Sendable {
         /// The last end that was published, with an entry or an announcement.
         var published: LogPosition
         var isAnnouncing = false
-        /// True if another announcement was requested during this one, which may have read the end before.
+        /// True if another announcement was requested while this one is made. This one may already
+        /// have read the end, so another follows.
         var isWantedAgain = false
         var watching: Task<Void, Never>?
         var isStopped = false

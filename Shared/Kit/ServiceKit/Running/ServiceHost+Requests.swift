@@ -88,7 +88,7 @@ extension ServiceHost {
                 let answer: JSONValue
                 var mayGoOn = true
                 do {
-                    // Here, and not on the loop, as there are many.
+                    // Encode the answers on this thread, not on the loop, because there are many.
                     answer = try handler(Request(question, deadline: deadline), connection).json
                 } catch {
                     answer = translated(error, request.subject, question.context.requestID).json
@@ -114,7 +114,7 @@ extension ServiceHost {
         // reply.
         inFlight.end()
         request.reply(answer)
-        // The list of a batch is the only reply that is not a service's: each of its members has been logged.
+        // Only a batch's reply is a `JSONValue`. Its members were logged one by one.
         if !(answer is JSONValue) { note(answer, to: request.context, request.subject, took) }
     }
 

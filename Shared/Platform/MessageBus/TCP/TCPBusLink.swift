@@ -76,7 +76,7 @@ final class TCPBusLink: Sendable {
         else { return }
         var context = question.context
         context.timeout = question.deadline - now
-        // The first line was not too long either.
+        // The result is ignored: the same line was short enough the first time.
         _ = state.append { wire.request(id, question.subject, question.data, context, to: &$0) }
         state.asked.update(id) { $0.question?.isRepeated = true }
         state.counters.repeatedQuestions &+= 1
