@@ -35,8 +35,8 @@ public struct MessageStore: Sendable {
     /// Messages that are no longer pending because the server has or had them; the outbox has to be
     /// informed.
     private(set) var settled: [String] = []
-    /// The `tempId`s of those messages, after the outbox is informed: what it said before arrives late, and must not show a deleted
-    /// message as pending again.
+    /// The `tempId`s of messages that were settled, also after the outbox is informed. A change that the outbox sent before that
+    /// must not show a deleted message as pending again.
     private(set) var everSettled = RecentValues<Bool>(limit: rememberedIDs)
     /// Receipts that arrived before their message.
     private(set) var earlyReceipts = RecentValues<[Message.Receipt]>(limit: rememberedIDs)

@@ -2,7 +2,7 @@ import Contracts
 import JSON
 
 /// The fields of a request, read with the contract's errors: a wrong type is `malformed_request`; a missing
-/// or out-of-range value is `invalid_field`, and the message names it. null counts as if the field were
+/// or out-of-range value is `invalid_field`, and the message names it. A null counts as if the field were
 /// left out, except for `isGiven`.
 public struct RequestFields: Sendable {
     private let object: JSONObject

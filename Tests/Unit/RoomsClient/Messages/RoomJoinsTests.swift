@@ -1,4 +1,3 @@
-import RoomsClientTesting
 import Testing
 
 @testable import RoomsClient
@@ -6,62 +5,55 @@ import Testing
 @MainActor
 @Suite("Joins and leaves of a room")
 struct RoomJoinsTests {
-    @Test("a join that follows a leave reaches the server after it, however long the leave takes")
-    func joinAfterLeave() async throws {
-        let server = SlowLeaves()
+    private let server = HeldServer()
+
+    @Test("a call for a room reaches the server after the one before has its answer", arguments: [true, false])
+    func order(joinsFirst: Bool) async throws {
         let joins = RoomJoins(server: server)
-        try await joins.join("room")
-        let leaving = joins.leave("room")
-        let joining = Task { try await joins.join("room") }
+        let calls = joinsFirst ? ["join room", "leave room"] : ["leave room", "join room"]
+        let first = Task { try await Self.make(calls[0], with: joins) }
+        await lookUntil { server.log == [calls[0]] }
+        let second = Task { try await Self.make(calls[1], with: joins) }
         // Another room does not wait.
-        try await joins.join("other")
-        await server.beginning.value
-        #expect(server.log == ["join room", "join other"])
-        server.finishLeave()
-        await leaving.value
-        try await joining.value
-        #expect(server.log == ["join room", "join other", "left room", "join room"])
+        let other = Task { try await Self.make("join other", with: joins) }
+        await lookUntil { server.log.count == 2 }
+        #expect(server.log == [calls[0], "join other"])
+        server.answer()
+        try await first.value
+        await lookUntil { server.log.count == 3 }
+        #expect(server.log == [calls[0], "join other", calls[1]])
+        server.answer()
+        server.answer()
+        try await second.value
+        try await other.value
     }
 
-    @Test("a leave that follows a join reaches the server after it")
-    func leaveAfterJoin() async throws {
-        let server = SlowLeaves()
-        let joins = RoomJoins(server: server)
-        server.finishLeave()
-        async let joining: Void = joins.join("room")
-        await lookUntil { !server.log.isEmpty }
-        await joins.leave("room").value
-        try await joining
-        #expect(server.log == ["join room", "left room"])
+    private static func make(_ call: String, with joins: RoomJoins) async throws {
+        switch call {
+        case "leave room": await joins.leave("room").value
+        case "join room": try await joins.join("room")
+        default: try await joins.join("other")
+        }
     }
 }
 
-/// A server whose leaves end when the test says so.
+/// A server that answers a join or leave when the test says so, the oldest first.
 @MainActor
-private final class SlowLeaves: MessageServer {
+private final class HeldServer: MessageServer {
+    /// The calls that have arrived.
     private(set) var log: [String] = []
-    let beginning: Task<Void, Never>
-    private let begin: AsyncStream<Void>.Continuation
-    private let finish: AsyncStream<Void>.Continuation
-    private let finishing: Task<Void, Never>
+    private var held: [CheckedContinuation<Void, Never>] = []
 
-    init() {
-        let (begun, begin) = AsyncStream<Void>.makeStream()
-        let (finished, finish) = AsyncStream<Void>.makeStream()
-        (self.begin, self.finish) = (begin, finish)
-        beginning = Task { for await _ in begun {} }
-        finishing = Task { for await _ in finished {} }
-    }
+    func answer() { held.removeFirst().resume() }
 
-    func finishLeave() { finish.finish() }
+    func join(_ roomID: String) async { await hold("join \(roomID)") }
+    func leave(_ roomID: String) async { await hold("leave \(roomID)") }
 
-    func join(_ roomID: String) { log.append("join \(roomID)") }
-
-    @MainActor
-    func leave(_ roomID: String) async {
-        begin.finish()
-        await finishing.value
-        log.append("left \(roomID)")
+    private func hold(_ call: String) async {
+        await withCheckedContinuation {
+            log.append(call)
+            held.append($0)
+        }
     }
 
     func messages(in roomID: String, before: Int?, after: Int?, limit: Int) -> Page<Message> {
