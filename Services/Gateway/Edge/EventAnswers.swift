@@ -9,15 +9,16 @@ import SocketIO
 /// `request:error`.
 struct EventAnswers: Sendable {
     let metrics: EdgeMetrics
+    let log: Logger
 
     /// Sends exactly one object: success with these members, or the failure.
     func answer(
-        _ event: SocketIOEvent, of session: SocketSession, since began: LoopInstant,
+        _ request: SocketRequest, of session: SocketSession, since began: LoopInstant,
         _ outcome: Result<JSONValue?, ServiceError>
     ) {
         switch outcome {
         case .success(let members):
-            guard session.isConnected, let id = event.ackID else { break }
+            guard session.isConnected, let id = request.event.ackID else { break }
             session.socket.ack(
                 id,
                 JSONWriter.object(reservingCapacity: (members?.bytes.count ?? 0) + 32) {
@@ -26,13 +27,17 @@ struct EventAnswers: Sendable {
                 })
         case .failure(let error):
             if error.code.isRetryable, error.code != .rateLimited { metrics.failedAcks.add() }
-            if session.isConnected { fail(event, error, to: session.socket) }
+            guard session.isConnected else { break }
+            fail(request.event, error, to: session.socket, request: request.origin.id)
         }
         metrics.acks.observe(.now() - began)
     }
 
-    func fail(_ event: SocketIOEvent, _ error: ServiceError, to socket: Socket) {
+    /// - Parameter requestID: the id of its lines in the logs; an event that is refused before it is received
+    ///   has none.
+    func fail(_ event: SocketIOEvent, _ error: ServiceError, to socket: Socket, request requestID: String = "") {
         metrics.note(error)
+        log.noteRefusal(error, requestID, of: event.name)
         if let id = event.ackID {
             socket.ack(
                 id,

@@ -70,23 +70,21 @@ package actor HTTPFront: LoopPart {
             return startTask { responder.send(await $0.operations.readiness()) }
         }
         delivery.onLoop { $0.noteVisit() }
-        let id = responder.requestID
         guard let segments = request.pathSegments, !segments.contains(where: \.hasForbiddenControls) else {
             return refuse(
-                .error(ServiceError(.malformedRequest, "The address is malformed."), requestID: id), to: client,
-                responder)
+                ServiceError(.malformedRequest, "The address is malformed."), request, from: client, responder)
         }
         // A HEAD is a GET whose body is not sent.
         let method = request.method == "HEAD" ? "GET" : request.method
         if segments == ["api", "sync"] {
             guard method == "GET" else {
-                return refuse(.methodNotAllowed(["GET"], requestID: id), to: client, responder)
+                return refuse(.methodNotAllowed, allow: ["GET"], request, from: client, responder)
             }
             return synchronise(request, from: client, responder)
         }
         if let page, page.serves(request.path) {
             guard method == "GET" else {
-                return refuse(.methodNotAllowed(["GET", "HEAD"], requestID: id), to: client, responder)
+                return refuse(.methodNotAllowed, allow: ["GET", "HEAD"], request, from: client, responder)
             }
             return startTask { await $0.show(page, request, from: client, responder) }
         }
@@ -95,31 +93,17 @@ package actor HTTPFront: LoopPart {
         case .none:
             let isPending = segments.first == "api" && !catalog.isWhole
             refuse(
-                .error(
-                    isPending
-                        ? .unavailable("This part of the service")
-                        : Self.nothingHere, requestID: id),
-                to: client, responder)
-        case .otherMethods(let methods): refuse(.methodNotAllowed(methods, requestID: id), to: client, responder)
+                isPending ? .unavailable("This part of the service") : Self.nothingHere, request, from: client,
+                responder)
+        case .otherMethods(let methods):
+            refuse(.methodNotAllowed, allow: methods, request, from: client, responder)
         case .route(let route, let parameters):
             do throws(ServiceError) {
                 let call = try admission.admit(request, to: route, parameters, from: client, catalog)
                 startTask { await $0.serve(call, request, responder) }
             } catch {
-                fail(error, responder)
+                fail(error, request, responder)
             }
-        }
-    }
-
-    /// Counts and refuses a request to an unknown route.
-    private func refuse(
-        _ response: @autoclosure () -> HTTPResponse, to client: IPAddress, _ responder: HTTPResponder
-    ) {
-        do throws(ServiceError) {
-            try limits.passAddress([OwnLimits.unknown], client)
-            responder.send(response())
-        } catch {
-            fail(error, responder)
         }
     }
 
@@ -127,15 +111,30 @@ package actor HTTPFront: LoopPart {
         _ page: WebPage, _ request: HTTPRequest, from client: IPAddress, _ responder: HTTPResponder
     ) async {
         if let response = await page.response(to: request) { return responder.send(response) }
-        refuse(
-            .error(
-                Self.nothingHere, requestID: responder.requestID),
-            to: client, responder)
+        refuse(Self.nothingHere, request, from: client, responder)
     }
 
-    private func fail(_ error: ServiceError, _ responder: HTTPResponder) {
+    /// Refuses a request to an unknown route, which counts towards its client's limit of those.
+    ///
+    /// - Parameter methods: what the route takes, if it is the method that is wrong.
+    private func refuse(
+        _ error: ServiceError, allow methods: [String] = [], _ request: HTTPRequest, from client: IPAddress,
+        _ responder: HTTPResponder
+    ) {
+        do throws(ServiceError) {
+            try limits.passAddress([OwnLimits.unknown], client)
+            fail(error, allow: methods, request, responder)
+        } catch {
+            fail(error, request, responder)
+        }
+    }
+
+    private func fail(
+        _ error: ServiceError, allow methods: [String] = [], _ request: HTTPRequest, _ responder: HTTPResponder
+    ) {
         metrics.note(error)
-        responder.send(.error(error, requestID: responder.requestID))
+        log.noteRefusal(error, responder.requestID, of: "\(request.method) \(request.path)")
+        responder.send(.error(error, allow: methods, requestID: responder.requestID))
     }
 
     private func synchronise(_ request: HTTPRequest, from client: IPAddress, _ responder: HTTPResponder) {
@@ -143,7 +142,7 @@ package actor HTTPFront: LoopPart {
             let call = try sync.admit(request, from: client)
             startTask { await $0.synchronise(request, call, responder) }
         } catch {
-            fail(error, responder)
+            fail(error, request, responder)
         }
     }
 
@@ -153,7 +152,7 @@ package actor HTTPFront: LoopPart {
             let (response, slots) = try await sync.response(to: request, call, origin, on: loop)
             send(response, with: responder, holding: slots)
         } catch {
-            fail(error, responder)
+            fail(error, request, responder)
         }
     }
 
@@ -172,7 +171,7 @@ package actor HTTPFront: LoopPart {
             send(response, with: responder, holding: slots)
         } catch {
             limits.settle(call.pass, error)
-            fail(error, responder)
+            fail(error, request, responder)
         }
     }
 

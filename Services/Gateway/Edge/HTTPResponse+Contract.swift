@@ -28,7 +28,9 @@ extension HTTPResponse {
     }
 
     /// Returns a failure in the contract's form.
-    static func error(_ error: ServiceError, requestID: String) -> HTTPResponse {
+    ///
+    /// - Parameter methods: what the address takes, if it is the method that is wrong.
+    static func error(_ error: ServiceError, allow methods: [String] = [], requestID: String) -> HTTPResponse {
         let body = JSONWriter.object { json in
             json.member(
                 "error",
@@ -41,13 +43,7 @@ extension HTTPResponse {
         var response = json(body, status: error.code.status)
         if let seconds = error.retryAfter { response.headers.add("Retry-After", String(seconds)) }
         if error.code == .unauthenticated { response.headers.add("WWW-Authenticate", "Bearer") }
-        return response
-    }
-
-    static func methodNotAllowed(_ methods: [String], requestID: String) -> HTTPResponse {
-        var response = error(
-            ServiceError(.methodNotAllowed, "This address does not take that method."), requestID: requestID)
-        response.headers.add("Allow", methods.joined(separator: ", "))
+        if !methods.isEmpty { response.headers.add("Allow", methods.joined(separator: ", ")) }
         return response
     }
 
@@ -66,4 +62,8 @@ extension HTTPResponse {
         response.status = status
         return response
     }
+}
+
+extension ServiceError {
+    static let methodNotAllowed = ServiceError(.methodNotAllowed, "This address does not take that method.")
 }

@@ -47,7 +47,7 @@ package actor SocketFront: LoopPart {
         self.presence = presence
         joins = RoomJoins(composer: composer, cache: cache, presence: presence, memberships: memberships)
         self.personSockets = personSockets
-        answers = EventAnswers(metrics: metrics)
+        answers = EventAnswers(metrics: metrics, log: log)
         self.metrics = metrics
         self.clock = clock
         self.log = log
@@ -212,7 +212,7 @@ package actor SocketFront: LoopPart {
         // A person may have many sockets, so the waiting and running events of all of them also count
         // together.
         if let refusal = socket.noteHeld(change: request.size) {
-            return answers.fail(event, limits.noRoom(isOwn: refusal == .own), to: socket)
+            return answers.fail(event, limits.noRoom(isOwn: refusal == .own), to: socket, request: origin.id)
         }
         if session.waiting.isEmpty, session.mayStart(event) { return start(request, of: session) }
         if session.waiting.append(request) { return }
@@ -252,7 +252,7 @@ package actor SocketFront: LoopPart {
                     [OwnLimits.ofEvent(request.event.name)], person: session.caller.id, address: session.address)
             } catch {
                 noteEnd(of: request, session)
-                return answers.answer(request.event, of: session, since: .now(), .failure(error))
+                return answers.answer(request, of: session, since: .now(), .failure(error))
             }
             if request.event.name == "room:join" { delivery.onLoop { $0.noteVisit() } }
             session.isChangingRooms = true
@@ -271,7 +271,7 @@ package actor SocketFront: LoopPart {
         }
         // Release the event's bytes first, so that the answer may use them.
         noteEnd(of: request, session)
-        answers.answer(request.event, of: session, since: began, outcome)
+        answers.answer(request, of: session, since: began, outcome)
         session.isChangingRooms = false
         resume(session)
     }
@@ -355,22 +355,9 @@ package actor SocketFront: LoopPart {
         _ outcome: Result<JSONValue?, ServiceError>
     ) {
         noteEnd(of: request, session)
-        answers.answer(request.event, of: session, since: began, outcome)
+        answers.answer(request, of: session, since: began, outcome)
         session.inFlight -= 1
         resume(session)
         delivery.endWork()
-    }
-}
-
-extension Logger {
-    /// Logs the last line of a request: it was answered, after its event had been sent to this loop's
-    /// sockets.
-    func noteAnswer(_ position: StreamPosition?, _ subject: String, _ origin: RequestOrigin) {
-        debug(
-            "answered a client",
-            [
-                "request": origin.id, "trace": origin.trace?.traceID ?? "", "subject": subject,
-                "stream": position?.stream ?? "", "seq": position?.seq ?? 0,
-            ])
     }
 }

@@ -60,13 +60,15 @@ extension ServiceHost {
         }
     }
 
-    /// Logs the ids that connect a request's lines, and the position of its change in the log.
+    /// Logs the ids that connect a request's lines, and the position of its change in the log, or the code of
+    /// its refusal.
     private func note(_ answer: any BusPayload, to context: BusContext, _ subject: String, _ took: Duration) {
         self.context.log.debug(
             "answered",
             [
                 "request": context.requestID, "trace": context.trace.flatMap(TraceParent.init)?.traceID ?? "",
-                "subject": subject, "seq": (answer as? Reply)?.position?.seq ?? 0, "ms": took.milliseconds,
+                "subject": subject, "seq": (answer as? Reply)?.position?.seq ?? 0,
+                "code": (answer as? ServiceError)?.code.rawValue ?? "", "ms": took.milliseconds,
             ])
     }
 
@@ -85,19 +87,20 @@ extension ServiceHost {
             // Once the sender no longer waits, the rest would be wasted.
             for question in batch where answers.isEmpty || request.remaining > .zero {
                 let began = ContinuousClock.now
-                let answer: JSONValue
+                let answer: any BusPayload
                 var mayGoOn = true
                 do {
-                    // Encode the answers on this thread, not on the loop, because there are many.
-                    answer = try handler(Request(question, deadline: deadline), connection).json
+                    answer = try handler(Request(question, deadline: deadline), connection)
                 } catch {
-                    answer = translated(error, request.subject, question.context.requestID).json
+                    answer = translated(error, request.subject, question.context.requestID)
                     // The snapshot may have failed with it: requests without a reply are sent again.
                     mayGoOn = !(error is StorageError)
                 }
-                bytes += answer.bytes.count
+                // Encode the answers on this thread, not on the loop, because there are many.
+                let encoded = answer.json
+                bytes += encoded.bytes.count
                 if bytes > RequestBatch.maxAnswerBytes, !answers.isEmpty { break }
-                answers.append(answer)
+                answers.append(encoded)
                 note(answer, to: question.context, request.subject, .now - began)
                 if !mayGoOn { break }
             }

@@ -42,6 +42,24 @@ struct RequestTests {
         }
     }
 
+    @Test("a refusal is logged with its target, without the query, and the reason that the client reads")
+    func logsRefusals() async throws {
+        try await GatewayHarness.run { harness in
+            let refusals = [
+                ("GET", "/api/nothing?secret", "GET /api/nothing", "route_not_found"),
+                ("PATCH", "/api/rooms/r/name", "PATCH /api/rooms/r/name", "method_not_allowed"),
+            ]
+            for (method, path, target, code) in refusals {
+                let answer = try await harness.request(method, path, headers: ["X-Request-Id: mine-\(code)"])
+                let reason = try #require(try answer.json["error"]?["message"]?.string)
+                let lines = try harness.log.lines.map { try JSONValue(parsing: Array($0.utf8)) }
+                let line = try #require(lines.first { $0["request"]?.string == "mine-\(code)" })
+                #expect(line["message"]?.string == "refused a client" && line["target"]?.string == target)
+                #expect(line["code"]?.string == code && line["reason"]?.string == reason)
+            }
+        }
+    }
+
     @Test(
         "each of the contract's errors has its status, its code and its request's id", arguments: ErrorCode.ofContract)
     func errors(code: ErrorCode) async throws {

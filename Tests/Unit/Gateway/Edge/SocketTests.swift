@@ -62,7 +62,7 @@ struct SocketTests {
         }
     }
 
-    @Test("a failure is in the ack, with whether to try again; without an ack it is an event")
+    @Test("a failure is in the ack, with whether to try again; without an ack it is an event; both are logged")
     func failures() async throws {
         try await GatewayHarness.run { harness in
             let client = try await harness.connect()
@@ -74,6 +74,8 @@ struct SocketTests {
             try await client.emit("chat:send", "{}")
             let packet = try await client.receive()
             #expect(packet == #"42["request:error",{"event":"chat:send","# + error + "}}]")
+            let logged = harness.log.lines.filter { $0.contains("refused a client") && $0.contains("chat:send") }
+            #expect(logged.count == 2 && logged.allSatisfy { $0.contains(#""code":"room_not_found""#) })
         }
     }
 
