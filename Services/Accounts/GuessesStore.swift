@@ -5,8 +5,9 @@ import Storage
 /// The SQL of guesses at passwords and of the networks that people sign in from, in the transaction of a
 /// connection.
 ///
-/// Wrong guesses are counted for each account, and separately for each network that it was signed in to from.
-/// So guesses from other networks never lock out a person in a known network.
+/// A network here is an address: an IPv4 address or an IPv6 /64. Wrong guesses are counted for each account, and
+/// separately for each network from which it has signed in. So guesses from elsewhere never lock out a person
+/// in a known network.
 struct GuessesStore {
     /// The number of guesses at an account at once, for each network that it knows and for all others
     /// together. In the long run all unknown networks together have 120 guesses an hour.

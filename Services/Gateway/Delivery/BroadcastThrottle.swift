@@ -16,10 +16,11 @@ package struct BroadcastPacing: Sendable {
     package var pauseFactor = 4
     package var minimumPause: Duration = .zero
     package var maximumPause: Duration = .milliseconds(500)
-    /// The times, as multiples of the broadcast's duration, after which the pause may end early: after the
-    /// first if no request is in progress, and after the second once the loop is idle. So broadcasts take at
-    /// most 20/21 of a loop's time, and at most half of it while requests are in progress.
+    /// The shortest pause if no request is in progress, as a multiple of the broadcast's duration. So broadcasts
+    /// take at most 20/21 of a loop's time.
     package var earlyEndFactor = 0.05
+    /// The shortest pause if the loop is idle, as a multiple of the broadcast's duration. So broadcasts take at
+    /// most half of a loop's time while requests are in progress.
     package var idleEndFactor = 1.0
     /// The time without connects, joins and HTTP requests that is required to end a pause early.
     package var quietPeriod: Duration = .milliseconds(100)
@@ -33,10 +34,10 @@ package struct BroadcastPacing: Sendable {
 /// Writing to thousands of sockets takes tens of milliseconds, nearly all of it system calls, one for each
 /// socket regardless of the amount. With pauses, senders and people in rooms seldom wait for a broadcast.
 ///
-/// If no request is in progress a pause helps few, and most requests in progress lead to broadcasts
-/// themselves. So a pause ends when the last of them is done, and their events are sent together. But a loop
-/// that waits for services, on behalf of thousands of clients that reconnect after an outage, only looks
-/// idle: a broadcast would take the core that those services need.
+/// A pause protects the requests in progress, so it ends early when the last of them is done. Most requests
+/// cause a broadcast, and these are then sent together. A pause does not end early while clients connect: a
+/// loop that waits for services, on behalf of thousands of clients that reconnect after an outage, looks idle,
+/// but a broadcast would take the core that those services need.
 ///
 /// It stays on its loop.
 final class BroadcastThrottle<Receivers: BroadcastReceivers> {

@@ -223,7 +223,8 @@ package struct Recovery: Sendable {
         return cursor.streams.allSatisfy { isBehind($0.key, $0.value) == false }
     }
 
-    /// - Parameter rooms: the rooms whose entries are requested; determined once in a round, after its ends.
+    /// - Parameter rooms: the rooms whose entries are requested. They are found once for each round, when its end
+    ///   positions are known.
     /// - Returns: nil if a part cannot be fetched.
     private func fetchPage(
         of replay: inout Replay, for caller: Caller, _ rooms: inout [String]?, by deadline: LoopInstant,

@@ -6,9 +6,9 @@ import ServiceKit
 /// Keeps this gateway's table and the others' in sync. It publishes each change here as it happens, and a
 /// snapshot in parts on request, and applies what the others publish.
 ///
-/// A snapshot is sent between live changes, and neither undoes the other: a part has the state at the time it
-/// is sent, and a gateway's changes since the beginning of its snapshot take precedence over entries that the
-/// snapshot lacks.
+/// A snapshot is sent in parts, with live changes in between, and neither undoes the other. Each part has the
+/// state of its moment. At the end, receivers remove the sender's entries that neither the snapshot nor a
+/// change since its beginning has confirmed.
 struct PeerSync: Sendable {
     /// The changes that a message causes here.
     struct Outcome {
@@ -73,8 +73,8 @@ struct PeerSync: Sendable {
     /// - Returns: true if another one must be sent after `OutgoingSnapshot.partInterval`.
     mutating func sendPart() -> Bool {
         guard var sending = snapshot else { return false }
-        // Listed when its first part is sent: receivers remove entries that they know by then and that it
-        // lacks.
+        // List the entries again if this part is the first of a repeated snapshot. At its end, receivers remove
+        // the entries that they knew at its first part and that it lacks.
         if sending.isOver { sending = OutgoingSnapshot(of: Array(published)) }
         let number = sending.nextPart
         let part = sending.takePart { published.contains($0) }

@@ -34,9 +34,9 @@ actor ServiceNotifier {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// - Parameter onNotified: called on the loop when services have been notified of a member's state,
-    ///   except those that are notified later. In the order of a member's changes; a change that was reverted
-    ///   meanwhile is left out.
+    /// - Parameter onNotified: called on the loop when services have been notified of a member's state. It does
+    ///   not wait for services that are slow or away. For each member, the calls have the order of its changes;
+    ///   a change that was reverted meanwhile is left out.
     init(
         gatewayID: String, bus: any MessageBus, on loop: EventLoop, log: Logger,
         onNotified: @escaping @Sendable (RoomMember, Bool) -> Void

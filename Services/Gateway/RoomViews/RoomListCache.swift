@@ -128,8 +128,8 @@ package final class RoomListCache: Sendable {
 
     // MARK: Log entries
 
-    /// Handles that a log is followed after this position. Earlier entries were not seen, or belonged to
-    /// another past.
+    /// Handles that a log is followed after this position. Earlier entries were not seen, or belonged to a log
+    /// that was replaced.
     package func start(_ stream: String, after position: LogPosition) {
         state.withLock { state in
             state.dropAll()
@@ -171,8 +171,8 @@ package final class RoomListCache: Sendable {
     ///
     /// - Parameters:
     ///   - ends: the ends from the owners of all relevant logs.
-    ///   - known: `positions` from before the owners were asked. An end before it, or a different entry at
-    /// it, belongs to another past, which this gateway does not know yet.
+    ///   - known: `positions` from before the owners were asked. If an end is before it, or names another
+    ///     entry at the same number, the log was replaced and this gateway has not noticed yet.
     func list(_ key: Key, at ends: [String: LogPosition], after known: [String: LogPosition]) -> Cached? {
         state.withLock { state in
             for (stream, end) in ends {
@@ -185,8 +185,8 @@ package final class RoomListCache: Sendable {
         }
     }
 
-    /// Notes that the cached list was returned unchanged, as services would reply the same. At
-    /// `list.presenceChanges` changes of presence, the open rooms are those of the list.
+    /// Notes that the cached list was returned unchanged, because services would still reply the same. The open
+    /// rooms were compared too: they were the list's when presence had changed `list.presenceChanges` times.
     func noteAnswered(_ list: RoomList, _ key: Key) {
         standIns.renew(key.userID)
         state.withLock { state in

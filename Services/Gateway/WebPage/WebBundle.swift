@@ -76,8 +76,8 @@ struct WebBundle {
 
     /// Adds the module that `CLAUSE from "MODULE";` names.
     ///
-    /// - Returns: the pattern for the constant, all of whose names the module exports. Only the first name of
-    ///   each exported declaration is known here.
+    /// - Returns: the pattern for the constant. The module exports each name in it. Of a declaration with
+    ///   several names, only the first counts as exported.
     private mutating func take(
         _ text: Substring, into path: String
     ) throws(Failure) -> (pattern: String, module: Module) {

@@ -110,10 +110,10 @@ final class DeviceSessions: Sendable {
         }
     }
 
-    /// Removes the devices of sessions that are known to have ended, and asks for those that are not known. After a failure the rest
-    /// of it is done again.
+    /// Removes the devices of sessions that are known to have ended, and asks about sessions that were not
+    /// checked yet. After a failure the rest of it is done again.
     ///
-    /// - Returns: true if it swept, which asks for every session that has a device.
+    /// - Returns: true if it swept, that is, asked about every session that has a device.
     @discardableResult
     func step() async throws -> Bool {
         var work = state.withLock { state in

@@ -75,8 +75,8 @@ public final class LogPublisher: Sendable {
             }
         }
         guard let first = refused.first else { return }
-        // They are in the log. If the last entry is among them, followers learn of it only from an
-        // announcement.
+        // The refused entries are in the log. A later entry shows followers the gap; if the newest entry was
+        // refused, only an announcement does.
         log.warning(
             "entries were not published",
             ["seq": first.entry.seq, "count": refused.count, "error": "\(first.error)"])

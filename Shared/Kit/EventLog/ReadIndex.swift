@@ -27,10 +27,12 @@ public final class ReadIndex: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - loop: waits for the replies if the first caller of a round is on no loop, so that no thread has to be woken for them.
-    ///   - maxWait: the limit of the wait: longer than a healthy reply takes. Composing a list again takes
-    /// time as well.
-    ///   - pause: the time for which an owner is not asked after it did not reply. With an unavailable or overloaded owner, callers thus wait only half of the time.
+    ///   - loop: waits for the replies if the first caller of a round is on no loop, so that no thread has to be
+    ///     woken for them.
+    ///   - maxWait: the limit of the wait: longer than a healthy reply takes. Composing a list again takes time
+    ///     as well.
+    ///   - pause: the time for which no owner is asked after one has not replied. If it is as long as `maxWait`,
+    ///     an owner that is away or overloaded makes callers wait during at most half of the time.
     public init(
         _ client: LogClient, on loop: EventLoop, maxWait: Duration = .milliseconds(500),
         pause: Duration = .milliseconds(500)

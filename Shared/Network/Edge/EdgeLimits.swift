@@ -25,8 +25,8 @@ public struct EdgeLimits: Sendable {
     public var unconnectedSockets = Limit(total: 5_000, perAddress: 500)
     /// Bytes that are buffered for clients for longer than a turn: requests and parts of them, messages, and
     /// unread answers. Clients that have neither connected nor signed in may use half of the total, and an
-    /// eighth of an address's share. `smallBuffer` bytes are always granted. A client that is reading an
-    /// answer may exceed the total by half.
+    /// eighth of an address's share. `smallBuffer` bytes are always granted. For a known client that is reading
+    /// an answer, the total is one and a half times as high.
     public var bufferedBytes = Limit(total: 128 << 20, perAddress: 32 << 20)
 
     /// The bytes that each client may buffer regardless of others: a head and a small body. The number of

@@ -74,7 +74,8 @@ public struct EngineSession: Sendable {
     public mutating func poll() -> [EngineAction] {
         switch state {
         case .polling where holdsPoll:
-            // Like the reference server with a client that lost count: the first GET reports the end.
+            // A second GET ends the session, as in the reference server. It is refused, and the held GET gets the
+            // close packet.
             return [.refuse] + end(.overlappingPolls, sending: .close)
         case .polling:
             if !queue.isEmpty { return [.answer(queue.takeBody())] }

@@ -149,7 +149,7 @@ public final class WebClient: Sendable {
             curl_multi_set_number(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, WebClient.maxInFlight)
         }
 
-        /// - Returns: false if the transfer has ended by that.
+        /// - Returns: false if the transfer has failed at once.
         mutating func start(_ transfer: Transfer) -> Bool {
             guard !transfer.isOverdue else {
                 transfer.complete(.failure(.busy))

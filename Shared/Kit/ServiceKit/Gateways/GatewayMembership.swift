@@ -52,7 +52,7 @@ public final class GatewayMembership: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - ownID: the id of this gateway, if this process is one: it is no member for itself.
+    ///   - ownID: the id of this process's own gateway, which is not counted; nil if it has none.
     ///   - turn: the length of a turn. Tests set another one, and take turns themselves.
     public init(_ bus: any MessageBus, ownID: String? = nil, turn: Duration = GatewayMembership.turn) {
         self.bus = bus

@@ -93,7 +93,8 @@ extension ServiceHost {
                     answer = try handler(Request(question, deadline: deadline), connection)
                 } catch {
                     answer = translated(error, request.subject, question.context.requestID)
-                    // The snapshot may have failed with it: requests without a reply are sent again.
+                    // A storage error may have ended the snapshot. The sender repeats the questions that
+                    // have no answer.
                     mayGoOn = !(error is StorageError)
                 }
                 // Encode the answers on this thread, not on the loop, because there are many.
@@ -113,8 +114,8 @@ extension ServiceHost {
     private func finish(_ request: BusRequest, _ answer: any BusPayload, since started: ContinuousClock.Instant) {
         let took = ContinuousClock.now - started
         latency.observe(took)
-        // Before the reply, which may continue into the sender's own work. The bus drains, and waits for the
-        // reply.
+        // End it before replying, because `reply` may run the sender's code on this thread. A bus that closes
+        // waits for the reply itself.
         inFlight.end()
         request.reply(answer)
         // Only a batch's reply is a `JSONValue`. Its members were logged one by one.

@@ -31,8 +31,9 @@ package struct QueueGroup<Subscriber> {
     }
 }
 
-/// Highest random weight hashing (Thaler and Ravishankar, 1998). Each key ranks the members in its own order
-/// and takes the first. When a member leaves, only its own keys move, and they spread over all that remain.
+/// Highest random weight hashing (Thaler and Ravishankar, 1998). Each member has a different weight for each
+/// key, and the key goes to the heaviest. When a member leaves, only its own keys move, and they spread over
+/// all that remain.
 package enum RendezvousHash {
     package static func weight(key: UInt64, member: UInt64) -> UInt64 {
         mix(key ^ mix(member))

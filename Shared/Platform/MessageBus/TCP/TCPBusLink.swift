@@ -239,8 +239,8 @@ final class TCPBusLink: Sendable {
             })
     }
 
-    /// Replaces a reply without room by a line of sixty bytes that reports it. Such lines have their own
-    /// space, above the limit and the longest line that may exceed it.
+    /// Sends a line of sixty bytes in place of a reply for which the queue has no room. Space for such lines is
+    /// reserved beyond the limit and beyond the one line that may exceed the limit.
     private func refuse(_ address: ReplyAddress, _ state: inout TCPBusState) {
         guard state.pendingBytes < maxPendingBytes + BusLimits.maxLine + BusLimits.maxRefusalBytes else {
             state.counters.droppedReplies &+= 1
