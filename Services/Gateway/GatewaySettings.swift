@@ -62,7 +62,7 @@ struct GatewaySettings: Sendable {
         "Maximum connections of one address without a connected socket; 0: a quarter of all, at most 1000")
     static let maxPendingSockets = Setting(
         "MAX_PENDING_SOCKETS", .number(0...1_000_000), default: "0",
-        "Maximum sockets without a namespace; 0: half of the connections")
+        "Maximum sockets without an accepted CONNECT; 0: half of the connections")
     static let maxPendingSocketsPerAddress = Setting(
         "MAX_PENDING_SOCKETS_PER_ADDRESS", .number(0...1_000_000), default: "0",
         "The same for one address; 0: an eighth of all connections, at most 500")

@@ -12,7 +12,7 @@ struct RoomQuota: Sendable {
         "Maximum number of rooms that a person may create")
     static let maxUnanswered = Setting(
         "MAX_UNANSWERED_ROOMS", .number(1...1_000_000), default: "20",
-        "Maximum number of rooms that a person may create with someone who has never written to them or created a room with them"
+        "Maximum number of rooms that a person may create with someone who has never answered, by a message or a room"
     )
 
     init(_ configuration: Configuration) {
