@@ -22,7 +22,7 @@ extension Broker {
         if let last = peer.lastRoute, last.isOf(subject, version: routesVersion) { return last }
         let name = String(decoding: subject, as: UTF8.self)
         guard SubjectGrammar.isSubject(name) else {
-            refuse(peer, BusError.badSubject.code, "`subject` is none")
+            refuse(peer, BusError.badSubject.code, "`subject` is not a valid subject")
             return nil
         }
         guard allows(.publish, on: name, by: peer) else { return nil }
@@ -51,7 +51,7 @@ extension Broker {
         guard line.count < BusLimits.maxPassedOnLine else { return refuseLength(peer, id: id) }
         let name = String(decoding: line[subject], as: UTF8.self)
         guard SubjectGrammar.isSubject(name) else {
-            return refuse(peer, BusError.badSubject.code, "`subject` is none", id: id)
+            return refuse(peer, BusError.badSubject.code, "`subject` is not a valid subject", id: id)
         }
         guard allows(.request, on: name, by: peer, id: id) else { return }
         guard !isDraining else { return refuse(peer, "draining", "this bus is being stopped", id: id) }

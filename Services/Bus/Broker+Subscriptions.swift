@@ -9,7 +9,7 @@ extension Broker {
         // The bytes as they are, like those of published subjects: escapes are not decoded.
         let pattern = parsed.subject.map { String(decoding: line[$0], as: UTF8.self) }
         guard let pattern, SubjectGrammar.isPattern(pattern) else {
-            return refuse(peer, "bad_subject", "`subject` is no pattern", sub: number)
+            return refuse(peer, "bad_subject", "`subject` is not a valid pattern", sub: number)
         }
         let queue = parsed.queue.map { String(decoding: line[$0], as: UTF8.self) }
         if let queue, !SubjectGrammar.isQueue(queue) {
