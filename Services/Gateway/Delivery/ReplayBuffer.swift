@@ -15,7 +15,7 @@ struct ReplayBuffer {
         case found([Broadcast])
         /// Some of the entries are no longer kept.
         case older
-        /// The position is in a log with another past, or after this loop's.
+        /// The position is in a log that was replaced, or after this loop's.
         case unknown
     }
 

@@ -150,7 +150,7 @@ package final class SessionLog: Sendable {
                 try? await Task.sleep(for: Self.retryInterval)  // never cancelled
                 continue
             }
-            // The log has another past: the follower starts again, and so does this.
+            // The log was replaced: the follower starts again, and so does this.
             guard page.head.databaseID == position.databaseID, page.head.seq >= position.seq else { return }
             note(page.entries)
             // Entries that were pruned in between are too old to matter.

@@ -56,9 +56,9 @@ public actor LogFollower: LoopActor {
 
     /// - Parameters:
     ///   - deliver: called on the loop, with at least one entry; never after `stop` has taken effect on the loop.
-    ///   - onStart: called on the loop with the position after which entries are delivered: when the log's
-    /// end is first known, and when the log has another past, because it is that of another database or of a
-    /// restored backup. Never called after `stop`, like `deliver`.
+    ///   - onStart: called on the loop with the position after which entries are delivered: when the log's end
+    ///     is first known, and when the log was replaced by that of another database or of a restored backup.
+    ///     Never called after `stop`, like `deliver`.
     public init(
         _ service: String, bus: any MessageBus, on loop: EventLoop, log: Logger,
         deliver: @escaping @Sendable ([LogEntry]) -> Void, onStart: @escaping @Sendable (LogPosition) -> Void = { _ in }
@@ -153,7 +153,7 @@ public actor LogFollower: LoopActor {
         }
     }
 
-    /// Restarts, as the log has another past than the one that was followed.
+    /// Restarts, because the log that was followed was replaced.
     private func restart(at head: LogPosition) {
         log.warning("the event log is another one now", ["service": service, "seq": head.seq])
         databaseID = head.databaseID
