@@ -1,4 +1,4 @@
-import { h, svg, fill, reconcile, onceAFrame } from "./dom.js";
+import { h, svg, fill, reconcile, keyed, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
 import { boxOf, cardOf, labelOf, curve, simplified, SMALLEST, LARGEST, TYPES } from "./board-item.js";
@@ -144,9 +144,9 @@ export function boardView(board) {
 
   function choose(id) {
     if (chosen === id) return;
-    layer.rows?.get(chosen)?.classList.remove("is-chosen");
+    keyed(layer).get(chosen)?.classList.remove("is-chosen");
     chosen = id;
-    layer.rows?.get(chosen)?.classList.add("is-chosen");
+    keyed(layer).get(chosen)?.classList.add("is-chosen");
     drawBar();
   }
 
@@ -218,7 +218,7 @@ export function boardView(board) {
       const latest = find(id);
       if (latest) board.edit(id, { ...latest.content, ...changes });
     }
-    layer.rows?.get(id)?.focus({ preventScroll: true });
+    keyed(layer).get(id)?.focus({ preventScroll: true });
   }
   function reorder(id, direction) {
     const item = find(id);
@@ -231,7 +231,7 @@ export function boardView(board) {
     const index = board.snapshot.elements.findIndex((item) => item.id === id);
     board.delete(id);
     const next = board.snapshot.elements.filter((item) => item.id !== id)[Math.max(0, index - 1)];
-    (next ? layer.rows?.get(next.id) ?? plane : plane).focus({ preventScroll: true });
+    (next ? keyed(layer).get(next.id) ?? plane : plane).focus({ preventScroll: true });
   }
   async function clearAll() {
     if (await ask(t("clearBoardAsk"), t("clearBoardLead"), t("clear"))) await board.clear().catch((failure) => toast(failureText(failure)));
@@ -242,7 +242,7 @@ export function boardView(board) {
     if (content) show(board.create({ type, content: { ...content, z: highest() }, position: freeSpot(type) }));
   }
   function show(id) {
-    requestAnimationFrame(() => requestAnimationFrame(() => layer.rows?.get(id)?.focus({ preventScroll: true })));
+    requestAnimationFrame(() => requestAnimationFrame(() => keyed(layer).get(id)?.focus({ preventScroll: true })));
   }
   function highest() {
     return board.snapshot.elements.reduce((most, item) => Math.max(most, boxOf(item).z), -1) + 1;
@@ -311,7 +311,7 @@ export function boardView(board) {
     if (event.key === "Escape" && (isDrawing || chosen)) {
       event.preventDefault();
       setDrawing(false);
-      layer.rows?.get(chosen)?.blur();
+      keyed(layer).get(chosen)?.blur();
       choose(null);
       plane.focus({ preventScroll: true });
       return;

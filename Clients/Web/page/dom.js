@@ -52,7 +52,7 @@ export function text(element, value) {
  * `make(item)` makes an element, `update(element, item)` runs on each.
  */
 export function reconcile(parent, items, key, make, update) {
-  const present = parent.rows ?? (parent.rows = new Map());
+  const present = keyed(parent);
   const wanted = new Set();
   let next = parent.firstElementChild;
   for (const item of items) {
@@ -72,6 +72,19 @@ export function reconcile(parent, items, key, make, update) {
     element.remove();
     present.delete(id);
   }
+}
+
+/** Appends an element for the item after the last one that `reconcile` was given. */
+export function appendKeyed(parent, item, key, make, update) {
+  const element = make(item);
+  keyed(parent).set(key(item), element);
+  update(element, item);
+  parent.append(element);
+}
+
+/** The elements that `reconcile` has made, by key. */
+export function keyed(parent) {
+  return parent.keyed ?? (parent.keyed = new Map());
 }
 
 /** Runs `work` at most once a frame. A hidden page has no frames: there a timer stands in. */

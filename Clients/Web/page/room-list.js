@@ -1,4 +1,4 @@
-import { h, fill, text, reconcile, onceAFrame } from "./dom.js";
+import { h, fill, text, reconcile, appendKeyed, keyed, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "./texts.js";
 import { chosen, keepChoice } from "./choices.js";
@@ -12,8 +12,8 @@ import { roomAddress } from "./route.js";
 
 /** The minimum height of a row. */
 const LOWEST_ROW = 64;
-/** The number of rows made in one frame, once those in view are there. */
-const ROWS_A_FRAME = 30;
+/** The time, in milliseconds, that rows out of view take of a frame, so that they delay nothing that one does meanwhile. */
+const TIME_FOR_MORE = 20;
 
 /** The list of rooms, by activity or by person. */
 export function roomListView(parlor, redraw) {
@@ -24,6 +24,9 @@ export function roomListView(parlor, redraw) {
   let selected = null;
 
   const later = onceAFrame(() => draw());
+  const addLater = onceAFrame(() => addMore());
+  /** What the last `draw` found to show, of which the first are there. */
+  let entries = [];
   const menu = accountMenu(parlor, redraw);
   const filter = h("input", { class: "input", type: "search", placeholder: t("filterRooms"), "aria-label": t("filterRooms"), autocomplete: "off", on: {
     input: () => draw(),
@@ -80,19 +83,27 @@ export function roomListView(parlor, redraw) {
     const isGrouped = grouping === "people";
     sorting.hidden = isGrouped;
     rows.classList.toggle("is-grouped", isGrouped);
-    const entries = isGrouped
+    entries = isGrouped
       ? people.flatMap((person) => {
         const shown = person.rooms.filter(matches);
         return shown.length ? [{ key: `person/${person.id}`, person }, ...shown.map((room) => ({ key: room.id, room }))] : [];
       })
       : all.filter(matches).map((room) => ({ key: room.id, room }));
-    const made = rows.rows?.size ?? 0;
-    const limit = made === 0 ? Math.ceil(innerHeight / LOWEST_ROW) : made + ROWS_A_FRAME;
-    if (entries.length > limit) later();
-    reconcile(rows, entries.slice(0, limit), (entry) => entry.key, (entry) => (entry.room ? makeRow(entry.room.id) : makePerson(entry.person)),
-      (row, entry) => (entry.room ? updateRow(row, entry.room) : updatePerson(row, entry.person)));
+    const limit = Math.max(Math.ceil(innerHeight / LOWEST_ROW), keyed(rows).size);
+    reconcile(rows, entries.slice(0, limit), keyOf, make, update);
+    if (entries.length > limit) addLater();
     drawNotice(entries.length, all.length, isLoaded, isLoading, failure);
   }
+
+  function addMore() {
+    const end = performance.now() + TIME_FOR_MORE;
+    while (keyed(rows).size < entries.length && performance.now() < end) appendKeyed(rows, entries[keyed(rows).size], keyOf, make, update);
+    if (keyed(rows).size < entries.length) addLater();
+  }
+
+  const keyOf = (entry) => entry.key;
+  const make = ({ room, person }) => (room ? makeRow(room.id) : makePerson(person));
+  const update = (row, { room, person }) => (room ? updateRow(row, room) : updatePerson(row, person));
 
   let notified = "";
   function drawNotice(shown, all, isLoaded, isLoading, failure) {

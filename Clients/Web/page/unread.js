@@ -1,12 +1,25 @@
 import { badgeText } from "../parlor/display.js";
 
 let shown = null;
+let wanted = null;
+let isDue = false;
+/** Runs work that nobody waits for, once what is shown has been painted. */
+const whenIdle = globalThis.requestIdleCallback ?? ((work) => setTimeout(work, 200));
 
-/** Shows the count in the title and on the icon of the tab. */
+/** Shows the count in the title, and soon on the icon of the tab. */
 export function showUnread(count, roomName) {
   const title = `${count > 0 ? `(${badgeText(count)}) ` : ""}${roomName ? `${roomName} · ` : ""}Parlor`;
   if (document.title !== title) document.title = title;
-  const isUnread = count > 0;
+  wanted = count > 0;
+  if (isDue || shown === wanted) return;
+  isDue = true;
+  whenIdle(() => {
+    isDue = false;
+    showIcon(wanted);
+  });
+}
+
+function showIcon(isUnread) {
   if (shown === isUnread) return;
   shown = isUnread;
   const link = document.querySelector('link[rel="icon"]');

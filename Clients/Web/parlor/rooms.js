@@ -1,3 +1,4 @@
+import { CacheWriter } from "./cache.js";
 import { ClientFailure } from "./failure.js";
 import { Observable, keepFields, keepList } from "./observable.js";
 import { RoomCounts } from "./room-counts.js";
@@ -26,6 +27,9 @@ export class Rooms extends Observable {
   #shelf;
   #counts;
   #fetching;
+  #cacheWriter;
+  /** The rooms as they are shown, with what each was made of, by id. */
+  #made = new Map();
   #order = "activity";
   #typing = new Map();
   #isCatchingUp = false;
@@ -49,11 +53,19 @@ export class Rooms extends Observable {
     this.#fetching = new RoomsFetching(backing.platform, this.#shelf, {
       loadAll: () => this.#load(), loadOne: (id) => this.#loadOne(id), onChange: () => this.#show(),
     });
+    const list = this;
+    const store = { get version() { return list.snapshot.rooms; } };
+    this.#cacheWriter = new CacheWriter(backing.platform, store, () => backing.cache.keepRooms(store.version));
   }
 
   makeSnapshot(previous) {
-    const known = new Map(previous?.rooms.map((room) => [room.id, room]));
-    const rooms = [...this.#shelf.records.values()].sort(byOrder(this.#order)).map((record) => keepIfSame(known.get(record.id), this.#shown(record)));
+    const made = this.#made;
+    this.#made = new Map();
+    const rooms = [...this.#shelf.records.values()].sort(byOrder(this.#order)).map((record) => {
+      const entry = this.#shown(record, made.get(record.id));
+      this.#made.set(record.id, entry);
+      return entry.room;
+    });
     const shown = keepList(previous?.rooms, rooms);
     const isSame = shown === previous?.rooms && this.#order === previous.order;
     return keepFields(previous, {
@@ -130,6 +142,7 @@ export class Rooms extends Observable {
   /** Shows the cached rooms, and requests all rooms, without waiting for a socket, which may never connect. */
   async loadFirst() {
     const kept = await this.#backing.cache.rooms();
+    this.#cacheWriter.begin();
     if (!this.isLoaded && this.#shelf.records.size === 0) {
       this.#shelf.finishAll(this.#shelf.beginLoad(), kept);
       this.#counts.loadAll(kept);
@@ -144,6 +157,7 @@ export class Rooms extends Observable {
 
   end() {
     this.#fetching.end();
+    this.#cacheWriter.end();
   }
 
   /** Opens the room for the person. */
@@ -214,15 +228,20 @@ export class Rooms extends Observable {
     this.#shelf.forget(roomId);
     this.#counts.forget(roomId);
     this.#show();
-    this.#keep();
+    this.#cacheWriter.writeSoon();
     this.#backing.onGone(roomId);
   }
 
-  #shown(record) {
+  /** Returns the room as it is shown, the same object as long as nothing of it has changed, with what it is made of. */
+  #shown(record, made) {
     const wish = this.#renaming.get(record.id);
+    const count = this.#counts.get(record.id);
+    const typing = this.#typing.get(record.id) ?? NOBODY;
+    const parts = [record.room, record.contentAt, record.messagesAt, count.unreadMessages, count.unseenElements, count.elements, typing, wish?.name];
+    if (made && parts.every((part, index) => part === made.parts[index])) return made;
     let named = record;
     if (wish) takeName(named = { ...record }, wish.name);
-    return shownRoom(named, this.#counts.get(record.id), this.#typing.get(record.id) ?? NOBODY);
+    return { parts, room: keepIfSame(made?.room, shownRoom(named, count, typing)) };
   }
 
   async #load() {
@@ -240,7 +259,7 @@ export class Rooms extends Observable {
     this.isLoaded = true;
     this.#loadedAt = this.#backing.platform.now();
     this.#show();
-    this.#keep();
+    this.#cacheWriter.writeSoon();
     return lacking.size > 0;
   }
 
@@ -260,14 +279,9 @@ export class Rooms extends Observable {
     const isNews = this.#shelf.finishOne(load, room, { lacking, isChange });
     if (isNews || !this.#counts.has(room.id)) this.#counts.load(room, lacking);
     this.#show();
-    this.#keep();
+    this.#cacheWriter.writeSoon();
     this.#fetching.fetchNeeded();
     if (lacking.size > 0) this.#fetching.noteLacking();
-  }
-
-  #keep() {
-    const { cache } = this.#backing;
-    cache.keepRooms([...this.#shelf.records.values()].map((record) => this.#shown(record)));
   }
 
   #show() {
