@@ -11,6 +11,7 @@ extension Conversation {
             // Also when it is being fetched: that began without a connection.
             if !isFetched { beginRefresh() }
         case .recovered(let isWhole):
+            show()
             isAway = false
             if !isWhole { losses += 1 }
             if !isWhole || !isFetched { beginRefresh() } else { noteConnection() }
@@ -39,13 +40,13 @@ extension Conversation {
         }
         switch event {
         case .messageNew(let message) where message.roomId == roomID:
-            change { $0.insert(message) }
+            changeSoon { $0.insert(message) }
             typists.end(message.senderId)
             showTypists()
         case .messageDeleted(roomID, let messageID, _):
-            change { $0.delete(messageID) }
+            changeSoon { $0.delete(messageID) }
         case .messagesRead(roomID, let userID, let messageIDs, let readAt):
-            change { $0.markRead(messageIDs, by: userID, at: readAt) }
+            changeSoon { $0.markRead(messageIDs, by: userID, at: readAt) }
         case .typing(roomID, let userID, let isTyping):
             typists.note(userID, isTyping: isTyping, at: backing.clock.now)
             showTypists()

@@ -55,6 +55,8 @@ public final class Conversation {
         /// the next time, and so on.
         public var retryPause: Duration = .seconds(5)
         public var longestPause: Duration = .seconds(30)
+        /// Events of a replay that arrive within it are shown together.
+        public var catchUpPause: Duration = .milliseconds(100)
         /// Changes within it are written to the cache at once.
         public var cachePause: Duration = .milliseconds(500)
 
@@ -121,6 +123,10 @@ public final class Conversation {
     /// Typed, and on their way into the outbox.
     @ObservationIgnored var unkept: [PendingMessage] = []
     @ObservationIgnored var keeping: Task<Void, Never>?
+    /// The version of `store` that is shown.
+    @ObservationIgnored private var shownVersion = 0
+    /// Shows changes that are made and not shown yet.
+    @ObservationIgnored private var showing: Task<Void, Never>?
     @ObservationIgnored private var caching: Task<Void, Never>?
     @ObservationIgnored private var cachedVersion = 0
     /// What is kept has been read: until then what is shown would replace more than it has.
@@ -181,6 +187,7 @@ public final class Conversation {
     @discardableResult
     public func leave() async -> Task<Void, Never>? {
         guard isEntered else { return nil }
+        show()
         let cursor = isVerified && store.firstGap == nil ? verifiedCursor : nil
         isEntered = false
         hasMissed = false
@@ -251,15 +258,40 @@ public final class Conversation {
     /// The text is empty again, or no longer edited.
     public func stoppedTyping() { typing.stopped() }
 
-    /// The only way by which what is shown changes.
+    /// Changes the messages, and shows the change at once. This and `changeSoon` are the only ways.
     func change(_ body: (inout MessageStore) -> Void) {
+        update(body)
+        show()
+    }
+
+    /// Changes the messages. While missed events are replayed, changes are shown together: what comes within
+    /// `catchUpPause`, or until the replay is complete.
+    func changeSoon(_ body: (inout MessageStore) -> Void) {
+        guard isAway else { return change(body) }
+        update(body)
+        guard showing == nil, store.version != shownVersion else { return }
+        showing = Task { [weak self, clock = backing.clock, pause = settings.catchUpPause] in
+            // Cancelled if something else shows the changes first.
+            do { try await clock.sleep(for: pause) } catch { return }
+            self?.show()
+        }
+    }
+
+    private func update(_ body: (inout MessageStore) -> Void) {
         body(&store)
         noteStored(store.takeSettled())
-        if hasOlder != store.hasOlder { hasOlder = store.hasOlder }
         fillGapSoon()
-        guard store.version != version else { return }
+    }
+
+    /// Shows all changes.
+    func show() {
+        showing?.cancel()
+        showing = nil
+        if hasOlder != store.hasOlder { hasOlder = store.hasOlder }
+        guard store.version != shownVersion else { return }
+        shownVersion = store.version
         items = store.items
-        version = store.version
+        version += 1
         writeCacheSoon()
     }
 

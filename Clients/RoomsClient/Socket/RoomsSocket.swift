@@ -96,8 +96,11 @@ public actor RoomsSocket {
     public func start() {
         guard running == nil else { return }
         if deliveryTask == nil {
-            deliveryTask = Task { [queue, handler] in
-                while let update = await queue.next() { await handler(update) }
+            // On the main actor, so that a burst of updates is one job there and not one job each.
+            deliveryTask = Task { @MainActor [queue, handler] in
+                while let updates = await queue.next() {
+                    for update in updates { await handler(update) }
+                }
             }
         }
         run += 1

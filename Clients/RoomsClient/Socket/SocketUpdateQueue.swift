@@ -1,8 +1,8 @@
 /// Passes updates from the reader of a socket to the handler, in order.
 ///
-/// It holds `capacity` updates. A reader that is further ahead waits, so that TCP slows the server
-/// down. Acks and pings do not pass here. They wait for the handler only if the queue is full,
-/// behind the updates that arrived with them.
+/// It holds `capacity` updates, beside those that were taken and are being handled. A reader that is
+/// further ahead waits, so that TCP slows the server down. Acks and pings do not pass here. They wait
+/// for the handler only if the queue is full, behind the updates that arrived with them.
 ///
 /// An update gets its position at once, without waiting for a turn: the order is that of the
 /// socket's states.
@@ -12,29 +12,27 @@ final class SocketUpdateQueue: Sendable {
 
     private struct State {
         var updates: [SocketUpdate] = []
-        var taker: CheckedContinuation<SocketUpdate?, Never>?
+        var taker: CheckedContinuation<[SocketUpdate]?, Never>?
         var givers: [CheckedContinuation<Void, Never>] = []
         var isFinished = false
 
         var isFull: Bool { updates.count > SocketUpdateQueue.capacity && !isFinished }
 
-        /// - Returns: who may give more, and what is taken: nothing, if there will be some, and then `taker` waits.
-        mutating func take(
-            for taker: CheckedContinuation<SocketUpdate?, Never>
-        ) -> (giver: CheckedContinuation<Void, Never>?, taken: Taken?) {
-            if !updates.isEmpty {
-                let giver = givers.isEmpty ? nil : givers.removeFirst()
-                return (giver, Taken(update: updates.removeFirst()))
-            }
-            if isFinished { return (nil, Taken(update: nil)) }
+        /// Takes all updates, or lets `taker` wait for the next one.
+        mutating func take(for taker: CheckedContinuation<[SocketUpdate]?, Never>) -> Taken {
+            defer { (updates, givers) = ([], []) }
+            if !updates.isEmpty { return .updates(updates, givers) }
+            if isFinished { return .end }
             self.taker = taker
-            return (nil, nil)
+            return .later
         }
     }
 
-    private struct Taken {
-        /// The update; nil at the end.
-        let update: SocketUpdate?
+    private enum Taken {
+        /// The updates, and the readers that may go on.
+        case updates([SocketUpdate], [CheckedContinuation<Void, Never>])
+        case end
+        case later
     }
 
     private let state = Guarded(State())
@@ -58,7 +56,7 @@ final class SocketUpdateQueue: Sendable {
 
     /// Adds an update without waiting: for the few that do not come from the connection.
     func put(_ update: SocketUpdate) {
-        let taker = state.withLock { state -> CheckedContinuation<SocketUpdate?, Never>? in
+        let taker = state.withLock { state -> CheckedContinuation<[SocketUpdate]?, Never>? in
             if state.isFinished { return nil }
             if let taker = state.taker {
                 state.taker = nil
@@ -67,15 +65,20 @@ final class SocketUpdateQueue: Sendable {
             state.updates.append(update)
             return nil
         }
-        taker?.resume(returning: update)
+        taker?.resume(returning: [update])
     }
 
-    /// Returns the next update; nil when the queue is finished and empty. One caller at a time.
-    func next() async -> SocketUpdate? {
+    /// Returns all updates that have arrived, at least one; nil when the queue is finished and empty. One
+    /// caller at a time.
+    func next() async -> [SocketUpdate]? {
         await withCheckedContinuation { taker in
-            let (giver, taken) = state.withLock { $0.take(for: taker) }
-            giver?.resume()
-            if let taken { taker.resume(returning: taken.update) }
+            switch state.withLock({ $0.take(for: taker) }) {
+            case .updates(let updates, let givers):
+                for giver in givers { giver.resume() }
+                taker.resume(returning: updates)
+            case .end: taker.resume(returning: nil)
+            case .later: break
+            }
         }
     }
 

@@ -47,6 +47,36 @@ extension ConversationTests {
         await server.expectNoCall()
     }
 
+    @Test("500 missed messages come up in a few versions, and all of them before the room counts as verified")
+    func catchesUpInFewVersions() async {
+        await enter(page([1, 2]))
+        conversation.apply(.disconnected(offline))
+        conversation.apply(.connected)
+        let version = conversation.version
+        for seq in 3...251 { conversation.apply(.messageNew(sample(seq))) }
+        #expect(conversation.version == version)
+        await clock.wake(conversation.settings.catchUpPause)
+        await until { conversation.items.count == 251 }
+        #expect(conversation.version == version + 1)
+        for seq in 252...502 { conversation.apply(.messageNew(sample(seq))) }
+        conversation.apply(.messageDeleted(roomID: "room", messageID: "m300", deletedBy: "ann"))
+        conversation.apply(.recovered(true))
+        #expect(conversation.items.count == 501 && conversation.isVerified)
+        #expect(conversation.version == version + 2)
+        conversation.apply(.messageNew(sample(503)))
+        #expect(conversation.items.count == 502 && conversation.version == version + 3)
+    }
+
+    @Test("a message that is typed during a replay appears at once, after what has come so far")
+    func typedDuringReplay() async {
+        await enter(page([1]))
+        conversation.apply(.disconnected(offline))
+        conversation.apply(.messageNew(sample(2)))
+        #expect(conversation.items.shown == ["m1"])
+        conversation.send("mine")
+        #expect(conversation.items.shown == ["m1", "m2", "mine"])
+    }
+
     @Test("while disconnected, nothing counts as verified until the server has sent what was missed")
     func away() async {
         await enter(page(1...2))

@@ -94,6 +94,9 @@ struct ConversationWireTests {
         let hers = try await seat(of: ada)
         hers.device.loseNextAnswer()
         let id = try #require(hers.conversation.send("Hello"))
+        // The socket is lost with the answer.
+        await until { hers.client.connection != .connected }
+        await hers.client.enterForeground()
         await until { hers.conversation.items.map(\.state) == [.stored] && hers.conversation.isVerified }
         #expect(hers.conversation.items.first?.id == id)
         #expect(server.texts(in: roomID) == ["Hello"])
