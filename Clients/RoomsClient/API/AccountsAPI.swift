@@ -1,6 +1,6 @@
 import Foundation
 
-/// The calls that give a session out: those that need none. ``SessionTokens`` keeps what they return.
+/// The calls that start a session and need no token. ``SessionTokens`` keeps the sessions that they return.
 ///
 /// Every call throws `ClientFailure` or `CancellationError`.
 public struct AccountsAPI: Sendable {
@@ -25,23 +25,23 @@ public struct AccountsAPI: Sendable {
             ]))
     }
 
-    /// - Parameter username: or the e-mail.
+    /// - Parameter username: or the e-mail address.
     /// - Throws: a `Refusal` with the code `invalid_credentials`.
     public func logIn(username: String, password: String) async throws -> Session {
         try await session("login", ["username": .string(username), "password": .string(password)])
     }
 
-    /// A refresh token works once: whoever sends it a second time loses the session.
+    /// Renews a session. A refresh token works once: using it a second time ends the session.
     ///
-    /// - Parameter attemptID: 1 to 64 characters: the same token with the same one, sent again within a minute, brings the same answer.
-    ///   It has to be kept before this is called. Older servers take no notice of it.
+    /// - Parameter attemptID: 1 to 64 characters. A repeat within a minute, with the same token and id, gets
+    ///   the same answer. Store the id before this call. Older servers ignore it.
     public func refresh(_ refreshToken: String, attemptID: String? = nil) async throws -> Session {
         try await session(
             "refresh",
             .members(["refreshToken": .string(refreshToken), "attemptId": attemptID.map(JSON.string)]))
     }
 
-    /// Takes a device of the session's person off push.
+    /// Unregisters a device from push notifications.
     @concurrent
     func removeDevice(_ token: String, in session: Session) async throws {
         try await ClientFailure.translating {
@@ -50,7 +50,6 @@ public struct AccountsAPI: Sendable {
         }
     }
 
-    /// Ends a session.
     @concurrent
     func logOut(_ session: Session) async throws {
         try await ClientFailure.translating {

@@ -1,7 +1,7 @@
 import Foundation
 
 extension ClientFailure: LocalizedError {
-    /// A sentence for an alert, in English, or in the server's words.
+    /// A sentence for an alert: in English, or the server's message.
     public var errorDescription: String? {
         switch self {
         case .offline: "The server cannot be reached."
@@ -11,7 +11,7 @@ extension ClientFailure: LocalizedError {
         }
     }
 
-    /// For programs: the server's code, as api.md lists them, or `offline`, `unreadable` or `signed_out`.
+    /// A code for programs: one of the server's from api.md, or `offline`, `unreadable` or `signed_out`.
     public var code: String {
         switch self {
         case .offline: "offline"

@@ -1,18 +1,18 @@
 import Foundation
 
-/// Why something did not succeed.
+/// The reason why a call failed.
 public enum ClientFailure: Error, Hashable, Sendable {
-    /// The server was not reached, something else has answered in its place, or the connection was lost before its answer: whether
-    /// it did what was asked is not known.
+    /// The server was not reached, something else answered in its place, or the connection was lost before
+    /// the answer. The server may have handled the request.
     case offline(String)
-    /// The server has answered, and refuses.
+    /// The server refuses the request.
     case refused(Refusal)
-    /// The server's answer is not what the contract says.
+    /// The server's answer does not follow the contract.
     case unreadable(String)
-    /// There is nobody signed in, or no longer.
+    /// Nobody is signed in.
     case signedOut
 
-    /// Whether trying the same again later may succeed.
+    /// True if the same call may succeed later.
     public var isRetryable: Bool {
         switch self {
         case .offline: true
@@ -21,13 +21,14 @@ public enum ClientFailure: Error, Hashable, Sendable {
         }
     }
 
-    /// What the server has asked to wait.
+    /// The pause that the server asked for.
     var retryAfter: Duration? {
         guard case .refused(let refusal) = self else { return nil }
         return refusal.retryAfter
     }
 
-    /// Does what may throw anything, an app's own transport or tokens for one, and throws `ClientFailure` or `CancellationError`.
+    /// Runs a body that may throw anything, such as an app's own transport. Throws only `ClientFailure` or
+    /// `CancellationError`.
     static func translating<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
@@ -40,17 +41,17 @@ public enum ClientFailure: Error, Hashable, Sendable {
     }
 }
 
-/// The server's own words for a failure.
+/// The server's refusal of a request.
 public struct Refusal: Error, Hashable, Sendable {
-    /// As docs/api.md lists them, `room_not_found` for one; new ones may come.
+    /// A code from docs/api.md, such as `room_not_found`. Later servers may add codes.
     public var code: String
-    /// For a person.
+    /// A text for a person.
     public var message: String
     public var isRetryable: Bool
-    /// Of the HTTP answer; nil for a socket's.
+    /// The HTTP status; nil for a refusal on the socket.
     public var status: Int?
     public var requestID: String?
-    /// What the server asked to wait.
+    /// The pause that the server asked for.
     public var retryAfter: Duration?
 
     public init(

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Carries requests to one server. `URLSessionTransport` is the real one; `RoomsClientTesting` has a scripted one.
+/// Sends requests to one server: `URLSessionTransport`, or the scripted one of `RoomsClientTesting`.
 public protocol HTTPTransport: Sendable {
     /// Sends a request.
     ///
     /// - Returns: the server's answer, whatever its status.
-    /// - Throws: `ClientFailure.offline` if there was none; `CancellationError`.
+    /// - Throws: `ClientFailure.offline` if no answer came; `CancellationError`.
     func send(_ request: HTTPRequest) async throws -> HTTPResponse
 }
 

@@ -2,10 +2,10 @@
     import Foundation
     import Security
 
-    /// Keeps sessions in the keychain: readable after the first unlock, on this device alone.
+    /// Keeps sessions in the keychain, on this device only. They are readable after the first unlock.
     ///
-    /// With an access group an extension of the app reads them too. One process alone may renew a session: an extension reads the
-    /// token, and asks for no other.
+    /// With an access group, extensions of the app can read them too. Only one process may renew a session:
+    /// an extension uses the stored token and never requests another.
     public struct KeychainSessionStore: SessionStore {
         public struct Failure: Error, Sendable {
             public let status: OSStatus
@@ -16,9 +16,9 @@
         private let accessGroup: String?
 
         /// - Parameters:
-        ///   - service: names the server, its address for one.
-        ///   - account: names the person, where an app has several.
-        ///   - accessGroup: shared with extensions; nil: the app's own.
+        ///   - service: identifies the server, for example by its address.
+        ///   - account: identifies the person, if the app has several.
+        ///   - accessGroup: the group shared with extensions; nil for the app alone.
         public init(service: String, account: String = "session", accessGroup: String? = nil) {
             self.service = service
             self.account = account
@@ -40,7 +40,7 @@
             let status = SecItemCopyMatching(query as CFDictionary, &found)
             if status == errSecItemNotFound { return KeptSessions() }
             guard status == errSecSuccess, let data = found as? Data else { throw Failure(status: status) }
-            // Contents that this version does not know are no session.
+            // Contents that this version does not know count as no session.
             return (try? JSONDecoder().decode(KeptSessions.self, from: data)) ?? KeptSessions()
         }
 

@@ -49,8 +49,7 @@ extension RoomsAPI {
     }
 
     /// Deletes all elements.
-    ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of deleted elements.
     @discardableResult
     public func clear(_ roomID: String) async throws -> Int {
         let cleared: DeletedCount = try await value(

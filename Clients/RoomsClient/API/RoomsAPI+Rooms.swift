@@ -3,7 +3,7 @@ import Foundation
 /// The caller's rooms.
 public struct RoomListing: Equatable, Sendable {
     public var rooms: [Room]
-    /// Services that were down: what they count in these rooms is the last known, or 0.
+    /// Services that were down. Their fields of these rooms have the last known values, or 0.
     public var degraded: [String]
 
     public init(rooms: [Room], degraded: [String] = []) {
@@ -15,7 +15,7 @@ public struct RoomListing: Equatable, Sendable {
 /// One of the caller's rooms.
 public struct RoomAnswer: Equatable, Sendable {
     public var room: Room
-    /// Services that were down: what they count in this room is the last known, or 0.
+    /// Services that were down. Their fields of this room have the last known values, or 0.
     public var degraded: [String]
 
     public init(room: Room, degraded: [String] = []) {
@@ -25,14 +25,15 @@ public struct RoomAnswer: Equatable, Sendable {
 }
 
 extension RoomsAPI {
-    /// The most recent first. In this answer alone, an unnamed room's `name` is empty and not nil.
+    /// Returns the caller's rooms in this order. Only here, the `name` of an unnamed room is empty, not nil.
     public func myRooms(sortedBy order: RoomOrder = .activity) async throws -> RoomListing {
         let request = try HTTPRequest("GET", to: ["rooms", "my-rooms"], query: [("sort", order.rawValue)])
         let envelope = try await envelope([Room].self, of: request)
         return RoomListing(rooms: envelope.data, degraded: envelope.degraded ?? [])
     }
 
-    /// As `myRooms(sortedBy:)`. The server sends nothing if ``KeptListing`` still has its answer.
+    /// Works like `myRooms(sortedBy:)`, but the server sends nothing if the list in ``KeptListing`` is
+    /// current.
     func myRooms(sortedBy order: RoomOrder, keptIn kept: KeptListing) async throws -> RoomListing {
         let request = try HTTPRequest("GET", to: ["rooms", "my-rooms"], query: [("sort", order.rawValue)])
         let before = kept.last(of: order)
@@ -45,7 +46,8 @@ extension RoomsAPI {
         return listing
     }
 
-    /// People that the caller shares rooms with, most recent activity first; each one's rooms by content.
+    /// Returns people who share rooms with the caller, the latest activity first. A person's rooms are sorted
+    /// by content.
     public func roomsByPerson() async throws -> [PersonWithRooms] {
         try await value(of: try HTTPRequest("GET", to: ["rooms", "grouped-by-person"]))
     }
@@ -54,10 +56,10 @@ extension RoomsAPI {
         try await answer(to: try HTTPRequest("GET", to: ["rooms", id]))
     }
 
-    /// Always a new room, however many the two share.
+    /// Creates a room, even if the two people already share one.
     ///
-    /// - Parameter requestID: any text of 1 to 64 characters: the same one again, after an answer that was lost, brings the room
-    ///   that it made. Without one, and with older servers, a repeated call makes another.
+    /// - Parameter requestID: 1 to 64 characters. A repeat with the same id returns the room that the first
+    ///   call made. Without an id, and on older servers, a repeat makes another room.
     public func makeRoom(with userID: String, name: String? = nil, requestID: String? = nil) async throws -> RoomAnswer
     {
         let body = JSON.members([
@@ -67,7 +69,7 @@ extension RoomsAPI {
         return try await answer(to: try HTTPRequest("POST", to: ["rooms"], body: body))
     }
 
-    /// An empty name takes it away.
+    /// Renames a room. An empty name removes the name.
     public func rename(_ roomID: String, to name: String) async throws -> RoomAnswer {
         try await answer(to: try HTTPRequest("PUT", to: ["rooms", roomID, "name"], body: ["name": .string(name)]))
     }

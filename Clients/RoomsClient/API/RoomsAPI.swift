@@ -1,9 +1,10 @@
 import Foundation
 
-/// The server's HTTP calls, as the contract has them.
+/// The server's HTTP calls, as the contract describes them.
 ///
-/// Every call throws `ClientFailure` or `CancellationError`, and asks the ``TokenProvider`` before. A token that the server refuses
-/// is replaced, and the call repeated, once. Nothing else is repeated here: whoever calls knows what may be.
+/// Every call throws `ClientFailure` or `CancellationError`. It first gets a token from the
+/// ``TokenProvider``. If the server refuses the token, the call fetches a new one and repeats the request
+/// once. Nothing else is retried: only the caller knows what is safe to repeat.
 public struct RoomsAPI: Sendable {
     let caller: ServerCaller
     let tokens: any TokenProvider
@@ -30,9 +31,9 @@ public struct RoomsAPI: Sendable {
         }
     }
 
-    // Not on the caller's actor, which may be the main one: a long page takes a while to read.
+    // `@concurrent`: decoding a long page takes a while, and the caller may be on the main actor.
 
-    /// Of an answer that nobody reads.
+    /// Sends a request and ignores the answer's data.
     @concurrent
     func perform(_ request: HTTPRequest) async throws { try caller.check(try await answer(to: request)) }
 
@@ -43,8 +44,8 @@ public struct RoomsAPI: Sendable {
         try caller.read(type, try await answer(to: request))
     }
 
-    /// - Parameter tag: of the answer that one has.
-    /// - Returns: nil if that is the answer still; else the new one, and its tag.
+    /// - Parameter tag: the ETag of the answer that the caller has.
+    /// - Returns: nil if that answer is still current, otherwise the new one and its tag.
     @concurrent
     func envelope<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self, of request: HTTPRequest, unless tag: String?

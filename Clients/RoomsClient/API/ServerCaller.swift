@@ -1,17 +1,18 @@
 import Foundation
 
-/// Sends requests and reads answers, for whoever knows routes.
+/// Sends requests and decodes answers, for the types that know the routes.
 struct ServerCaller: Sendable {
     let transport: any HTTPTransport
     let makeRequestID: @Sendable () -> String
     let decoder = ServerDecoder()
 
-    /// Off the caller's actor, as is the reading of the answer.
+    /// Sends a request, off the caller's actor.
     ///
-    /// - Parameter tag: the ETag of an answer that the caller has. If it is still the answer, the server sends 304 and no body.
-    /// - Returns: the answer of a success, or a 304.
-    /// - Throws: `ClientFailure.refused` for what the server refuses in its own words. What has answered in others is not the
-    ///   server, but a proxy, or a hotel's login page: then it is `offline`, for that passes.
+    /// - Parameter tag: the ETag of an answer that the caller has. If it is current, the server sends 304
+    ///   without a body.
+    /// - Returns: a successful answer, or a 304.
+    /// - Throws: `ClientFailure.refused` if the body is an error of this server. Any other failed answer
+    ///   comes from a proxy or a hotel's login page. It passes, so this throws `offline`.
     @concurrent
     func answer(to request: HTTPRequest, token: String? = nil, unless tag: String? = nil) async throws -> HTTPResponse {
         var request = request
@@ -38,7 +39,7 @@ struct ServerCaller: Sendable {
         }
     }
 
-    /// - Throws: `offline` for a success that is not the server's.
+    /// - Throws: `offline` if a successful answer is not from this server.
     func check(_ response: HTTPResponse) throws(ClientFailure) {
         if response.status == 204 { return }
         do throws(ClientFailure) {
@@ -57,11 +58,11 @@ struct ServerCaller: Sendable {
     }
 }
 
-/// What stands around every answer's data.
+/// The object around the data of every answer.
 struct Envelope<Value: Decodable>: Decodable {
     let data: Value
     let page: PageInfo?
-    /// Services that were down, whose numbers are the last known.
+    /// Services that were down: their values are the last known ones.
     let degraded: [String]?
 
     struct PageInfo: Decodable, Sendable {
@@ -71,7 +72,7 @@ struct Envelope<Value: Decodable>: Decodable {
             case next
         }
 
-        /// Lists by `seq` may go on at a number.
+        /// Decodes `next`, a number in some lists by `seq`.
         init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: Member.self)
             do {
@@ -96,7 +97,7 @@ extension Refusal {
         }
     }
 
-    /// nil if it is not in the server's own words.
+    /// Returns nil if the body is not an error of this server.
     init?(_ response: HTTPResponse, to request: HTTPRequest, _ decoder: ServerDecoder) {
         let words: Answer.Words
         do throws(ClientFailure) {
@@ -109,7 +110,7 @@ extension Refusal {
             code: words.code, message: words.message ?? "The server answered with status \(status).",
             isRetryable: status == 429 || status >= 500, status: status,
             requestID: words.requestId ?? response.headers["x-request-id"] ?? request.headers["X-Request-Id"],
-            // A date, which the contract does not use, is left aside.
+            // A date is ignored: the contract does not use it.
             retryAfter: response.headers["retry-after"].flatMap { Int($0) }.map { .seconds(min(max($0, 0), 3_600)) })
     }
 }
@@ -124,7 +125,7 @@ extension HTTPRequest {
         self.init(method, "/api" + path, query: items, body: try body?.encoded())
     }
 
-    /// All but RFC 3986's unreserved characters.
+    /// Percent-encodes all but RFC 3986's unreserved characters.
     static func percentEncode(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {
@@ -142,10 +143,10 @@ extension HTTPRequest {
 }
 
 extension JSON {
-    /// - Throws: `ClientFailure.unreadable` for what JSON cannot say: a number that is none.
+    /// - Throws: `ClientFailure.unreadable` for a number that JSON cannot represent.
     func encoded() throws(ClientFailure) -> Data {
         let encoder = JSONEncoder()
-        // The same bytes each time, for logs and tests.
+        // Sorted keys give the same bytes each time, for logs and tests.
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do {
             return try encoder.encode(self)
@@ -154,6 +155,6 @@ extension JSON {
         }
     }
 
-    /// An object of the members that there are.
+    /// Makes an object of the members that are not nil.
     static func members(_ members: [String: JSON?]) -> JSON { .object(members.compactMapValues(\.self)) }
 }

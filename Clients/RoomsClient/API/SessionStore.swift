@@ -4,15 +4,16 @@ import Foundation
     import Glibc
 #endif
 
-/// Stores sessions from one start of the app to the next: a keychain on Apple's systems, a file elsewhere.
+/// Stores sessions from one launch of the app to the next: a keychain on Apple's systems, a file elsewhere.
 ///
-/// ``SessionTokens`` alone uses it, and waits for each call. What `save` was given has to outlive the process when it returns.
+/// Only ``SessionTokens`` uses it, one call at a time. When `save` returns, the sessions must survive the end
+/// of the process.
 public protocol SessionStore: Sendable {
     func load() throws -> KeptSessions
     func save(_ sessions: KeptSessions) throws
 }
 
-/// The session in use, and those that the server still has to end.
+/// The current session, and those that the server still has to end.
 public struct KeptSessions: Codable, Equatable, Sendable {
     public var current: Session?
     public var ending: [EndingSession]
@@ -23,10 +24,10 @@ public struct KeptSessions: Codable, Equatable, Sendable {
     }
 }
 
-/// A session that its person has signed out of, and that the server does not know to be over.
+/// A session whose person has signed out, while the server has not confirmed its end.
 public struct EndingSession: Codable, Equatable, Sendable {
     public var session: Session
-    /// The device whose registration ends with it.
+    /// The device to unregister with the session.
     public var deviceToken: String?
 
     public init(session: Session, deviceToken: String? = nil) {
@@ -35,15 +36,16 @@ public struct EndingSession: Codable, Equatable, Sendable {
     }
 }
 
-/// Keeps sessions in a file that its owner alone can read. On Apple's systems use ``KeychainSessionStore``.
+/// Keeps sessions in a file that only its owner can read. On Apple's systems use ``KeychainSessionStore``.
 public struct FileSessionStore: SessionStore {
     private let url: URL
 
     public init(url: URL) { self.url = url }
 
-    /// A file that is not there has no session, nor has one with contents that this version does not know.
+    /// Returns no session if the file is missing, or if this version does not know its contents.
     ///
-    /// - Throws: the error of a file that cannot be read now. It may have a session, so nobody is signed out by it.
+    /// - Throws: the error of a file that cannot be read now. It may hold a session, so this does not sign
+    ///   anyone out.
     public func load() throws -> KeptSessions {
         let data: Data
         do {
@@ -58,16 +60,17 @@ public struct FileSessionStore: SessionStore {
         try FileManager.default.createDirectory(
             at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
         let data = try JSONEncoder().encode(sessions)
-        // The owner's alone before there is a token in it; and whole, or not at all.
+        // Only the owner can read the file before a token is in it. The rename replaces the old file as a
+        // whole.
         let draft = url.appendingPathExtension("new")
         guard
             FileManager.default.createFile(
                 atPath: draft.path(percentEncoded: false), contents: nil, attributes: [.posixPermissions: 0o600])
         else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: draft.path]) }
         let file = try FileHandle(forWritingTo: draft)
-        defer { try? file.close() }  // what was written is on the disk by then, or this throws
+        defer { try? file.close() }  // the sync below throws if the data is not on disk
         try file.write(contentsOf: data)
-        // A refresh token works once: the name of the next refresh has to outlive a power cut, too.
+        // A refresh token works once, so the id of the next refresh must survive a power cut.
         try RoomFiles.force(draft)
         guard rename(draft.path(percentEncoded: false), url.path(percentEncoded: false)) == 0 else {
             throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path])
@@ -76,7 +79,8 @@ public struct FileSessionStore: SessionStore {
     }
 }
 
-/// The store of an app that keeps the session in use itself. Sessions to be ended are forgotten with the process.
+/// The store for an app that keeps the current session itself. Sessions that wait for their end are lost with
+/// the process.
 struct ClosureSessionStore: SessionStore {
     let session: Session?
     let onChange: @Sendable (Session?) -> Void

@@ -1,18 +1,18 @@
 import Foundation
 
-// Signing out: here at once, and at the server as soon as it can be reached.
+// Sign-out: at once on this device, and on the server as soon as it can be reached.
 extension SessionTokens {
-    /// Signs out. When this returns, no token is given out any more, and the store has the session as one to be ended. From then on
-    /// the server is asked to end it, until it has; with a ``SessionStore`` of the app, also after a restart.
+    /// Signs out. When this returns, there are no more tokens, and the store holds the session as one to end.
+    /// The client then retries until the server has ended it, with a ``SessionStore`` also after a restart.
     ///
-    /// The end of the session takes its device off push. ``settleEnding()`` waits for the server.
+    /// The end of a session also unregisters its device. ``settleEnding()`` waits for the server.
     ///
-    /// - Parameter token: of the device, for servers that know devices of people and not of sessions.
-    /// - Throws: the store's error. The rest holds, and the store is tried again with each request to the server, and by another call of
-    ///   this. But if the app ends before the store has taken it, its next start is signed in.
+    /// - Parameter token: the device's token, for servers that do not tie devices to sessions.
+    /// - Throws: the store's error. The sign-out holds, and each request and each call of this tries the
+    ///   store again. But if the app ends before the store accepts it, the next launch is signed in.
     public func signOut(device token: String? = nil) async throws {
         if let session = kept.current {
-            // Its answer can be asked for again by its name.
+            // The attempt id makes it possible to repeat the refresh under way.
             forgetRefresh()
             _ = change { kept in
                 kept.ending.append(EndingSession(session: session, deviceToken: token))
@@ -25,14 +25,14 @@ extension SessionTokens {
         if let storeFailure { throw storeFailure }
     }
 
-    /// Returns when the server has ended every session that was signed out of here, or when the task is cancelled.
+    /// Returns when the server has ended every signed-out session, or when the task is cancelled.
     public func settleEnding() async {
         endSessions()
         guard let ending else { return }
         _ = try? await Task<Void, any Error> { await ending.value }.valueUnlessCancelled
     }
 
-    /// The server can be reached again: sessions that wait for that are ended now.
+    /// Notes that the server can be reached: it skips the pause before the next try.
     public func noteConnection() { endingPause?.cancel() }
 
     func endSessions() {
@@ -49,7 +49,7 @@ extension SessionTokens {
                     let pause = backoff.next(random: random(), atLeast: ClientFailure(error).retryAfter)
                     let task = Task { [clock] in try await clock.sleep(for: pause) }
                     endingPause = task
-                    // Cancelled when the server can be reached again: then it goes on.
+                    // A reachable server cancels the pause; the loop continues.
                     _ = await task.result
                     endingPause = nil
                 }
@@ -58,7 +58,7 @@ extension SessionTokens {
         }
     }
 
-    /// - Throws: errors that may pass. An error that stays is not thrown: nothing better could be done later.
+    /// - Throws: errors that may pass. It ignores permanent ones: a later try would fail too.
     private func end(_ session: Session) async throws {
         var session = session
         if session.expiresAt <= clock.now || session.refreshAttemptID != nil {
@@ -68,7 +68,7 @@ extension SessionTokens {
         do {
             try await logOut(session)
         } catch ClientFailure.refused(let refusal) where !refusal.isRetryable {
-            // As above.
+            // A retry would not help.
         }
     }
 
@@ -77,17 +77,18 @@ extension SessionTokens {
         do {
             try await accounts.logOut(session)
         } catch ClientFailure.refused(let refusal) where refusal.status == 401 {
-            // Its token is over, or the session is.
+            // The token or the session has expired.
             guard let renewed = try await renewEnding(session) else { return }
             try await removeDevice(of: renewed)
             try await accounts.logOut(renewed)
         }
     }
 
-    /// Takes the device off push, for servers that do not do it at the end of the session. Whatever the server answers, the session has
-    /// to end: push may be away, or not be there at all.
+    /// Unregisters the device, for servers that do not do so at the session's end. A refusal does not keep
+    /// the session alive: push may be away, or not exist.
     private func removeDevice(of session: Session) async throws {
-        // Of a person who has signed in again, it may be registered in the new session, and a server removes it by the person.
+        // If the same person has signed in again, the device may belong to the new session. The server
+        // removes devices by person.
         guard let token = kept.ending.first?.deviceToken, kept.current?.user.id != session.user.id else { return }
         let task = Task { [accounts] in try await accounts.removeDevice(token, in: session) }
         deviceRemoval = (session.user.id, task)
@@ -96,7 +97,7 @@ extension SessionTokens {
         do { try result.get() } catch ClientFailure.refused {}
     }
 
-    /// - Returns: nil if the session has ended, or if the server refuses for good to renew it.
+    /// - Returns: nil if the session has ended, or if the server permanently refuses to renew it.
     private func renewEnding(_ session: Session) async throws -> Session? {
         var session = session
         if session.refreshAttemptID == nil {
@@ -108,7 +109,7 @@ extension SessionTokens {
             replaceEnding(by: renewed)
             return renewed
         } catch ClientFailure.refused(let refusal) where !refusal.isRetryable {
-            // Also where a person is suspended: other sessions wait behind this one.
+            // This includes suspended people: other sessions wait behind this one.
             return nil
         }
     }

@@ -2,14 +2,16 @@ import Foundation
 
 /// Keeps one session, renews it, and ends it.
 ///
-/// It is renewed a minute before its token expires, by whoever asks then, and when the server refuses the token; by a clock that is
-/// so far ahead that new tokens seem to be over, then alone. Those who ask meanwhile wait for the same refresh. A refresh is never
-/// cancelled: its token works once, and the answer to it is the session.
+/// The first caller in the last minute before the token expires renews the session. A token that the server
+/// refuses also leads to a refresh. If the device's clock is so far ahead that new tokens seem expired, only
+/// a refusal does. Callers in the meantime wait for the same refresh. A refresh is never cancelled: its token
+/// works once, and its answer is the new session.
 ///
-/// A refresh has a name, which is kept before the server is asked. If the answer is lost, or the app ends before it, the same refresh
-/// is asked for again, and a server gives the same answer for a minute.
+/// Each refresh has an attempt id, which is stored before the request. If the answer is lost or the app ends,
+/// the refresh is repeated with that id. A server gives the same answer for a minute.
 public actor SessionTokens: TokenProvider {
-    /// Room for clocks that differ, and for the request's own way. Of a token that lives for less than two minutes, half its life.
+    /// Covers clocks that differ, and the request's latency. A token that lives less than two minutes gets
+    /// half its life.
     static let longestLeeway: TimeInterval = 60
 
     let accounts: AccountsAPI
@@ -19,23 +21,23 @@ public actor SessionTokens: TokenProvider {
     /// From 0 up to 1.
     let random: @Sendable () -> Double
     private(set) var kept: KeptSessions
-    /// Why the store has refused to save the sessions above; nil if it has them.
+    /// The error of the last save; nil if the store has the sessions above.
     private(set) var storeFailure: (any Error)?
-    /// How long before its end it is renewed; nil: not before the server refuses it.
+    /// The time before expiry at which to renew; nil to wait for a refusal.
     private var leeway: TimeInterval? = SessionTokens.longestLeeway
     private var refreshing: Task<Session, any Error>?
-    /// Ends sessions at the server, until it has ended all.
+    /// Ends sessions on the server, until none is left.
     var ending: Task<Void, Never>?
-    /// Of the pause after a try that has failed.
+    /// The pause after a failed try.
     var endingPause: Task<Void, any Error>?
-    /// The request under way that takes the device of an ending session off push.
+    /// The request under way that unregisters the device of an ending session.
     var deviceRemoval: (userID: String, task: Task<Void, any Error>)?
 
-    /// Continues with the store's sessions. It asks the server to end those that were signed out of.
+    /// Continues with the store's sessions, and ends those that were signed out.
     ///
     /// - Parameters:
-    ///   - makeAttemptID: names a refresh: 1 to 64 characters, no two alike.
-    ///   - random: from 0 up to 1; spreads those who try again.
+    ///   - makeAttemptID: makes a unique id for a refresh, 1 to 64 characters.
+    ///   - random: from 0 up to 1; spreads the retries of many clients.
     /// - Throws: the store's error.
     public init(
         keptIn store: any SessionStore, accounts: AccountsAPI, clock: any ClientClock = SystemClock(),
@@ -52,13 +54,14 @@ public actor SessionTokens: TokenProvider {
         Task { await endSessions() }
     }
 
-    /// For an app that keeps the session itself. A sign-out that has not reached the server is lost with the process then: an app that
-    /// must not lose one has a ``SessionStore``.
+    /// For an app that keeps the session itself. A sign-out that has not reached the server is then lost with
+    /// the process; a ``SessionStore`` prevents that.
     ///
     /// - Parameters:
-    ///   - session: as it was kept; nil if nobody is signed in.
-    ///   - onChange: called with each new session before its token is given out, with the session before each refresh, which has a
-    ///     name then, and with nil when it is over: to keep it in the keychain. It has to be kept before this returns.
+    ///   - session: the stored session; nil if nobody is signed in.
+    ///   - onChange: stores a session, for example in the keychain, before it returns. It gets each new
+    ///     session before its token is used, the session with its attempt id before each refresh, and nil at
+    ///     the end.
     public init(
         _ session: Session? = nil, accounts: AccountsAPI, clock: any ClientClock = SystemClock(),
         makeAttemptID: @escaping @Sendable () -> String = { UUID().uuidString },
@@ -74,25 +77,27 @@ public actor SessionTokens: TokenProvider {
 
     public var session: Session? { kept.current }
 
-    /// Uses the session of somebody who has signed in. nil forgets it on this device alone: ``signOut(device:)`` ends it at the server.
+    /// Uses the session of a person who has signed in. nil forgets it on this device only:
+    /// ``signOut(device:)`` also ends it on the server.
     public func use(_ session: Session?) async {
         refreshing = nil
         keep(session)
         guard let session else { return }
         noteConnection()
-        // Answered later, it would take the device off push that the person registers next.
+        // An unregistration that finishes later could remove the device that the person is about to register.
         if let deviceRemoval, deviceRemoval.userID == session.user.id { _ = await deviceRemoval.task.result }
     }
 
     private func keep(_ session: Session?) {
         kept.current = session
         let life = session?.expiresAt.timeIntervalSince(clock.now) ?? 0
-        // A new one that is over already shows that this clock is ahead: it says nothing of when the token ends.
+        // A new token that already seems expired shows that this clock is ahead, so the expiry time is
+        // useless.
         leeway = life > 0 ? min(Self.longestLeeway, life / 2) : nil
         save()
     }
 
-    /// - Returns: false if the store refuses; it is tried again with the next change, and before the next token.
+    /// - Returns: false if the store fails. The next change and the next token try it again.
     @discardableResult
     func save() -> Bool {
         do {
@@ -104,7 +109,7 @@ public actor SessionTokens: TokenProvider {
         return storeFailure == nil
     }
 
-    /// Saves what the store has refused before.
+    /// Repeats a save that failed.
     func saveAgain() { if storeFailure != nil { save() } }
 
     func change(_ body: (inout KeptSessions) -> Void) -> Bool {
@@ -122,7 +127,7 @@ public actor SessionTokens: TokenProvider {
         do {
             return try await refresh()
         } catch let failure as ClientFailure where failure.isRetryable && left > 0 {
-            // It is good for some seconds yet.
+            // The token is still valid for some seconds.
             return session.token
         }
     }
@@ -132,7 +137,7 @@ public actor SessionTokens: TokenProvider {
         return session.token == refused ? try await refresh() : session.token
     }
 
-    /// Returns when the refresh that is under way, if any, has been answered, and its session is stored.
+    /// Returns when the refresh under way, if any, has been answered and its session is stored.
     public func settle() async { _ = await refreshing?.result }
 
     private func refresh() async throws -> String {
@@ -143,7 +148,7 @@ public actor SessionTokens: TokenProvider {
         return try await task.valueUnlessCancelled.token
     }
 
-    /// The session with the name of its refresh, which is stored: a refresh can be repeated under its name alone.
+    /// Returns the session with a stored attempt id, without which a refresh cannot be repeated.
     private func named() throws -> Session? {
         guard var session = kept.current else { return nil }
         guard session.refreshAttemptID == nil else { return session }
@@ -155,7 +160,7 @@ public actor SessionTokens: TokenProvider {
         return session
     }
 
-    /// A name for the refresh of a session that is to be ended.
+    /// Returns an attempt id for an ending session.
     func attemptID() -> String { makeAttemptID() }
 
     private func renew(_ session: Session) async throws -> Session {
@@ -166,7 +171,7 @@ public actor SessionTokens: TokenProvider {
         } catch {
             outcome = .failure(error)
         }
-        // Somebody has signed in meanwhile, or out: this answer is nobody's.
+        // The person has signed in or out meanwhile, so this answer is obsolete.
         guard kept.current == session else {
             guard let current = kept.current, current.user.id == session.user.id else { throw ClientFailure.signedOut }
             return current
@@ -184,12 +189,13 @@ public actor SessionTokens: TokenProvider {
         }
     }
 
-    /// A refresh that was under way belongs to nobody any more.
+    /// Drops the refresh under way: its answer is obsolete.
     func forgetRefresh() { refreshing = nil }
 }
 
 extension Refusal {
-    /// The server will not take this token, whenever it is asked: it is used, revoked, or no token. Any other refusal may pass.
+    /// True if the server will never accept this token: it is used, revoked or malformed. Any other refusal
+    /// may pass.
     var isOfRefreshToken: Bool {
         ["invalid_token", "unauthenticated", "invalid_field", "malformed_request"].contains(code)
     }

@@ -1,5 +1,5 @@
-/// The way to the server, and the tokens for it, which can be closed for a time: what is asked then fails with
-/// `ClientFailure.offline`, as it does without a network. What is under way goes on.
+/// A transport and its tokens, which can be closed for a time. New calls then fail with
+/// `ClientFailure.offline`, as without a network. Calls under way continue.
 final class StoppableAccess: HTTPTransport, TokenProvider {
     private let transport: any HTTPTransport
     private let tokens: any TokenProvider
@@ -25,7 +25,7 @@ final class StoppableAccess: HTTPTransport, TokenProvider {
         return try await transport.send(request)
     }
 
-    // Also here: a refresh of a token is a request, and would be spent on one that is not made.
+    // Tokens are closed too: a refresh is a request, and nothing would use the new token.
     func token() async throws -> String {
         try check()
         return try await tokens.token()

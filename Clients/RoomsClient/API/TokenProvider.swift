@@ -1,25 +1,26 @@
-/// Who gives access tokens out: asked before every connect of the socket and every request.
+/// Provides the access token before each connect of the socket and each request.
 ///
-/// `SessionTokens` keeps a session of its own; an app that signs in elsewhere has its own provider.
+/// `SessionTokens` manages a session itself. An app that signs in elsewhere implements its own provider.
 public protocol TokenProvider: Sendable {
-    /// A token that is believed to be valid.
+    /// Returns a token that is believed to be valid.
     ///
     /// - Throws: `ClientFailure.signedOut`; `ClientFailure.offline` if a new one could not be fetched.
     func token() async throws -> String
 
-    /// Another token, after the server has refused one. Calls at the same time share one refresh, and a call with a token that has
-    /// been replaced meanwhile gets the newer one without any.
+    /// Returns another token after the server refused one. Concurrent calls share one refresh. If the token
+    /// was already replaced, the call returns the newer one without a refresh.
     ///
     /// - Throws: as `token()`.
     func token(replacing refused: String) async throws -> String
 
-    /// Returns when nothing is under way that has to be kept.
+    /// Returns when no token or session is waiting to be stored.
     func settle() async
 
-    /// The person signs out: no token is given out any more, and the session is ended at the server, now or when it can be reached.
+    /// Signs the person out: no more tokens, and the session ends on the server, now or once it can be
+    /// reached.
     ///
-    /// - Parameter token: of this device, which is to get no more pushes; nil if none is known.
-    /// - Throws: if it could not be stored that the person has signed out; the rest is done.
+    /// - Parameter token: the device to unregister from push notifications; nil if unknown.
+    /// - Throws: if the sign-out could not be stored. It still takes effect.
     func signOut(device token: String?) async throws
 }
 

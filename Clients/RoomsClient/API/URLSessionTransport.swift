@@ -59,7 +59,7 @@ public struct URLSessionTransport: HTTPTransport {
         while parts.percentEncodedPath.hasSuffix("/") { parts.percentEncodedPath.removeLast() }
         parts.percentEncodedPath += request.path
         if !request.query.isEmpty {
-            // Escaped by hand: URLComponents leaves a plus as it is, which servers read as a space.
+            // Encoded by hand: URLComponents keeps a plus, which servers read as a space.
             parts.percentEncodedQuery = request.query.map {
                 "\(HTTPRequest.percentEncode($0.name))=\(HTTPRequest.percentEncode($0.value ?? ""))"
             }.joined(separator: "&")

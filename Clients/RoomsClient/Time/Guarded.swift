@@ -4,9 +4,10 @@
     import Synchronization
 #endif
 
-/// A small value that any thread may read and change: nothing is awaited, called back or resumed while it is held.
+/// A small value behind a lock. While it is held, do not await, call back or resume anything.
 ///
-/// The platform's own lock: `Mutex` would ask for iOS 18, and Linux has no other that the compiler checks.
+/// It uses the platform's lock: `Mutex` needs iOS 18, and on Linux it is the only lock that the compiler
+/// checks.
 package final class Guarded<Value: Sendable>: Sendable {
     #if canImport(os)
         private let lock: OSAllocatedUnfairLock<Value>
