@@ -1,14 +1,14 @@
 import Foundation
 
 extension Conversation {
-    /// What the socket tells, in its order. Of every room: what is not this one's is passed over. In a room that is left only the
-    /// connection's state is noted.
+    /// Applies an update of the socket; call it with all of them in order. It ignores other rooms' events. In
+    /// a room that is not entered it only records what a later visit needs.
     public func apply(_ update: SocketUpdate) {
         switch update {
         case .connecting: break
         case .event(let event): apply(event)
         case .connected:
-            // Also when it is being fetched: that began without a connection.
+            // A refresh that is under way began without a connection, so it starts again.
             if !isFetched { beginRefresh() }
         case .recovered(let isWhole):
             show()
@@ -23,7 +23,7 @@ extension Conversation {
         }
     }
 
-    /// All that was missed has come: what is shown is known on this connection, too.
+    /// All missed events have arrived: what is shown is verified on this connection, too.
     private func noteConnection() {
         Task { [visit, losses] in
             let cursor = await backing.server.connectionCursor()
@@ -31,10 +31,10 @@ extension Conversation {
         }
     }
 
-    /// The one door for what the server tells of this room.
+    /// Applies an event of the server. It ignores events of other rooms.
     public func apply(_ event: RoomEvent) {
         guard isEntered else {
-            // The server has not left the room yet, and will not send it again.
+            // This event comes before the server has left the room, and is not sent again.
             if event.messageRoomID == roomID { hasMissed = true }
             return
         }
@@ -50,7 +50,7 @@ extension Conversation {
         case .typing(roomID, let userID, let isTyping):
             typists.note(userID, isTyping: isTyping, at: backing.clock.now)
             showTypists()
-        default: break  // of another room, or nothing that is shown here
+        default: break  // of another room, or not shown here
         }
     }
 
@@ -60,7 +60,7 @@ extension Conversation {
         pruning = Task { [weak self, clock = backing.clock] in
             while let end = self?.typists.nextEnd {
                 let left = Duration.seconds(min(max(0, end.timeIntervalSince(clock.now)), Typists.lifetime))
-                // Cancelled on leaving.
+                // Leaving the room cancels it.
                 do { try await clock.sleep(for: left) } catch { return }
                 self?.pruneTypists()
             }

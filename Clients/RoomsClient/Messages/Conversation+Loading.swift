@@ -1,7 +1,7 @@
 import Foundation
 
 extension Conversation {
-    /// Fetches the page before the first message; nothing if there is none, or one is being fetched.
+    /// Fetches the page before the first message, unless there is none or a page is already being fetched.
     public func loadOlder() async {
         guard isEntered, isFetched, !isLoadingOlder, store.hasOlder, let floor = store.floor else { return }
         isLoadingOlder = true
@@ -18,16 +18,16 @@ extension Conversation {
         }
     }
 
-    /// Fetches anew what is shown: on entering, and when the server could not tell what was missed.
+    /// Fetches what is shown again: on entering, and when events may be missing.
     ///
-    /// One at a time; asked again meanwhile, it begins again at once: the pages fetched may be older than what was missed, and the
-    /// one under way may wait for a connection that is dead. Returns with the last one.
+    /// A new call restarts the fetch, because pages fetched so far may be older than the missing events, and
+    /// the request under way may wait for a dead connection. Returns when the last fetch ends.
     public func refresh() async {
         beginRefresh()
         while let refreshing { await refreshing.value }
     }
 
-    /// What is shown is known to be out of date from now on.
+    /// Starts a refresh. Until it succeeds, what is shown is unverified.
     func beginRefresh() {
         guard isEntered else { return }
         endLoading()
@@ -40,7 +40,7 @@ extension Conversation {
         }
     }
 
-    /// What is under way is of no use any more.
+    /// Ends all fetches: their results are obsolete.
     func endLoading() {
         epoch += 1
         for task in [refreshing, retrying, gapFilling] { task?.cancel() }
@@ -51,20 +51,20 @@ extension Conversation {
 
     private func fetchShown(asked: Int) async {
         guard epoch == asked else { return }
-        // On entering, the newest page alone: what is kept below it may be far from it.
+        // On entering, only the newest page: cached messages below it may be far away.
         let oldest = wasVerified ? store.items.first?.seq : nil
         do {
             let fresh = await takeFreshPage()
             guard epoch == asked else { return }
             if let fresh { change { $0.merge(fresh.page, asked: .newest) } }
-            // Before the page: what is sent while it is fetched comes as an event.
+            // The room is joined first: messages sent during the fetch then arrive as events.
             let refusal = try await joinRoom()
             guard epoch == asked else { return }
             let cursor = await backing.server.connectionCursor()
             guard epoch == asked else { return }
             var page: Page<Message>
             if let fresh, refusal == nil, fresh.cursor == cursor {
-                // The join brings what has happened since, what is unread too.
+                // The join delivers all later events, so no message is missing.
                 page = fresh.page
                 unreadAtOpening = 0
             } else {
@@ -76,7 +76,7 @@ extension Conversation {
             verifiedCursor = refusal == nil ? cursor : nil
             var fetched = page.items.count
             var unread = page.items.count(where: isUnread)
-            // Up to the first unread one: that is where the room opens.
+            // Up to the first unread message, where the room opens.
             while unread < unreadAtOpening, fetched < settings.refetchLimit, let first = page.items.first?.seq,
                 page.next != nil
             {
@@ -101,7 +101,7 @@ extension Conversation {
             isJoined = refusal == nil
             wasVerified = true
             failure = refusal
-            // All is shown that there was; what came since, when there is somebody to tell.
+            // All existing messages are shown. Without a join, later ones do not arrive, so it tries again.
             if let refusal { refreshLater(after: refusal) } else { backoff.reset() }
             change { $0.dropUnverified() }
             noteFirstUnread()
@@ -113,14 +113,14 @@ extension Conversation {
         }
     }
 
-    /// - Returns: what the cache has, and the connection on which that is known to be what the server has.
+    /// - Returns: the cached page, and the connection on which it is known to be current.
     private func takeFreshPage() async -> (page: Page<Message>, cursor: String)? {
         guard let page = freshPage else { return nil }
         freshPage = nil
         return await backing.server.connectionCursor().map { (page, $0) }
     }
 
-    /// - Returns: why it is not joined for now, where the server has said so.
+    /// - Returns: the failure if the server refuses the join for now.
     private func joinRoom() async throws -> ClientFailure? {
         do {
             try await backing.joins.join(roomID)
@@ -133,24 +133,24 @@ extension Conversation {
     private func refreshLater(after failure: ClientFailure) {
         let pause = backoff.next(random: backing.random(), atLeast: failure.retryAfter)
         retrying = Task { [weak self, clock = backing.clock] in
-            // Cancelled on leaving, and when something else has it fetched before.
+            // Leaving, or an earlier refresh, cancels it.
             do { try await clock.sleep(for: pause) } catch { return }
             guard let self, !Task.isCancelled else { return }
             self.beginRefresh()
         }
     }
 
-    /// A message is missing between two: it is late, or was lost, and then it is fetched.
+    /// Fetches a message that is missing between two others, unless it arrives within `gapPause`.
     func fillGapSoon() {
         guard isEntered, isFetched, gapFilling == nil, store.firstGap != nil else { return }
         gapFilling = Task { [weak self, clock = backing.clock, pause = settings.gapPause] in
             var pause = pause
             while true {
-                // Cancelled on leaving, and when all is fetched anew.
+                // Leaving, or a refresh, cancels it.
                 do { try await clock.sleep(for: pause) } catch { return }
                 guard let self, !Task.isCancelled else { return }
                 let failure = await self.fillGaps()
-                // Another one may have taken its place.
+                // A later task may have replaced this one.
                 guard !Task.isCancelled else { return }
                 guard let failure else { break }
                 pause = self.backoff.next(random: self.backing.random(), atLeast: failure.retryAfter)
@@ -159,7 +159,7 @@ extension Conversation {
         }
     }
 
-    /// - Returns: why it has to be tried again; nil if nothing is left to do.
+    /// - Returns: the failure after which to retry; nil if nothing is left to do.
     private func fillGaps() async -> ClientFailure? {
         let asked = epoch
         while isEntered, isFetched, epoch == asked, let gap = store.firstGap {
@@ -184,7 +184,7 @@ extension Conversation {
     }
 
     private func note(_ error: any Error) {
-        guard let error = error as? ClientFailure else { return }  // cancelled: nobody waits for it
+        guard let error = error as? ClientFailure else { return }  // a cancelled request has no waiting caller
         failure = error
         guard case .refused(let refusal) = error, refusal.code == "room_not_found" else { return }
         change { $0.removeAllStored() }

@@ -1,22 +1,23 @@
 import Foundation
 
-// Which messages one has read: those that were on the screen for half a second.
+// Read receipts: a message counts as read after half a second on the screen.
 extension Conversation {
-    /// These have come onto the screen: a row calls it as it appears. Others' unread ones that stay for half a second are read.
+    /// Notes that items came onto the screen; a row calls it when it appears. Unread messages of others that
+    /// stay for half a second are read.
     ///
-    /// While the room is being loaded no time passes: what a join or a page brings flashes by.
+    /// The half second starts again while the room loads, because pages move items past.
     public func noteVisible(_ items: some Sequence<MessageItem>) {
         guard isEntered else { return }
         visible.show(unreadIDs(of: items), at: backing.clock.now)
         readLater()
     }
 
-    /// These have left the screen: a row calls it as it disappears.
+    /// Notes that items left the screen; a row calls it when it disappears.
     public func noteHidden(_ items: some Sequence<MessageItem>) {
         visible.hide(items.compactMap { $0.message?.id })
     }
 
-    /// These, and no others, are on the screen: for an interface that draws the whole of it.
+    /// Sets all items on the screen, for an interface that draws the whole screen.
     public func setVisible(_ items: some Sequence<MessageItem>) {
         guard isEntered else { return }
         let ids = unreadIDs(of: items)
@@ -25,14 +26,15 @@ extension Conversation {
         readLater()
     }
 
-    /// Reads all that the room has, also what is not loaded: a button's work. It may take several requests.
+    /// Marks all messages of the room as read, including those not loaded, as for a button. It may take
+    /// several requests.
     ///
-    /// What is found is read now, or as soon as the server can be reached.
+    /// Receipts are sent now, or as soon as the server can be reached.
     ///
-    /// - Throws: `ClientFailure` if older messages cannot be fetched. What was found before is read all the same.
+    /// - Throws: `ClientFailure` if older messages cannot be fetched. Those found before are still marked.
     public func markAllRead() async throws {
         var oldest = store.floor
-        // What is found lowers it.
+        // The receipts below lower this count.
         let count = unreadCount() ?? .max
         let loaded = unreadIDs(of: items)
         await backing.receipts.add(loaded, in: roomID)
@@ -41,7 +43,7 @@ extension Conversation {
             let page = try await backing.server.messages(
                 in: roomID, before: before, after: nil, limit: settings.refetchPageSize)
             let unread = page.items.filter(isUnread)
-            // Below own and read ones there may be others, as long as some are missing.
+            // A page without unread messages may have some below it, while fewer than `count` are found.
             guard !unread.isEmpty || found < count else { break }
             found += unread.count
             await backing.receipts.add(unread.map(\.id), in: roomID)
@@ -58,7 +60,8 @@ extension Conversation {
         message.senderId != ownID && !message.readBy.contains { $0.userId == ownID }
     }
 
-    /// The first unread one of those that are loaded, as the room comes up. It stays for this visit, so that a line can stand above it.
+    /// Notes the first unread message of those loaded when the room opens. It stays for the visit, for a line
+    /// above it.
     func noteFirstUnread() {
         guard firstUnread == nil else { return }
         firstUnread = items.first { $0.message.map(isUnread) ?? false }?.id
@@ -68,7 +71,7 @@ extension Conversation {
         guard reading == nil, !visible.isEmpty else { return }
         reading = Task { [weak self, clock = backing.clock] in
             while let wait = self?.timeToNextRead() {
-                // Cancelled on leaving.
+                // Leaving the room cancels it.
                 do { try await clock.sleep(for: wait) } catch { return }
                 guard let self, !Task.isCancelled else { return }
                 await self.readVisible()

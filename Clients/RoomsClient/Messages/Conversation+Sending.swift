@@ -3,7 +3,7 @@ import Foundation
 extension Conversation {
     /// Shows the message at once, and sends it now or when the server can be reached.
     ///
-    /// - Returns: its item's id; nil for white space alone, which is not sent.
+    /// - Returns: the item's id; nil if the text is only white space, which is not sent.
     @discardableResult
     public func send(_ text: String) -> MessageItem.ID? {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -18,25 +18,25 @@ extension Conversation {
 
     /// Sends a failed message again, under the same `tempId`.
     public func retry(_ id: MessageItem.ID) async {
-        _ = await backing.outbox.retry(id, in: roomID)  // one that it does not have any more has been stored
+        _ = await backing.outbox.retry(id, in: roomID)  // if the outbox no longer has it, it is stored
     }
 
     /// Discards an unsent message.
     ///
-    /// - Returns: false if it is on its way, or stored; ``delete(_:)`` then removes it.
+    /// - Returns: false if it is being sent or already stored; ``delete(_:)`` then removes it.
     @discardableResult
     public func discard(_ id: MessageItem.ID) async -> Bool { await backing.outbox.discard(id, in: roomID) }
 
     /// Deletes an own message for everyone. It disappears when the server has confirmed.
     ///
-    /// - Throws: `ClientFailure`; `CancellationError`. A message that is already gone, or was never
-    ///   stored, is no error.
+    /// - Throws: `ClientFailure`; `CancellationError`. It is no error if the message is already gone, or was
+    ///   never stored.
     public func delete(_ id: MessageItem.ID) async throws {
         guard let messageID = items.last(where: { $0.id == id })?.message?.id else { return }
         do {
             try await backing.server.deleteMessage(messageID, in: roomID)
         } catch ClientFailure.refused(let refusal) where refusal.code == "message_not_found" {
-            // Another device was faster, or an earlier answer was lost.
+            // Another device deleted it first, or an earlier reply was lost.
         }
         change { $0.delete(messageID) }
     }
@@ -59,7 +59,7 @@ extension Conversation {
         case .stored(let tempID, let message):
             let isOfNow = sentAfter.removeValue(forKey: tempID) == losses
             self.change { $0.confirm(tempID, as: message) }
-            // A later fetch may lack the message, because it was deleted since this answer.
+            // A later fetch may lack the message because it was deleted after this reply.
             if !isOfNow { beginRefresh() }
         case .removed(let tempID):
             sentAfter[tempID] = nil

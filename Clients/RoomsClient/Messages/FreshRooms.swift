@@ -1,12 +1,13 @@
-/// Rooms that were left while the cache had all of their newest messages, and on which connection.
+/// Rooms that were left while the cache had all of their newest messages.
 ///
-/// A join on the same connection brings every event since the server's leave: then no page has to be fetched. An event that arrives
-/// between the leave here and the one at the server is not sent again, so it removes the room from here.
+/// If such a room is joined on the same connection, the server sends every event since its leave, so no page
+/// is fetched. An event between the leave here and the one on the server is not sent again, so it removes the
+/// room from this list.
 final class FreshRooms: Sendable {
     struct Note: Sendable {
-        /// The connection's.
+        /// The cursor of the connection.
         let cursor: String
-        /// Of the newest messages, which the cache has.
+        /// The number of newest messages in the cache.
         let count: Int
         let newestID: String?
         let hasOlder: Bool
@@ -16,7 +17,7 @@ final class FreshRooms: Sendable {
 
     func note(_ note: Note?, of roomID: String) { notes.withLock { $0[roomID] = note } }
 
-    /// - Returns: the cached messages as a page, if the server had the same ones; nil if they may be out of date.
+    /// - Returns: the cached messages as a page; nil if they may be out of date.
     func page(of cached: [Message], in roomID: String, on cursor: String?) -> Page<Message>? {
         guard let note = notes.withLock({ $0.removeValue(forKey: roomID) }), note.cursor == cursor,
             note.count == cached.count, note.newestID == cached.last?.id
@@ -26,7 +27,7 @@ final class FreshRooms: Sendable {
 }
 
 extension RoomEvent {
-    /// The room of whose messages it is, if it is sent to that room alone.
+    /// The room of a message event, which only that room receives; nil for other events.
     var messageRoomID: String? {
         switch self {
         case .messageNew(let message): message.roomId

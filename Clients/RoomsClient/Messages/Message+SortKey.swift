@@ -23,7 +23,7 @@ extension Message {
         return (hash >> 20 ^ hash) & 0xF_FFFF
     }
 
-    /// Returns the message with its room, which an older server leaves out.
+    /// Returns the message with its room, which older servers omit.
     func inRoom(_ roomID: String) -> Message {
         guard roomId.isEmpty else { return self }
         var message = self

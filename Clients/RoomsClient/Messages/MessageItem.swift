@@ -1,13 +1,13 @@
 import Foundation
 
-/// One line of a conversation: a message that the server has, or one on its way there.
+/// A line of a conversation: a stored or a pending message.
 ///
-/// Equality covers all that is shown, receipts too.
+/// Equality covers everything shown, including receipts.
 public struct MessageItem: Hashable, Sendable, Identifiable {
     public enum State: Hashable, Sendable {
         case queued
         case sent
-        /// The server has it.
+        /// The server has stored it.
         case stored
         /// Everyone else has read it.
         case read
@@ -19,12 +19,12 @@ public struct MessageItem: Hashable, Sendable, Identifiable {
         case pending(PendingMessage)
     }
 
-    /// Stays the same when a pending message becomes a stored one, so that a list keeps its row: of own messages the `tempId`,
-    /// of others' the message's id.
+    /// The `tempId` of an own message, or the id of another's. It does not change when a pending message is
+    /// stored, so a list keeps its row.
     public let id: String
     public let content: Content
     public let senderID: String
-    /// Where a stored one stands; nil of a pending one.
+    /// The position of a stored message; nil if it is pending.
     let sortKey: Int?
 
     init(_ message: Message, ownID: String) {
@@ -51,7 +51,7 @@ public struct MessageItem: Hashable, Sendable, Identifiable {
         return pending
     }
 
-    /// nil until the server has it, and of an older server's, which has none.
+    /// nil for a pending message, and on older servers.
     public var seq: Int? { message.flatMap { $0.seq > 0 ? $0.seq : nil } }
 
     public var text: String {
@@ -61,7 +61,7 @@ public struct MessageItem: Hashable, Sendable, Identifiable {
         }
     }
 
-    /// The server's time once it has it, and this device's until then.
+    /// The server's time if it is stored, otherwise this device's.
     public var createdAt: Date {
         switch content {
         case .stored(let message): message.createdAt

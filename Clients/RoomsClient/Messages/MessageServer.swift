@@ -3,17 +3,18 @@
 ///
 /// Every call throws `ClientFailure` or `CancellationError`.
 public protocol MessageServer: Sendable {
-    /// From its return on the room's events arrive, until ``leave(_:)``, and after every reconnect again without being asked.
-    /// Without a connection it returns at once, and the room is joined with the next. It throws where the server refuses for now, too,
-    /// and then the room is joined as soon as can be.
+    /// Joins a room. When this returns, events of the room arrive until ``leave(_:)``, also after reconnects.
+    /// Without a connection it returns at once, and the room is joined at the next connect. It throws if the
+    /// server refuses for now; the room is then joined later.
     func join(_ roomID: String) async throws
 
     func leave(_ roomID: String) async
 
-    /// Ascending by `seq`. Without a bound the newest page; `after: 0` the first.
+    /// Returns messages in ascending `seq`: the newest page without a bound, the first with `after: 0`.
     func messages(in roomID: String, before: Int?, after: Int?, limit: Int) async throws -> Page<Message>
 
-    /// Returns when the message is on the server's disk. The same `tempID` again stores nothing new, and returns the first.
+    /// Returns when the server has stored the message. A repeated `tempID` returns the first message and
+    /// stores nothing.
     func send(_ text: String, tempID: String, in roomID: String) async throws -> Message
 
     func deleteMessage(_ id: String, in roomID: String) async throws
@@ -21,12 +22,11 @@ public protocol MessageServer: Sendable {
     /// - Parameter ids: at most 500.
     func markRead(_ ids: [String], in roomID: String) async throws
 
-    /// Names the connection on which all that is missed is sent before anything new; nil without one. A room that is joined on it
-    /// gets all that has happened in it since then.
+    /// Identifies a connection on which all missed events have arrived; nil without one. A room joined on it
+    /// receives all of its events since then.
     func connectionCursor() async -> String?
 
-    /// Sent once and not repeated. If it is lost, the server ends the typing by itself after three
-    /// seconds.
+    /// Sends the state once. If it is lost, the server ends the typing after three seconds.
     func setTyping(_ isTyping: Bool, in roomID: String) async
 }
 

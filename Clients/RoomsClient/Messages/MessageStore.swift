@@ -35,7 +35,7 @@ public struct MessageStore: Sendable {
     /// Messages that are no longer pending because the server has or had them; the outbox has to be
     /// informed.
     private(set) var settled: [String] = []
-    /// The `tempId`s of messages that were settled, also after the outbox is informed. A change that the outbox sent before that
+    /// The `tempId`s of settled messages, also after the outbox is informed. An earlier change of the outbox
     /// must not show a deleted message as pending again.
     private(set) var everSettled = RecentValues<Bool>(limit: rememberedIDs)
     /// Receipts that arrived before their message.
@@ -47,7 +47,7 @@ public struct MessageStore: Sendable {
         self.participantIDs = participantIDs
     }
 
-    /// Whether the server has messages before the first.
+    /// True if the server has messages before the first.
     public var hasOlder: Bool { (floor ?? 1) > 1 }
 
     /// The lowest gap between verified ranges.
@@ -84,7 +84,7 @@ public struct MessageStore: Sendable {
         }
     }
 
-    /// Removes a message of the server's for good.
+    /// Deletes a message permanently.
     public mutating func delete(_ messageID: String) {
         noteChange { store in
             store.gone.set(true, for: messageID)
@@ -136,9 +136,9 @@ public struct MessageStore: Sendable {
         if change(&self) { version += 1 }
     }
 
-    /// Stores a message at its position, over what is known of it.
+    /// Stores a message at its position, merged with what is known about it.
     ///
-    /// - Returns: whether anything changed.
+    /// - Returns: true if anything changed.
     mutating func put(_ message: Message) -> Bool {
         var message = message
         for receipt in earlyReceipts[message.id] ?? [] { _ = add(receipt, to: &message) }

@@ -12,26 +12,25 @@ public enum OutboxChange: Equatable, Sendable {
     case removed(tempID: String)
 }
 
-/// Own messages until the server has them, across restarts of the app.
+/// Own messages until the server has stored them, across restarts of the app.
 ///
-/// A message is on disk when ``append(_:in:)`` returns, or has failed with `not_kept`: then it
-/// stays until it is retried, discarded, or the app ends. Each room has one message under way, in
-/// the order typed; rooms don't wait for one another. A message whose answer was lost is sent again
-/// with the same `tempId`, so the server stores it once. A message leaves the outbox only when the
-/// server has it, when it is discarded, or when its room is no longer one's own.
+/// When ``append(_:in:)`` returns, a message is on disk, or has failed with `not_kept`. A message of the
+/// latter kind stays until it is retried, discarded, or the app ends. Each room sends one message at a time,
+/// in the order typed; rooms don't wait for one another. A message whose answer was lost is sent again with
+/// the same `tempId`, so the server stores it once. A message leaves the outbox only when the server has
+/// stored it, when it is discarded, or when the person leaves its room.
 ///
-/// While the server is unreachable, unreadable, or asks to wait, a room's messages wait behind the
-/// first: for the connection, or for a pause that doubles up to ``Settings/longestPause``. A
-/// message that the server refuses for good has failed, and those after it are still sent: a text
-/// that is too long must not block a room. A retried message is sent before later ones that are
-/// still waiting.
+/// While the server is unreachable, unreadable, or asks to wait, a room's messages wait behind the first: for
+/// the connection, or for a pause that doubles up to ``Settings/longestPause``. A message that the server
+/// permanently refuses fails, and later ones are still sent: a text that is too long must not block a room. A
+/// retried message is sent before later ones that are still waiting.
 public actor Outbox {
     public struct Settings: Sendable {
         /// The first pause. The actual pause is a random part of it, and it doubles with every
         /// failure, so that devices don't all return at once.
         public var firstPause: Duration = .milliseconds(500)
         public var longestPause: Duration = .seconds(30)
-        /// Whether a message survives a loss of power too, and not only the end of the app.
+        /// True if a message also survives a power cut, not only the end of the app.
         public var isForced = true
 
         public init() {}
@@ -53,7 +52,7 @@ public actor Outbox {
 
     struct Pause {
         let task: Task<Void, Never>
-        /// Whether a connection ends the wait: false if the server has named the time.
+        /// True if a new connection ends the wait; false if the server has set the time.
         let endsOnConnection: Bool
     }
 
@@ -88,8 +87,8 @@ public actor Outbox {
         self.random = random
     }
 
-    /// Reads the stored messages and continues to send them. All other calls do so too, if this was
-    /// not called before.
+    /// Reads the stored messages and continues to send them. Calls that need them, such as ``append(_:in:)``
+    /// and ``follow(_:as:)``, read them too.
     ///
     /// - Returns: the files that could not be read, for the app to report; each once, also those of
     ///   calls that threw.
@@ -104,8 +103,8 @@ public actor Outbox {
 
     /// Stores a message, and sends it in its turn.
     ///
-    /// - Throws: `SendFailure` with the code `stopped`: then the outbox does not have it. A disk
-    ///   that refuses is not an error here, but sets the message's state.
+    /// - Throws: `SendFailure` with the code `stopped`: then the outbox does not have it. A disk error is not
+    ///   thrown here, but sets the message's state.
     public func append(_ message: PendingMessage, in roomID: String) async throws(SendFailure) {
         guard !isStopped else { throw SendFailure(code: "stopped", message: "Nothing is sent any more.") }
         takeOverKept()
@@ -136,10 +135,9 @@ public actor Outbox {
 
     /// Discards a message.
     ///
-    /// A message that waits after a lost answer may be on the server all the same; it is then shown
-    /// like any other.
+    /// A waiting message whose answer was lost may be stored on the server. It is then shown like any other.
     ///
-    /// - Returns: false if it is on its way and cannot be cancelled.
+    /// - Returns: false if it is being sent, or is not in the outbox.
     public func discard(_ tempID: String, in roomID: String) async -> Bool {
         guard let index = index(of: tempID, in: roomID), queues[roomID]?.entries[index].message.state != .sent
         else {
@@ -161,8 +159,8 @@ public actor Outbox {
         await notifyObservers(.all([]), in: roomID)
     }
 
-    /// Removes a message that an event or a page shows to be stored: it is not sent again, and a
-    /// late answer changes nothing.
+    /// Removes a message that an event or a page shows to be stored: it is not sent again, and a late answer
+    /// has no effect.
     public func noteStored(_ tempID: String, in roomID: String) { remove(tempID, in: roomID) }
 
     /// Ends the waits for a connection, as the server can be reached again.
@@ -176,8 +174,7 @@ public actor Outbox {
 
     public func messages(in roomID: String) -> [PendingMessage] { queues[roomID]?.entries.map(\.message) ?? [] }
 
-    /// Calls the follower with a room's messages: all that there are first, then every change, in
-    /// order.
+    /// Calls the follower with all messages of a room first, then with every change in order.
     ///
     /// - Returns: the id for ``unfollow(_:in:)``.
     public func follow(_ roomID: String, as follower: @escaping Follower) async -> Int {

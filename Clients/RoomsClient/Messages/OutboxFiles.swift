@@ -66,6 +66,6 @@ struct OutboxEntry: Sendable {
     var message: PendingMessage
     /// The number, which rises in the order typed.
     var number: Int
-    /// Whether it has a file.
+    /// True if it has a file.
     var isKept: Bool
 }

@@ -1,13 +1,13 @@
 import Foundation
 
-/// A message of one's own that the server is not known to have.
+/// An own message that the server is not known to have.
 public struct PendingMessage: Hashable, Sendable, Identifiable {
     public enum State: Hashable, Sendable {
-        /// Waits for its turn, or for the connection.
+        /// It waits for its turn, or for the connection.
         case queued
-        /// On its way, and not answered yet.
+        /// It is sent, but not answered yet.
         case sent
-        /// The server will not have it. It stays until it is retried or discarded.
+        /// The server refuses it, or the disk failed. It stays until it is retried or discarded.
         case failed(SendFailure)
 
         var isFailed: Bool {
@@ -15,10 +15,10 @@ public struct PendingMessage: Hashable, Sendable, Identifiable {
         }
     }
 
-    /// The idempotency key: the same at every try.
+    /// The idempotency key, the same for every attempt.
     public let tempID: String
     public let text: String
-    /// By this device's clock.
+    /// This device's time.
     public let createdAt: Date
     public var state: State
 
@@ -32,11 +32,12 @@ public struct PendingMessage: Hashable, Sendable, Identifiable {
     }
 }
 
-/// The reason why a message will not be sent unless the person retries.
+/// The reason why a message is not sent unless the person retries.
 public struct SendFailure: Error, Codable, Hashable, Sendable {
-    /// The server's, as docs/api.md lists them; or `not_kept` (this device's disk refused) or `stopped` (see ``Outbox/stop()``).
+    /// A server's code from docs/api.md, or `not_kept` (this device's disk failed) or `stopped` (see
+    /// ``Outbox/stop()``).
     public var code: String
-    /// For a person.
+    /// A text for a person.
     public var message: String
 
     public init(code: String, message: String) {
@@ -50,8 +51,8 @@ extension PendingMessage: Codable {
         case tempID, text, createdAt, failure
     }
 
-    /// A message that was being sent when it was stored is waiting when it is read: it may have
-    /// arrived or not.
+    /// A message that was being sent when it was stored is queued when it is read: it may or may not have
+    /// arrived.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         tempID = try container.decode(String.self, forKey: .tempID)

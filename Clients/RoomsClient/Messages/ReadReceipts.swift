@@ -2,10 +2,9 @@ import Foundation
 
 /// Sends read receipts to the server, in few requests.
 ///
-/// Ids are collected until none has come for ``Settings/pause``, at most for
-/// ``Settings/longestWait``. Receipts that could not be sent are kept, and sent with the next
-/// connection, the next message read, or after a pause. They are not stored on disk: a person who
-/// enters the room again reads again.
+/// Ids are collected until none has come for ``Settings/pause``, at most for ``Settings/longestWait``.
+/// Receipts that could not be sent are kept, and sent with the next connection, with the next message read,
+/// or after a pause. They are not on disk: at the next visit the person reads the messages again.
 public actor ReadReceipts {
     public struct Settings: Sendable {
         public var pause: Duration = .milliseconds(500)
@@ -20,13 +19,12 @@ public actor ReadReceipts {
 
     /// The server's maximum of ids in one request.
     private static let callLimit = 500
-    /// Refusals after which receipts are dropped: the room is no longer one's own, or the server
-    /// will never accept these ids.
+    /// Refusals after which receipts are dropped: the person is not in the room, or the server will never
+    /// accept these ids.
     private static let finalCodes: Set<String> = [
         "room_not_found", "message_not_found", "route_not_found", "forbidden", "invalid_field", "malformed_request",
     ]
-    /// The number of remembered ids: enough to avoid sending receipts twice for all that is on the
-    /// screen.
+    /// The number of remembered ids: enough for everything on the screen, so that no receipt is sent twice.
     private static let rememberedIDs = 2_000
 
     private struct PendingReceipts {
@@ -88,8 +86,8 @@ public actor ReadReceipts {
         wait(for: max(.zero, min(settings.pause, left)), in: roomID)
     }
 
-    /// Sends all at once, and returns when the last is sent: for an app that goes to the
-    /// background, or a room that is left. Rooms do not wait for each other.
+    /// Sends all receipts now, and returns when each request has succeeded or failed: for an app that goes to
+    /// the background, or a room that is left. Rooms do not wait for each other.
     public func flush() async {
         let flushes = rooms.keys.sorted().map { roomID in Task { await flush(roomID) } }
         for flushing in flushes { await flushing.value }
@@ -108,7 +106,7 @@ public actor ReadReceipts {
     private func wait(for duration: Duration, in roomID: String) {
         rooms[roomID]?.wait?.cancel()
         rooms[roomID]?.wait = Task {
-            do { try await clock.sleep(for: duration) } catch { return }  // another wait has taken its place
+            do { try await clock.sleep(for: duration) } catch { return }  // another wait has replaced it
             guard !Task.isCancelled else { return }
             // Messages read from here on must not cancel the call.
             rooms[roomID]?.wait = nil
@@ -116,8 +114,7 @@ public actor ReadReceipts {
         }
     }
 
-    /// Sends a room's receipts, one call at a time: messages read meanwhile are gathered for the
-    /// next.
+    /// Sends a room's receipts, one request at a time: messages read meanwhile wait for the next.
     private func flush(_ roomID: String) async {
         while let flushing = rooms[roomID]?.flushing { await flushing.value }
         guard let pending = rooms[roomID], !pending.ids.isEmpty else { return }

@@ -1,16 +1,16 @@
-/// The most recently set values by id: beyond `limit` the oldest is dropped.
+/// Values by id. Beyond `limit`, the id that was added first is dropped; setting it again does not renew it.
 struct RecentValues<Value: Sendable>: Sendable {
     private let limit: Int
     private var values: [String: Value] = [:]
     private var order: [String] = []
-    /// The index of the oldest entry in `order`; those before it are dropped, and removed in bulk.
+    /// The index of the oldest entry in `order`. Entries before it are dropped, and removed in bulk.
     private var head = 0
 
     init(limit: Int) { self.limit = limit }
 
     subscript(id: String) -> Value? { values[id] }
 
-    /// - Returns: the id that is dropped for it.
+    /// - Returns: the id that was dropped.
     @discardableResult
     mutating func set(_ value: Value, for id: String) -> String? {
         if values.updateValue(value, forKey: id) != nil { return nil }

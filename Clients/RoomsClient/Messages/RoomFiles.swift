@@ -29,7 +29,7 @@ struct RoomFiles: Sendable {
     /// Reads a file.
     ///
     /// - Returns: nil if there is no such file.
-    /// - Throws: an error for a file that cannot be read now: that may pass.
+    /// - Throws: the error of a file that cannot be read now; it may pass.
     func read(_ key: String) throws -> Data? {
         do {
             return try Data(contentsOf: url(of: key))
@@ -40,8 +40,7 @@ struct RoomFiles: Sendable {
 
     /// Replaces the file completely, or not at all.
     ///
-    /// - Parameter isForced: whether the file is synced before this returns, and so survives a loss
-    ///   of power.
+    /// - Parameter isForced: true to sync the file before this returns, so that it survives a power cut.
     func write(_ data: Data, of key: String, isForced: Bool) throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let url = url(of: key)
@@ -80,14 +79,14 @@ struct RoomFiles: Sendable {
         return kept
     }
 
-    /// Has a file, or the names in a folder, outlive the loss of power.
+    /// Syncs a file, or the names in a folder, so that they survive a power cut.
     static func force(_ url: URL) throws {
         let descriptor = open(url.path, O_RDONLY)
         guard descriptor >= 0 else { throw CocoaError(.fileReadUnknown, userInfo: [NSFilePathErrorKey: url.path]) }
         defer { close(descriptor) }
         #if canImport(Darwin)
-            // `fsync` alone leaves the data in the drive's own memory there. A volume that cannot
-            // do better says so.
+            // `fsync` alone leaves the data in the drive's cache there. A volume without F_FULLFSYNC returns
+            // an error.
             if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
         #endif
         guard fsync(descriptor) == 0 else {

@@ -1,7 +1,7 @@
-/// Sends the joins and leaves of each room one after another, in the order of the calls.
+/// Sends each room's joins and leaves one after another, in the order of the calls.
 ///
-/// Each is a task of its own. Without this order, the leave of one visit could reach the server after the join of the next, and the
-/// room on the screen would receive no events.
+/// Otherwise the leave of one visit could reach the server after the join of the next, and the room on the
+/// screen would receive no events.
 @MainActor
 final class RoomJoins {
     private let server: any MessageServer
@@ -20,7 +20,7 @@ final class RoomJoins {
         }
     }
 
-    /// - Returns: a task that ends with the server's answer, or without one.
+    /// - Returns: a task that ends when the leave has succeeded or failed.
     func leave(_ roomID: String) -> Task<Void, Never> {
         let leave = enqueue(roomID) { await $0.leave(roomID) }
         return Task { _ = await leave.result }

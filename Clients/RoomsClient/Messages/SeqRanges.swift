@@ -6,7 +6,7 @@ struct SeqRanges: Equatable, Sendable {
     var isEmpty: Bool { ranges.isEmpty }
     var lowest: Int? { ranges.first?.lowerBound }
 
-    /// The lowest missing range between two.
+    /// The lowest missing range between two others. Times have no gaps.
     var firstGap: ClosedRange<Int>? {
         let counted = ranges.drop { $0.upperBound <= 0 }.prefix(2)
         guard let first = counted.first, let second = counted.dropFirst().first else { return nil }
