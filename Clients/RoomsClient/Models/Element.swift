@@ -1,10 +1,10 @@
 import Foundation
 
-/// Something on a room's board.
+/// An item on a room's board.
 public struct Element: Codable, Hashable, Sendable, Identifiable {
     public var id: String
     public var roomId: String
-    /// `note`, `image`, `link`, or what an app makes up: `[a-z][a-z0-9_-]{0,31}`.
+    /// `note`, `image`, `link`, or an app's own type: `[a-z][a-z0-9_-]{0,31}`.
     public var type: String
     public var content: JSON
     public var position: Position?

@@ -24,7 +24,7 @@ public enum JSON: Codable, Hashable, Sendable {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .null
-        } else if let value = try? container.decode(Bool.self) {  // each tries what the value may be
+        } else if let value = try? container.decode(Bool.self) {  // `try?`: any of these types may fail to decode
             self = .bool(value)
         } else if let value = try? container.decode(Int.self) {
             self = .integer(value)

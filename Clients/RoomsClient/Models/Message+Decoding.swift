@@ -5,9 +5,10 @@ extension Message {
         case id, roomId, seq, senderId, sender, text, content, createdAt, readBy, isRead, readStatus, tempId
     }
 
-    /// Also reads what older servers write: `content` and `readStatus`, no `seq`, `sender` or `readBy`.
+    /// Also decodes messages of older servers, which have `content` and `readStatus` but no `seq`, `sender`
+    /// or `readBy`.
     ///
-    /// A message without `seq` has 0, and one without its room an empty `roomId`.
+    /// A missing `seq` becomes 0, a missing room an empty `roomId`.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         let sender = try members.decodeIfPresent(Person.self, forKey: .sender)

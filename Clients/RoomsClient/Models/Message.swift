@@ -1,20 +1,20 @@
 import Foundation
 
-/// A message that the server has.
+/// A message that the server has stored.
 public struct Message: Codable, Hashable, Sendable, Identifiable {
     public var id: String
     public var roomId: String
-    /// The room's own counter, from 1. The order of messages is the order of `seq`; of an older server's, which have 0, that of
-    /// their times.
+    /// The message's number in its room, from 1, which is the order of messages. On older servers it is 0,
+    /// and messages are ordered by time.
     public var seq: Int
     public var senderId: String
     public var sender: Person?
     public var text: String
     public var createdAt: Date
     public var readBy: [Receipt]
-    /// Every other participant has read it.
+    /// True if every other participant has read it.
     public var isRead: Bool
-    /// What its sender called it before the server had it.
+    /// The sender's id for the message, from before it was stored.
     public var tempId: String?
 
     public struct Receipt: Codable, Hashable, Sendable {

@@ -6,7 +6,7 @@ extension Room {
         case isActive, participants, elementCount, unseenElementCount, badges, hasUnread, lastMessage
     }
 
-    /// Decodes a room; fields that an older server leaves out are derived from the others.
+    /// Decodes a room; fields that older servers omit are derived from the others.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         let name = try members.decodeIfPresent(String.self, forKey: .name)

@@ -3,9 +3,10 @@ import Foundation
 /// A room, as one person sees it.
 public struct Room: Codable, Hashable, Sendable, Identifiable {
     public var id: String
-    /// nil or empty if it has none.
+    /// nil or empty if the room has no name.
     public var name: String?
-    /// The name, or who is in it. Empty where neither is known, as of an older server's room of nobody: show ``title(unnamed:)``.
+    /// The name, or the participants' names. Empty if an older server sends neither; show
+    /// ``title(unnamed:)``.
     public var displayName: String
     public var createdBy: String
     public var createdAt: Date
@@ -13,7 +14,7 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
     public var messagesUpdatedAt: Date?
     public var lastActivityAt: Date
     public var lastActivityType: ActivityType
-    /// Someone has it open.
+    /// True if someone has the room open.
     public var isActive: Bool
     public var participants: [Participant]
     public var elementCount: Int

@@ -3,7 +3,7 @@ import Foundation
 extension RoomEvent {
     /// Decodes an event's payload.
     ///
-    /// Never fails: an unknown or unreadable event becomes `unknown`.
+    /// An unknown or unreadable event becomes `unknown`.
     public static func decode(name: String, data: Data, using decoder: ServerDecoder = ServerDecoder()) -> RoomEvent {
         do throws(ClientFailure) {
             return try decoder.decode(DecodedEvent.self, from: data, configuration: name).event
@@ -144,7 +144,7 @@ struct DecodedEvent: DecodableWithConfiguration {
 struct SocketError: Decodable {
     let code: String
     let message: String?
-    /// Missing in `request:error`.
+    /// `request:error` has none.
     let retryable: Bool?
 
     var refusal: Refusal {

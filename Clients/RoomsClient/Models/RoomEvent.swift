@@ -1,6 +1,6 @@
 import Foundation
 
-/// An event that the server sends unasked, by the contract's names.
+/// An event from the server. Its name is in the contract.
 public enum RoomEvent: Equatable, Sendable {
     // Sent to sockets that have joined the room.
     case messageNew(Message)

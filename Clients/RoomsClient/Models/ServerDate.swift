@@ -2,10 +2,10 @@ import Foundation
 
 /// The contract's times: ISO 8601, with or without a fraction of a second.
 ///
-/// Parsed by hand: a list of rooms has some hundred times, and a formatter takes longer for each
-/// than the rest of a message.
+/// It is parsed by hand: a list of rooms has some hundred times, and a formatter takes longer for one than
+/// the decoder for the rest of a message.
 enum ServerDate {
-    /// Parses a time. Without a zone it is UTC, as some older servers write it.
+    /// Parses a time. Without a zone it counts as UTC: some older servers write it so.
     ///
     /// - Returns: nil if the text is not a time.
     static func parse(_ text: String) -> Date? {

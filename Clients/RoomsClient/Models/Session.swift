@@ -1,13 +1,14 @@
 import Foundation
 
-/// What registering, logging in and refreshing answer with.
+/// The answer to a registration, a login or a refresh.
 public struct Session: Codable, Hashable, Sendable {
     public var token: String
     public var expiresAt: Date
-    /// Works once.
+    /// The token for the next refresh. It works once.
     public var refreshToken: String
     public var user: Person
-    /// The name of the refresh that is under way with ``refreshToken``; nil if there is none. It is to be kept with the rest.
+    /// The id of the refresh under way with ``refreshToken``; nil if there is none. Store it with the
+    /// session.
     public var refreshAttemptID: String?
 
     public init(token: String, expiresAt: Date, refreshToken: String, user: Person, refreshAttemptID: String? = nil) {

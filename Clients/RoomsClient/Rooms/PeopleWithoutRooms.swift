@@ -1,10 +1,10 @@
 import Foundation
 import Observation
 
-/// The people who share no room with the person, for choosing somebody to start one with.
+/// The people who share no room with the person, to start one with.
 ///
-/// One request is under way at a time. If several searches are requested meanwhile, only the last
-/// is sent, and only its results are shown.
+/// One request is under way at a time. If several searches start meanwhile, only the last one is sent and
+/// shown.
 @MainActor @Observable
 public final class PeopleWithoutRooms {
     /// The people, by username.
@@ -12,7 +12,7 @@ public final class PeopleWithoutRooms {
     /// The last search text: the beginning of a username or first name.
     public private(set) var prefix = ""
     public private(set) var isLoading = false
-    /// The failure of the last request; all that is shown stays.
+    /// The failure of the last request; the people shown before it stay.
     public private(set) var failure: ClientFailure?
     /// True if there are more people than are shown.
     public var hasMore: Bool { cursor != nil }
@@ -25,8 +25,8 @@ public final class PeopleWithoutRooms {
 
     public init(from server: any RoomServer) { self.server = server }
 
-    /// Shows people whose name begins with the prefix; all of them for an empty one. Returns when
-    /// these results, or those of a later search, are there.
+    /// Shows people whose name begins with the prefix, or everyone if it is empty. Returns when the request
+    /// has ended, or earlier if another search replaces it.
     public func search(_ prefix: String) async {
         self.prefix = prefix.trimmingCharacters(in: .whitespacesAndNewlines)
         lastSearch += 1
@@ -55,7 +55,7 @@ public final class PeopleWithoutRooms {
         let (search, previous) = (lastSearch, running)
         let task = Task {
             await previous?.value
-            // A later search is about to be sent.
+            // A later search replaces this one.
             guard search == lastSearch else { return }
             await load(search, from: cursor)
         }

@@ -1,20 +1,19 @@
-/// A bounded record of seen ids. It has the last ones, and for ids that arrive in the order of
-/// their creation also the newest dropped one: anything up to that counts as seen. Ids sort by
-/// creation.
+/// A bounded record of seen ids, which sort by creation. It has the last ids. If ids arrive in order of
+/// creation, it also has the newest dropped id: all ids up to that one count as seen.
 struct RecentIDs: Sendable {
-    /// The number of events by which an event may be late.
+    /// The number of later events that may overtake an event.
     private static let limit = 64
     private let isByCreation: Bool
     private var ids = RecentValues<Bool>(limit: limit)
     private var newestForgotten = ""
 
-    /// - Parameter isByCreation: false for deletions, which may begin with the newest.
+    /// - Parameter isByCreation: false for deletions, which may start with the newest id.
     init(byCreation isByCreation: Bool = true) { self.isByCreation = isByCreation }
 
     /// Marks all ids up to this one as seen.
     mutating func skip(through id: String) { newestForgotten = max(newestForgotten, id) }
 
-    /// - Returns: false if it was seen already.
+    /// - Returns: false if the id was seen before.
     mutating func insert(_ id: String) -> Bool {
         guard id > newestForgotten, ids[id] == nil else { return false }
         if let forgotten = ids.set(true, for: id), isByCreation { skip(through: forgotten) }

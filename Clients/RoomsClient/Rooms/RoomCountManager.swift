@@ -2,15 +2,14 @@ import Observation
 
 /// The counts of all rooms, for views.
 ///
-/// Any thread may `apply` events and ask for the ``latest(of:)``. The shown counts, ``rooms``,
-/// belong to the main actor. They change at most once in 100 ms, however many events arrive: the
-/// first change is shown at once, and those that follow together.
+/// Any thread may `apply` events and read ``latest(of:)``. The shown counts, ``rooms``, belong to the main
+/// actor. They change at most once in 100 ms: the first change is shown at once, and those that follow
+/// together.
 ///
-/// A ``RoomList`` updates its own from what it loads and from events. Without one, `load` it with
-/// the rooms, and `apply` events in their order.
+/// A ``RoomList`` updates its own manager. Without one, `load` the rooms, and `apply` events in order.
 @MainActor @Observable
 public final class RoomCountManager {
-    /// The shortest interval that a person can follow.
+    /// People cannot follow faster changes.
     public nonisolated static let interval: Duration = .milliseconds(100)
 
     private struct State: Sendable {
@@ -19,7 +18,7 @@ public final class RoomCountManager {
         var isShowing = false
     }
 
-    /// The counts by room. Rooms that are missing are not the person's.
+    /// The counts by room; only the person's rooms are in it.
     public private(set) var rooms: [String: RoomCount] = [:]
     private nonisolated let state: Guarded<State>
     private nonisolated let clock: any ClientClock
@@ -56,20 +55,19 @@ public final class RoomCountManager {
 
     public nonisolated func forget(_ roomID: String) { change { $0.forget(roomID) } }
 
-    /// - Returns: whether its room has to be requested, as earlier events were missed or are late.
+    /// - Returns: true if the room has to be fetched, because earlier events were missed or are late.
     @discardableResult
     public nonisolated func apply(_ event: RoomEvent) -> Bool { change { $0.apply(event) } }
 
     /// Notes that events may have been missed: all rooms have to be loaded again.
     public nonisolated func noteAbsence() { change { $0.noteAbsence() } }
 
-    /// Opens the room: its elements are seen.
+    /// Opens the room, and marks its elements as seen.
     public nonisolated func enter(_ roomID: String) { change { $0.enter(roomID) } }
 
     /// Closes the room, once the server has left it: later elements of others are unseen.
     ///
-    /// - Returns: whether its room has to be requested, as the server may not know that unseen
-    ///   elements were seen.
+    /// - Returns: true if the room has to be fetched: the server may not know that elements were seen.
     @discardableResult
     public nonisolated func leave(_ roomID: String) -> Bool { change { $0.leave(roomID) } }
 
@@ -88,7 +86,7 @@ public final class RoomCountManager {
     private func show() async {
         while let counts = takeChanges() {
             rooms = counts
-            // Only cancelling would end the sleep early, and nothing cancels it.
+            // Only a cancellation would end the sleep early, and nothing cancels it.
             try? await clock.sleep(for: Self.interval)
         }
     }

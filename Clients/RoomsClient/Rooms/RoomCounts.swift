@@ -1,19 +1,18 @@
 /// The rules by which counts follow the server's events.
 ///
-/// - A room's element count is the one in the event, if its `rev` is newer than the last one seen:
-///   lost, late and doubled events cause no drift. Older servers send no `rev`, and their events
-///   are added.
-/// - A created element is unseen however late its event, and once. A lost event shows in a skipped
-///   `rev`: then the room has to be requested.
-/// - Others' elements are unseen while the room is not open; one's own never are. Deleting and
-///   clearing lower nothing; entering zeroes the count, and elements that arrive while the room is
-///   open are seen.
-/// - Others' messages are unread until the server says otherwise. Each is counted once, whether the
-///   event to the room, to everyone, or both arrive.
-/// - Rooms that were not loaded are not one's own, and leave no trace.
+/// - A room's element count comes from the event if its `rev` is newer than the last one seen: lost, late and
+///   repeated events cause no drift. Older servers send no `rev`, and their events are added.
+/// - A created element is unseen, and counted once, however late its event arrives. A skipped `rev` means a
+///   lost event: the room then has to be fetched.
+/// - Others' elements are unseen while the room is not open; the person's own never are. Deletions do not
+///   lower the unseen count. Opening the room sets it to zero, and elements that arrive while it is open are
+///   seen.
+/// - Others' messages are unread until the server changes the count. Each is counted once, whether the event
+///   to the room, the one to everyone, or both arrive.
+/// - Rooms that were not loaded are not the person's, and are not recorded.
 ///
-/// The type is pure. What it cannot know, such as the element count of a recovered room, comes with
-/// the next answer.
+/// The type is pure. Data that events lack, such as the element count of a recovered room, comes with the
+/// next answer.
 public struct RoomCounts: Sendable {
     public let userID: String
     public private(set) var rooms: [String: RoomCount] = [:]
@@ -26,11 +25,11 @@ public struct RoomCounts: Sendable {
 
     private struct Notes: Sendable {
         var rev: Int?
-        /// Whether the next rev has to be the successor of `rev`: false after an absence.
+        /// True if the next rev must be `rev` + 1; false after an absence.
         var isFollowing = false
         var messages = RecentIDs()
         var created = RecentIDs()
-        /// Deletions of older servers, whose events are added.
+        /// Deletions by older servers, whose events have no count.
         var deleted = RecentIDs(byCreation: false)
         var added = RecentIDs()
     }
@@ -38,13 +37,11 @@ public struct RoomCounts: Sendable {
     /// - Parameter userID: the person whose counts they are.
     public init(for userID: String) { self.userID = userID }
 
-    /// Applies an answer with all rooms. Rooms that are not among them are removed, except for
-    /// their being open, in case they come back.
+    /// Applies an answer with all rooms. Other rooms are removed, but it stays known which of them are open.
     ///
     /// - Parameters:
     ///   - overtaken: rooms that events have changed since the request; they stay as they are.
-    ///   - degraded: the answer's `degraded` services; their counts stay as they are, and are taken
-    ///     only if none are known.
+    ///   - degraded: the answer's `degraded` services. Known counts of these services stay as they are.
     public mutating func load(_ answer: [Room], keeping overtaken: Set<String> = [], degraded: [String] = []) {
         let (ids, missingFields) = (Set(answer.map(\.id)), RoomFieldSource.named(in: degraded))
         for id in rooms.keys where !ids.contains(id) && !overtaken.contains(id) { drop(id) }
@@ -69,7 +66,7 @@ public struct RoomCounts: Sendable {
             if missingFields.contains(.messages) { count.unreadMessages = known.unreadMessages }
         }
         count.unseenElements = unseen(count.unseenElements, in: room.id)
-        // An answer counts everything up to its last message, unless it lacks these counts.
+        // The answer counts messages up to its last one, unless it lacks these counts.
         let counted = missingFields.contains(.messages) ? nil : room.lastMessage?.id
         notes[room.id, default: Notes()].messages.skip(through: counted ?? "")
         set(count, of: room.id)
@@ -92,7 +89,7 @@ public struct RoomCounts: Sendable {
         if rooms.removeValue(forKey: roomID) != nil { version += 1 }
     }
 
-    /// Opens the room: all in it is seen.
+    /// Opens the room, and marks everything in it as seen.
     public mutating func enter(_ roomID: String) {
         open.insert(roomID)
         guard var count = rooms[roomID] else { return }
@@ -102,20 +99,20 @@ public struct RoomCounts: Sendable {
 
     /// Closes the room.
     ///
-    /// - Returns: whether its room has to be requested: something unseen was marked as seen, and
-    ///   the server may not know, if the room was left before it was joined.
+    /// - Returns: true if the room has to be fetched: something was marked as seen, and the server may not
+    ///   know, for example if the room was left before it was joined.
     @discardableResult
     public mutating func leave(_ roomID: String) -> Bool {
         open.remove(roomID)
         return zeroed.remove(roomID) != nil
     }
 
-    /// Notes that events may have been missed: a skipped `rev` says nothing until the next event.
+    /// Notes that events may have been missed. The next event of a room then counts as no skip.
     public mutating func noteAbsence() {
         for id in notes.keys { notes[id]?.isFollowing = false }
     }
 
-    /// - Returns: whether its room has to be requested, as earlier events were missed or are late.
+    /// - Returns: true if the room has to be fetched, because earlier events were missed or are late.
     @discardableResult
     public mutating func apply(_ event: RoomEvent) -> Bool {
         switch event {
@@ -123,13 +120,13 @@ public struct RoomCounts: Sendable {
         case .messageNewGlobal(let roomID, let messageID, let senderID, _):
             countMessage(messageID, from: senderID, in: roomID)
         case .elementCreated(let element):
-            // A replayed event lacks its `:global` event. The count comes with an answer.
+            // A replayed event has no `:global` event. The count comes with an answer.
             countUnseen(element.id, by: element.createdBy, in: element.roomId)
         case .elementsChangedGlobal(let change): return apply(change)
         case .badges(let roomID, let badges, _):
             let elements = unseen(badges.elements, in: roomID)
             change(roomID) { ($0.unreadMessages, $0.unseenElements) = (badges.messages, elements) }
-        // The event has the element as it was created: a known one may have changed since.
+        // The event has the room as it was created; a known room may have changed since.
         case .roomCreated(let room): if rooms[room.id] == nil { load(room) }
         default: break
         }
@@ -143,7 +140,7 @@ public struct RoomCounts: Sendable {
         if event.kind == .created, let id = event.elementID { isNew = countUnseen(id, by: event.userID, in: roomID) }
         var hasSkipped = false
         if let rev = event.rev {
-            // A late event: its count is old, and later badges may include it.
+            // The event is late: its count is old, and later badges may include it.
             if let known = note.rev, rev <= known { return isNew }
             hasSkipped = note.isFollowing && note.rev.map { $0 + 1 } != rev
             notes[roomID]?.rev = rev
@@ -173,11 +170,11 @@ public struct RoomCounts: Sendable {
         change(roomID) { $0.unreadMessages += 1 }
     }
 
-    /// - Returns: whether it is another person's, and new.
+    /// - Returns: true if the element is another person's, and new.
     @discardableResult
     private mutating func countUnseen(_ id: String, by creatorID: String, in roomID: String) -> Bool {
         guard creatorID != userID, notes[roomID]?.created.insert(id) == true else { return false }
-        // Seen if the server knows that the room is open, which it may not know yet.
+        // The element is seen if the server knows that the room is open, which may not be so yet.
         if open.contains(roomID) { zeroed.insert(roomID) } else { change(roomID) { $0.unseenElements += 1 } }
         return true
     }

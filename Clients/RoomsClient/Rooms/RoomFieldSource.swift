@@ -1,5 +1,5 @@
-/// The services that add fields to a room, by their names in an answer's `degraded`. Other services
-/// add nothing that is shown.
+/// The services that add fields to a room, by their names in `degraded`. Other services add nothing that is
+/// shown.
 enum RoomFieldSource: String, Sendable {
     case messages = "messaging"
     case elements

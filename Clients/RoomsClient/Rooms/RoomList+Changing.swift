@@ -1,6 +1,5 @@
 import Foundation
 
-// Creating and naming rooms.
 extension RoomList {
     /// The arguments of a room's creation.
     struct PendingRoom: Hashable {
@@ -14,12 +13,12 @@ extension RoomList {
         var askedAt: Date
     }
 
-    /// The time in which a repeated creation means the same room. Later it means another one: the
-    /// first has long been shown.
+    /// The time in which a repeated creation means the same room. After that the first room has long been
+    /// shown, so it means another one.
     private static let creationLifetime: TimeInterval = 5 * 60
 
-    /// Creates a room. A second call with the same arguments while the first is in progress, or
-    /// within five minutes after it got no answer, brings the same room.
+    /// Creates a room. A call with the same arguments returns the same room while the first is in progress,
+    /// or within five minutes if its answer was lost.
     ///
     /// - Throws: `ClientFailure`.
     public func makeRoom(with userID: String, name: String? = nil) async throws -> Room {
@@ -33,7 +32,7 @@ extension RoomList {
         do {
             let answer = try await server.makeRoom(with: userID, name: name, requestID: attempt.requestID)
             pendingCreations[pending] = nil
-            // Its event may have arrived first, and later ones after it.
+            // The room's event may have arrived first, followed by later ones.
             guard let known = store[answer.room.id] else {
                 take(answer, load, isChange: true)
                 return answer.room

@@ -1,28 +1,24 @@
 import Foundation
 
-// Requests for rooms whose events lacked data: one by one, a moment later, and once for many
-// events.
+// Fetches rooms whose events lacked data: one by one, after a short pause, and once for many events.
 extension RoomList {
-    /// The time for which a room's events are gathered: the second event of a pair, which may have
-    /// the missing data, arrives within it.
+    /// The time for which events are collected: the second event of a pair may have the missing data.
     private static let gathering: Duration = .milliseconds(100)
-    /// The pause between two requests for a room that changes all the time.
+    /// The pause between two requests for a room that changes constantly.
     private static let pause: Duration = .seconds(1)
-    /// The highest number of rooms that are requested one by one; for more, one request brings all
-    /// rooms.
+    /// The maximum number of rooms to fetch one by one; above it, one request fetches all rooms.
     private static let maxSingle = 8
 
     private enum Outcome: Sendable {
         case done
-        /// There was no answer. The time is the one that the server asked to wait.
+        /// There was no answer, and this is the server's `Retry-After`.
         case failed(Duration?)
     }
 
     private enum Round {
-        /// There is nothing more to request.
         case done
         case answered
-        /// There was no answer. With the time that the server asked to wait.
+        /// There was no answer, and this is the server's `Retry-After`.
         case failed(Duration?)
     }
 
@@ -31,12 +27,12 @@ extension RoomList {
     func fetchNeeded() {
         guard fetching == nil, needsAnswer else { return }
         let isRetry = needsRefresh
-        // A list that is no longer shown requests nothing.
+        // `weak`: a list that is no longer shown fetches nothing.
         fetching = Task { [weak self, clock, random] in
             var backoff = Backoff(from: Self.pause)
             var wait = isRetry ? backoff.next(random: random()) : Self.gathering
             while true {
-                // Only cancelling would end the sleep early, and nothing cancels it.
+                // Only a cancellation would end the sleep early, and nothing cancels it.
                 try? await clock.sleep(for: wait)
                 switch await self?.fetchRound() {
                 case .done, nil: return
@@ -49,18 +45,17 @@ extension RoomList {
         }
     }
 
-    /// Handles an answer without these fields: all rooms are requested, later and later, until
-    /// every part of the server that counts is back. Other requests continue, as the other parts
-    /// answer them.
+    /// Handles an answer without these fields: all rooms are fetched with growing pauses, until the answer is
+    /// complete. Other requests continue, because other services still answer.
     func noteMissingFields(_ missingFields: Set<RoomFieldSource>) {
         guard !missingFields.isEmpty else { return }
         isMissingFields = true
         guard fetchingMissingFields == nil else { return }
-        // A list that is no longer shown requests nothing.
+        // `weak`: a list that is no longer shown fetches nothing.
         fetchingMissingFields = Task { [weak self, clock, random] in
             var backoff = Backoff(from: Self.pause)
             repeat {
-                // Only cancelling would end the sleep early, and nothing cancels it.
+                // Only a cancellation would end the sleep early, and nothing cancels it.
                 try? await clock.sleep(for: backoff.next(random: random()))
             } while await self?.isStillMissingFields() == true
         }
@@ -76,11 +71,11 @@ extension RoomList {
         let needed = Set(store.needs.keys)
         var waits: [Duration?] = []
         if needsRefresh || needed.count > Self.maxSingle {
-            // A request under way may settle all of them.
+            // The request under way may bring all of them.
             if let running { await running.value } else { await refresh() }
             if let failure { waits = [failure.retryAfter] }
         } else {
-            // An answer with all rooms says nothing about missing ones.
+            // A list of all rooms does not confirm that a room is gone.
             let ids = needed.union(store.missing.sorted().prefix(Self.maxSingle))
             await withTaskGroup(of: Outcome.self) { group in
                 for id in ids { group.addTask { await self.fetch(id) } }

@@ -1,20 +1,18 @@
-// The timing of what is shown: the person's actions and the server's answers at once, events at
-// most once in 100 ms.
+// Decides when changes are shown: the person's actions and answers at once, events at most once in 100 ms.
 extension RoomList {
-    /// Shows what an event has changed: at once, or with all that follows within 100 ms.
+    /// Shows an event's change at once, or with those that follow within 100 ms.
     ///
-    /// A new or removed room is always shown at once, as other code that creates rooms relies on
-    /// it.
+    /// A new or removed room is always shown at once, because code that creates rooms relies on it.
     func showSoon(_ roomID: String) {
         stale.insert(roomID)
         if isResting, store.sorted.membership == shown.membership { return }
         show()
         guard !isResting else { return }
         isResting = true
-        // A list that is no longer shown stops for good.
+        // `weak`: a list that is no longer shown stops.
         Task { [weak self, clock] in
             repeat {
-                // Only cancelling would end the sleep early, and nothing cancels it.
+                // Only a cancellation would end the sleep early, and nothing cancels it.
                 try? await clock.sleep(for: RoomCountManager.interval)
             } while self?.showAgain() == true
         }
@@ -25,7 +23,7 @@ extension RoomList {
         return isResting
     }
 
-    /// - Returns: whether it was not shown already.
+    /// - Returns: true if there was something new to show.
     @discardableResult
     func show() -> Bool {
         for id in stale { takeCounts(of: id) }

@@ -1,18 +1,18 @@
-// The rooms shown after a start: those on disk, then those of the server, with or without a socket.
+// The rooms shown after a start: cached ones, then those of the server, with or without a socket.
 extension RoomList {
-    /// Shows the cached rooms, and requests all rooms, unless there has been an answer or one is on
-    /// its way. Does not wait for a socket, which may never connect.
+    /// Shows the cached rooms and fetches all rooms, unless they are already there or being fetched. It does
+    /// not wait for a socket, which may never connect.
     public func loadFirst() {
         guard running == nil, !isLoaded else { return }
         running = Task { await load() }
     }
 
-    /// Repeats a load that failed before the connection: `sync:done` may take its time.
+    /// Repeats a failed load when the socket connects: `sync:done` may take a while.
     func loadWhatFailed() {
         if failure != nil { Task { await refresh() } } else { loadFirst() }
     }
 
-    /// Shows the cached rooms, unless there is something newer.
+    /// Shows the cached rooms, unless newer ones are shown.
     func showKept() async {
         guard let cache, !isLoaded, rooms.isEmpty else { return }
         let kept = await cache.rooms()
@@ -23,8 +23,7 @@ extension RoomList {
         show()
     }
 
-    /// Caches the rooms as they are shown: after each answer, so that a removed room also leaves
-    /// the disk.
+    /// Caches the shown rooms after each answer, so that a removed room also leaves the disk.
     func keepRooms() {
         guard let cache else { return }
         isToBeKept = true

@@ -1,28 +1,26 @@
 import Foundation
 import Observation
 
-/// The rooms of one person, live: in order, by person, and with the people who share no room with
-/// them yet.
+/// One person's rooms, live: in order, by person, and with the people who share no room with them yet.
 ///
-/// All changes arrive through ``apply(_:)``, in their order. An event's data is shown at once, and
-/// later events within 100 ms together. Data that an event lacks, such as a message's text, is
-/// fetched for that room alone, once for many events. If the server cannot be reached, all that is
-/// shown stays, with the ``failure`` beside it.
+/// All changes arrive through ``apply(_:)``, in order. An event's data is shown at once, and later events
+/// within 100 ms together. If an event lacks data, such as a message's text, the room is fetched, once for
+/// many events. If the server cannot be reached, the rooms stay and ``failure`` is set.
 ///
-/// An answer never undoes an event that came during its request. Events of other people's rooms
-/// leave no trace.
+/// An answer never undoes an event that came during its request. Events of other people's rooms are not
+/// recorded.
 @MainActor @Observable
 public final class RoomList {
-    /// The age beyond which the list is requested again when the app comes to the foreground.
+    /// The age beyond which the list is fetched again when the app comes to the foreground.
     public nonisolated static let freshness: TimeInterval = 5 * 60
 
     var shown: SortedRooms
     /// True while all rooms are being fetched.
     public private(set) var isLoading = false
-    /// True once there has been an answer. Until then the rooms are cached ones, and an empty list
-    /// does not mean that there are none.
+    /// True once there has been an answer. Until then the rooms are cached ones, and an empty list may be
+    /// wrong.
     public private(set) var isLoaded = false
-    /// The failure of the last attempt to load; nil once one has succeeded.
+    /// The failure of the last load; nil if it succeeded.
     public private(set) var failure: ClientFailure?
     /// The counts of the rooms' rows.
     public let counts: RoomCountManager
@@ -44,10 +42,10 @@ public final class RoomList {
     @ObservationIgnored var store: RoomStore
     /// Rooms whose rows do not show their counts yet.
     @ObservationIgnored var stale: Set<String> = []
-    /// Whether an event's change was shown within the last 100 ms.
+    /// True if an event's change was shown within the last 100 ms.
     @ObservationIgnored var isResting = false
     @ObservationIgnored var fetching: Task<Void, Never>?
-    /// Whether the last answer lacked the counts of an unavailable service.
+    /// True if the last answer lacked the counts of an unavailable service.
     @ObservationIgnored var isMissingFields = false
     @ObservationIgnored var fetchingMissingFields: Task<Void, Never>?
     @ObservationIgnored let server: any RoomServer
@@ -56,28 +54,27 @@ public final class RoomList {
     @ObservationIgnored let cache: RoomListCache?
     @ObservationIgnored var keeping: Task<Void, Never>?
     @ObservationIgnored var isToBeKept = false
-    /// True if the list lacks something that only an answer with all rooms brings; it is repeated
-    /// until there is one.
+    /// True if only an answer with all rooms brings what the list lacks. The request is then repeated.
     var needsRefresh: Bool { pendingLoads > settled }
     /// The number of reasons for a load so far.
     @ObservationIgnored private var pendingLoads = 1
-    /// The value of `pendingLoads` when the last answered load was requested.
+    /// The value of `pendingLoads` at the start of the last load that was answered.
     @ObservationIgnored private var settled = 0
-    /// Creations that may have succeeded without an answer, by their arguments.
+    /// Creations without an answer, which may have succeeded.
     @ObservationIgnored var pendingCreations: [PendingRoom: Attempt] = [:]
     @ObservationIgnored let makeID: () -> String
     @ObservationIgnored var running: Task<Void, Never>?
     @ObservationIgnored private var queued: Task<Void, Never>?
     @ObservationIgnored private var loadedAt: Date?
-    /// Whether the socket is connected but has not finished its replay.
+    /// True if the socket is connected but has not finished its replay.
     @ObservationIgnored private var isCatchingUp = false
-    /// Rooms that the server is about to leave, and whether elements were created there meanwhile.
+    /// Rooms that are being left, and whether elements were created there meanwhile.
     @ObservationIgnored private var leaving: [String: Bool] = [:]
     @ObservationIgnored var groups: [PersonWithRooms]?
 
     /// - Parameters:
-    ///   - userID: the person whose rooms they are.
-    ///   - cache: stores them for the next start; nil for none.
+    ///   - userID: the person whose rooms are shown.
+    ///   - cache: stores the rooms for the next start; nil for none.
     ///   - random: returns a number from 0 up to 1, which spreads retries.
     ///   - makeID: returns a unique id for each created room.
     public init(
@@ -112,8 +109,8 @@ public final class RoomList {
 
     // MARK: Loading
 
-    /// Loads all rooms, and returns with an answer that was requested after this call. Concurrent
-    /// calls share it.
+    /// Loads all rooms, and returns with an answer that was requested after this call. Concurrent calls share
+    /// one request.
     public func refresh() async {
         if let queued { return await queued.value }
         guard let current = running else {
@@ -130,8 +127,7 @@ public final class RoomList {
         await next.value
     }
 
-    /// Call this when the app comes to the foreground: a list older than five minutes is requested
-    /// again.
+    /// Call this when the app comes to the foreground. It fetches a list older than five minutes again.
     public func becomeActive() async {
         if let running { return await running.value }
         if let loadedAt, clock.now.timeIntervalSince(loadedAt) <= Self.freshness { return }
@@ -189,7 +185,7 @@ public final class RoomList {
         }
     }
 
-    /// Applies an event to the room, to everyone, or to the person.
+    /// Applies an event.
     public func apply(_ event: RoomEvent) {
         // A replayed event may have been applied before, and old badges would undo later ones.
         let isOld = isCatchingUp && event.isRepeated
@@ -219,14 +215,13 @@ public final class RoomList {
         show()
     }
 
-    /// Call before the server learns that the person leaves. The room counts as open until
-    /// ``leave(_:)``.
+    /// Call this before the room is left on the server. The room counts as open until ``leave(_:)``.
     public func beginLeaving(_ roomID: String) { leaving[roomID] = false }
 
     /// Closes the room, once the server has left it: later elements of others are unseen.
     public func leave(_ roomID: String) {
         let mayBeUnseen = counts.leave(roomID)
-        // Only the server knows whether it had left when something was created.
+        // Only the server knows whether the room was left when an element was created.
         let isNewElement = leaving.removeValue(forKey: roomID) == true
         guard mayBeUnseen || isNewElement, store.sorted.contains(roomID) else { return }
         store.need(.answer, of: roomID)
@@ -237,7 +232,7 @@ public final class RoomList {
 
     /// Applies an answer with one room.
     ///
-    /// - Parameter isChange: whether the call has created or changed it.
+    /// - Parameter isChange: true if the call created or changed the room.
     func take(_ answer: RoomAnswer, _ load: RoomStore.Load, isChange: Bool = false) {
         let (room, missingFields) = (answer.room, RoomFieldSource.named(in: answer.degraded))
         let isNew = store.finish(load, with: room, missingFields: missingFields, isChange: isChange, now: clock.now)

@@ -1,22 +1,22 @@
 import Foundation
 
-/// The rooms as the server had them last, on disk, so that a start without a network shows them.
+/// The last known rooms on disk, so that a start without a network can show them.
 ///
-/// A change costs what has changed: it is appended to a journal beside the file with all, which is written anew when the journal has
-/// grown to half its size. What comes within half a second is written together.
+/// Changed rooms are appended to a journal beside the main file. When the journal would exceed half the main
+/// file's size, the main file is rewritten. Changes within half a second are written together.
 ///
-/// It holds nothing that the server does not: a file that is broken, or of another format, is dropped, and a write that fails is
-/// forgotten. All work is done off the main actor.
+/// The cache holds nothing that the server does not: a broken file, or one of another format, is dropped, and
+/// a failed write is ignored. All work is done off the main actor.
 public actor RoomListCache {
     private static let format = 1
-    /// The name of the only file, instead of a room's.
+    /// The name of the main file.
     private static let name = "rooms"
     static let pause: Duration = .milliseconds(500)
 
     private let files: RoomFiles
     private let clock: (any ClientClock)?
     private var isRemoved = false
-    /// The rooms as the files have them, by id; nil if that is not known.
+    /// The rooms in the files, by id; nil if unknown.
     private var written: [String: Room]?
     private var generation = ""
     private var fileSize = 0
@@ -26,7 +26,7 @@ public actor RoomListCache {
     private struct Contents: Codable {
         var format: Int
         var rooms: [Room]
-        /// Which journal belongs to it.
+        /// The id of the journal that belongs to this file.
         var generation: String?
     }
 
@@ -38,16 +38,16 @@ public actor RoomListCache {
     private var journal: URL { files.folder.appending(path: "rooms.journal") }
 
     /// - Parameters:
-    ///   - folder: of one person on one server, and of this cache alone.
-    ///   - clock: for the half second; nil: everything is written at once.
+    ///   - folder: a folder for one person on one server, used by this cache alone.
+    ///   - clock: for the half second; nil to write at once.
     public init(folder: URL, clock: (any ClientClock)? = nil) {
         files = RoomFiles(folder: folder)
         self.clock = clock
     }
 
-    /// The cached rooms. Nobody is present in them: that was true only then.
+    /// Returns the cached rooms. Nobody is present in them, because presence is outdated.
     public func rooms() -> [Room] {
-        // One that cannot be read now, before the device is unlocked for one, can be the next time.
+        // A file that cannot be read now, such as before the device is unlocked, may be readable later.
         guard let data = try? files.read(Self.name) else { return [] }
         do {
             let contents = try JSONDecoder().decode(Contents.self, from: data)
@@ -55,7 +55,7 @@ public actor RoomListCache {
             var rooms = Dictionary(contents.rooms.map { ($0.id, $0) }) { $1 }
             let (lines, isWhole) = lines(of: contents.generation)
             for line in lines { rooms[line.room.id] = line.room }
-            // Appended to a line that was cut off, the next one could not be read: then all is written anew.
+            // A line appended to a cut-off line could not be read. The next write then replaces everything.
             if waiting == nil, written == nil, isWhole {
                 (written, generation, fileSize) = (rooms, contents.generation ?? "", data.count)
             }
@@ -63,28 +63,28 @@ public actor RoomListCache {
             return rooms.values.sorted { (order[$0.id] ?? -1, $0.id) < (order[$1.id] ?? -1, $1.id) }.map(
                 \.withoutPresence)
         } catch {
-            // One that cannot be removed cannot be read either, or is replaced by the next write.
+            // A file that cannot be removed cannot be read either, or the next write replaces it.
             try? files.remove(Self.name)
             return []
         }
     }
 
-    /// Replaces the cached rooms. Returns when they are written, with later ones that came meanwhile; or at once, if an earlier call still
-    /// waits: that one writes them.
+    /// Replaces the cached rooms, and returns when they are written. If an earlier call is waiting, that call
+    /// writes them and this one returns at once.
     public func keep(_ rooms: [Room]) async {
         guard !isRemoved else { return }
         let isFirst = waiting == nil
         waiting = rooms
         guard isFirst else { return }
-        // Cut short, it is written at once.
+        // If it is cancelled, it writes at once.
         if written != nil { try? await clock?.sleep(for: Self.pause) }
         guard let rooms = waiting, !isRemoved else { return }
         waiting = nil
-        // The next start without a network shows an older list, or none: nothing to tell anyone.
+        // A failed write is ignored: the next start offline shows an older list, or none.
         do { try write(rooms) } catch { written = nil }
     }
 
-    /// Signed out: nothing stays on this device, and what is still under way brings nothing back.
+    /// Removes everything after signing out. Nothing is written any more.
     public func removeAll() throws {
         isRemoved = true
         (waiting, written) = (nil, nil)
@@ -93,7 +93,7 @@ public actor RoomListCache {
 
     private func write(_ rooms: [Room]) throws {
         guard let written, !generation.isEmpty, fileSize > 0 else { return try writeAll(rooms) }
-        // A room that is gone must not stay in a file.
+        // A removed room must not stay in a file.
         guard Set(written.keys).isSubset(of: rooms.map(\.id)) else { return try writeAll(rooms) }
         let encoder = JSONEncoder()
         var data = Data()
@@ -109,7 +109,7 @@ public actor RoomListCache {
             }
         }
         let file = try FileHandle(forWritingTo: journal)
-        defer { try? file.close() }  // what was written is with the system
+        defer { try? file.close() }  // the system has all written data
         try file.seekToEnd()
         try file.write(contentsOf: data)
         journalSize += data.count
@@ -120,7 +120,7 @@ public actor RoomListCache {
         generation = UUID().uuidString
         let data = try JSONEncoder().encode(Contents(format: Self.format, rooms: rooms, generation: generation))
         try files.write(data, of: Self.name, isForced: false)
-        // Of another generation from now on: left behind, it is passed over.
+        // A journal that stays has another generation, and is ignored.
         try? FileManager.default.removeItem(at: journal)
         (fileSize, journalSize) = (data.count, 0)
         note(rooms)
@@ -128,7 +128,7 @@ public actor RoomListCache {
 
     private func note(_ rooms: [Room]) { written = Dictionary(rooms.map { ($0.id, $0) }) { $1 } }
 
-    /// - Returns: false if the last line was cut off; it is left out.
+    /// - Returns: the journal's lines, and false if the last one was cut off and is left out.
     private func lines(of generation: String?) -> ([Line], isWhole: Bool) {
         guard let generation, let data = try? Data(contentsOf: journal) else { return ([], true) }
         journalSize = data.count

@@ -1,8 +1,8 @@
 import Foundation
 
 extension RoomOrder {
-    /// True if a room sorts before another. At the same time the newer room comes first, as on the
-    /// server, so any two rooms have one order.
+    /// True if a room sorts before another. If their times are equal, the newer room comes first, as on the
+    /// server.
     func sorts(_ room: Room, before other: Room) -> Bool { key(of: room) > key(of: other) }
 
     /// Returns the room's sort key; greater keys come first.
@@ -21,11 +21,10 @@ extension Room {
     /// The time of the last activity, message or content.
     public var lastActivityDate: Date { max(lastActivityAt, updatedAt, messagesUpdatedAt ?? .distantPast) }
 
-    /// The room as the server sorts it: with the full time of its last activity, which is the only
-    /// one in full.
+    /// The room with all times that its sort order on the server uses.
     ///
-    /// Its other times are whole seconds. Without this, rooms of the same second would be in
-    /// another order than the server's.
+    /// Only the time of the last activity has milliseconds; the others are whole seconds. Rooms of the same
+    /// second could otherwise sort differently than on the server.
     var withFullTimes: Room {
         var room = self
         switch lastActivityType {
@@ -47,7 +46,7 @@ extension Room {
         (lastActivityAt, lastActivityType) = (time, .roomUpdate)
     }
 
-    /// Sets the name, or joins the participants as the server does, the creator first.
+    /// Sets the name. Without one, joins the participants' names as the server does, the creator first.
     mutating func takeName(_ newName: String?) {
         name = newName
         let others = participants.filter { $0.userId != createdBy }
@@ -58,6 +57,6 @@ extension Room {
 }
 
 extension Room.Participant {
-    /// The display name, as that of a ``Person``.
+    /// The first name or username, as for a ``Person``.
     public var displayName: String { Person.displayName(firstName, username) }
 }

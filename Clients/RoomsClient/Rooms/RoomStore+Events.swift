@@ -43,8 +43,8 @@ extension RoomStore {
 
     private mutating func applyMessage(_ id: String, in roomID: String, at time: Date, _ now: Date) -> String? {
         guard touch(roomID, now: now) else { return nil }
-        // Ids sort by creation: one that is not newer than the one shown was applied before, or is
-        // in an answer.
+        // Ids sort by creation: an id that is not newer than the shown one was applied before, or is in an
+        // answer.
         if let last = self[roomID]?.lastMessage, id <= last.id { return roomID }
         guard !deletedMessages.contains(id) else { return roomID }
         let time = fullTime(of: time, in: roomID)
@@ -71,8 +71,8 @@ extension RoomStore {
         return roomID
     }
 
-    /// Applies an element event to the room, which has no count; the `:global` event at the same
-    /// time has it, except in a replay.
+    /// Applies an element event to the room. It has no count; the `:global` event that accompanies it has
+    /// one, except in a replay.
     private mutating func applyElement(_ id: String?, in roomID: String, at time: Date?, _ now: Date) -> String? {
         guard touch(roomID, now: now) else { return nil }
         if let time { change(roomID) { $0.noteContent(at: time) } }
@@ -100,8 +100,8 @@ extension RoomStore {
         return roomID
     }
 
-    /// Applies an update of a room, which does not say what changed. If the room got its own event
-    /// just before, it was that.
+    /// Applies an update that does not say what changed. If the room's own event arrived just before, that
+    /// was the change.
     private mutating func applyUpdate(of roomID: String, at time: Date, _ now: Date) -> String? {
         guard touch(roomID, now: now) else { return nil }
         guard namedAt.removeValue(forKey: roomID) != time else { return roomID }
@@ -130,8 +130,8 @@ extension RoomStore {
         return roomID
     }
 
-    /// Returns a full time for an event with only a second: it is placed after everything known of
-    /// this second. For other rooms, about which an answer may know more, an answer has to decide.
+    /// Returns a time in milliseconds for an event that has only seconds: after everything known of this
+    /// second. Other rooms of this second may really be later, so they are fetched.
     private mutating func fullTime(of second: Date, in roomID: String) -> Date {
         var newest: Date?
         for index in rooms.indices {
@@ -145,7 +145,7 @@ extension RoomStore {
 }
 
 extension RoomEvent {
-    /// Whether it is about a newly created element.
+    /// True for an event about a newly created element.
     var isOfNewElement: Bool {
         switch self {
         case .elementCreated: true
@@ -154,8 +154,7 @@ extension RoomEvent {
         }
     }
 
-    /// Whether the server replays it to clients that reconnect: room and person events, but no
-    /// presence and typing.
+    /// True if the server replays it after a reconnect: room and person events, without presence and typing.
     var isRepeated: Bool {
         switch self {
         case .messageNew, .messageDeleted, .messagesRead, .elementCreated, .elementUpdated, .elementDeleted,

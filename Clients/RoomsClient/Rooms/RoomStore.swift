@@ -1,7 +1,6 @@
 import Foundation
 
-/// The rooms in order, the changes that events make, and the data to request because events lack
-/// it. Pure.
+/// The rooms in order, the changes by events, and the data to fetch because events lack it. Pure.
 struct RoomStore: Sendable {
     /// Data that an event lacked. A second event may bring it; an answer always does.
     enum Need: Hashable, Sendable {
@@ -21,29 +20,26 @@ struct RoomStore: Sendable {
         fileprivate let begun: Int
     }
 
-    /// The time for which an event may trail an answer that already includes it; a later one is
-    /// new.
+    /// The time for which an event may follow an answer that already includes it. A later event is new.
     static let doubtful: TimeInterval = 2
 
     let userID: String
     private(set) var sorted: SortedRooms
     private(set) var needs: [String: Set<Need>] = [:]
-    /// Rooms missing from an answer with all rooms. They are hidden, and requested one by one: the
+    /// Rooms missing from an answer with all rooms. They are hidden, and fetched one by one, because the
     /// answer may be older than they are.
     private(set) var missing: Set<String> = []
     private var events = 0
-    /// The number of the last event of each room, while requests are under way: an answer may be
-    /// older than it. Includes rooms that the store lacks, as their participants are not known
-    /// until then.
+    /// The number of each room's last event while requests are under way, because an answer may be older. It
+    /// includes rooms that the store lacks: an answer may show that they are the person's.
     private(set) var touched: [String: Int] = [:]
-    /// The number of the last event with a name, by room.
+    /// The number of each room's last event with a name.
     private var named: [String: Int] = [:]
     private var loadsInFlight = 0
     private var answeredAt: [String: Date] = [:]
-    /// The time of a name that arrived with the room's own event, until the global one arrives, by
-    /// room.
+    /// The time of each name from the room's own event, until the global event arrives.
     var namedAt: [String: Date] = [:]
-    /// The last deleted messages, so that none returns with an earlier event or answer.
+    /// The last deleted messages: none may return with an earlier event or answer.
     private(set) var deletedMessages: [String] = []
 
     init(for userID: String, order: RoomOrder) {
@@ -71,10 +67,10 @@ struct RoomStore: Sendable {
 
     /// Applies an answer with all rooms; rooms that are not among them become missing.
     ///
-    /// - Parameter missingFields: fields that the answer has only as far as the server knew them:
-    ///   the later of those and the known ones is kept.
-    /// - Returns: rooms with events since the request. They keep the later of event and answer, and
-    ///   are requested again.
+    /// - Parameter missingFields: fields for which the answer has only last known values; the later of those
+    ///   and the store's is kept.
+    /// - Returns: rooms with events since the request. They keep the later of event and answer, and are
+    ///   fetched again.
     mutating func finish(
         _ load: Load, with answer: [Room], missingFields: Set<RoomFieldSource> = [], now: Date
     ) -> Set<String> {
@@ -100,8 +96,8 @@ struct RoomStore: Sendable {
     ///
     /// - Parameters:
     ///   - missingFields: as for all rooms.
-    ///   - isChange: whether the request created or changed the room: other answers under way may
-    ///     be older.
+    ///   - isChange: true if the request created or changed the room. Other answers under way may then be
+    ///     older.
     /// - Returns: false if the room had events since the request.
     mutating func finish(
         _ load: Load, with answer: Room, missingFields: Set<RoomFieldSource> = [], isChange: Bool = false, now: Date
@@ -127,7 +123,7 @@ struct RoomStore: Sendable {
         namedAt[id] = nil
     }
 
-    /// Gives up the needs of a room whose request would never be answered.
+    /// Drops the needs of a room whose requests will never succeed.
     mutating func forgetNeeds(of id: String) {
         needs[id] = nil
         missing.remove(id)
@@ -154,8 +150,7 @@ struct RoomStore: Sendable {
 
     private mutating func end() {
         loadsInFlight -= 1
-        // From here on, an id that the store lacks belongs to somebody else's room, and leaves no
-        // trace.
+        // Events of rooms that the store lacks now belong to other people.
         if loadsInFlight == 0 { (touched, named) = ([:], [:]) }
     }
 
@@ -167,8 +162,8 @@ struct RoomStore: Sendable {
 
     /// Notes an event of a room.
     ///
-    /// - Parameter isDoubtful: whether the last answer may include it already.
-    /// - Returns: whether the store has the room.
+    /// - Parameter isDoubtful: true if the last answer may already include the event.
+    /// - Returns: true if the store has the room.
     mutating func touch(_ id: String, isDoubtful: Bool = false, now: Date) -> Bool {
         events += 1
         if loadsInFlight > 0 { touched[id] = events }

@@ -1,11 +1,11 @@
 /// Rooms grouped by the other participant.
 struct RoomsByPerson {
-    /// The people, latest activity first; ties are broken by the later person. Their rooms are
-    /// sorted by content.
+    /// The people, latest activity first; equal times are ordered by id, descending. Their rooms are sorted
+    /// by content.
     let people: [PersonWithRooms]
 
-    /// Groups rooms. A room with several other people is listed under each. Rooms do not contain
-    /// addresses.
+    /// Groups rooms. A room with several other people is listed under each. E-mail addresses are missing,
+    /// because rooms have none.
     init(_ rooms: [Room], for userID: String) {
         var people: [String: PersonWithRooms] = [:]
         for room in rooms {
