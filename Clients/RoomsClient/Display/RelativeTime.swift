@@ -1,8 +1,8 @@
 import Foundation
 
-/// The age of a moment, as a list shows it.
+/// The age of a time, as a list shows it.
 ///
-/// It is the rule alone: an app words it in its own language, and ``text(date:)`` in English.
+/// It has no words: an app writes its own, and ``text(date:)`` writes English.
 public enum RelativeTime: Hashable, Sendable {
     /// Less than a minute ago, or in the future if clocks differ.
     case now
@@ -14,7 +14,7 @@ public enum RelativeTime: Hashable, Sendable {
     case yesterday
     case date(Date)
 
-    /// - Parameter calendar: decides where days begin, by its time zone.
+    /// - Parameter calendar: its time zone decides where days begin.
     public init(of date: Date, now: Date, calendar: Calendar) {
         let seconds = now.timeIntervalSince(date)
         if seconds < 60 {

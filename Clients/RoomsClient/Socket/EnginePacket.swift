@@ -12,8 +12,7 @@ enum EnginePacket: Equatable, Sendable {
 
     /// Parses a packet.
     ///
-    /// - Throws: `ClientFailure.unreadable`; for an upgrade too, as there is nothing to upgrade
-    ///   from.
+    /// - Throws: `ClientFailure.unreadable`, also for an upgrade, which does not occur here.
     init(_ text: String) throws(ClientFailure) {
         let rest = text.dropFirst()
         switch text.first {

@@ -1,18 +1,19 @@
 import Foundation
 
-/// WebSockets, and HTTP long-polling where they do not get through.
+/// WebSockets, or HTTP long-polling where WebSockets do not work.
 ///
-/// Which one it is shows with the first packet: a proxy may take a WebSocket and let nothing pass. Where polling has worked, it is used
-/// until it fails, or for ``retryInterval``: then a WebSocket is tried again first.
+/// A WebSocket counts as working once its first packet arrives: a proxy may accept one and pass nothing on.
+/// After polling has worked, it is used first for ``retryInterval``, or until it fails to connect. Then
+/// WebSockets are tried first again.
 public final class FallbackTransport: SocketTransport {
-    /// Longer than a handshake takes over any network that would serve.
+    /// Longer than a handshake takes on any usable network.
     static let maxWait: Duration = .seconds(5)
     static let retryInterval: TimeInterval = 10 * 60
 
     private let webSockets: any SocketTransport
     private let polling: any SocketTransport
     private let clock: any ClientClock
-    /// Since when polling is used; nil while WebSockets are.
+    /// The time since which polling is used; nil while WebSockets are.
     private let pollingSince = Guarded<Date?>(nil)
 
     public init(
@@ -24,7 +25,7 @@ public final class FallbackTransport: SocketTransport {
         self.clock = clock
     }
 
-    /// Whether the last connection goes by polling.
+    /// True if the last connection uses polling.
     public var isPolling: Bool { pollingSince.withLock { $0 != nil } }
 
     public func connect(to url: URL) async throws -> any SocketConnection {
@@ -46,7 +47,7 @@ public final class FallbackTransport: SocketTransport {
         }
     }
 
-    /// - Parameter failure: the WebSocket's.
+    /// - Parameter failure: the WebSocket's failure.
     private func poll(
         _ url: URL, after failure: ClientFailure, _ hasFailedAtOnce: Bool
     ) async throws -> any SocketConnection {
@@ -54,17 +55,18 @@ public final class FallbackTransport: SocketTransport {
         do {
             connection = try await polling.connect(to: url)
         } catch let polled as ClientFailure {
-            // Nothing gets through: that is no proxy, but no network, which passes, also where there are no WebSockets at all.
+            // The cause is the network, not a proxy. A permanent failure, such as `wss` on Linux, gives way
+            // to polling's, which may pass.
             throw failure.isRetryable ? failure : polled
         }
-        // One that failed at once may have met a server that was starting, which polling has reached by now.
+        // A WebSocket that failed at once may have met a starting server, which polling has reached by now.
         if failure.isRetryable, hasFailedAtOnce {
             do {
                 let webSocket = try await connectWebSocket(url)
                 connection.close()
                 return webSocket
             } catch {
-                // Then it polls.
+                // It keeps polling.
             }
         }
         if Task.isCancelled { connection.close() }
@@ -98,7 +100,7 @@ public final class FallbackTransport: SocketTransport {
     }
 }
 
-/// A connection of which the first packet has been read.
+/// A connection whose first packet has been read.
 private final class OpenedConnection: SocketConnection {
     private let connection: any SocketConnection
     private let first: Guarded<String?>

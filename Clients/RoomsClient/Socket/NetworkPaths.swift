@@ -2,18 +2,19 @@
     import Network
 #endif
 
-/// Which networks the device has.
+/// The networks that the device has.
 public protocol NetworkPaths: Sendable {
-    /// An element each time that a network has come, or a better one than there was, until the task that asks is cancelled.
+    /// Yields when a network becomes available, and when the preferred one changes, until the caller is
+    /// cancelled.
     func improvements() -> AsyncStream<Void>
 }
 
-/// The system's word, on Apple's systems; elsewhere there is none, and it ends at once.
+/// The system's networks on Apple's systems. Elsewhere the stream ends at once.
 public struct SystemNetworkPaths: NetworkPaths {
     public init() {}
 
     public func improvements() -> AsyncStream<Void> {
-        // One that waits is enough: what it says is that something has changed.
+        // One waiting element is enough: it only means that something has changed.
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         #if canImport(Network)
             let monitor = NWPathMonitor()

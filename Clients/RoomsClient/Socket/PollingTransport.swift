@@ -1,12 +1,12 @@
 import Foundation
 
-/// Engine.IO over HTTP long-polling: one GET that waits, and one POST at a time.
+/// Engine.IO over HTTP long-polling: one waiting GET, and one POST at a time.
 public struct PollingTransport: SocketTransport {
     private let http: any HTTPTransport
 
     public init(http: any HTTPTransport) { self.http = http }
 
-    /// - Parameter url: a WebSocket's; the transport in it is not looked at.
+    /// - Parameter url: a WebSocket address; its `transport` is ignored.
     public func connect(to url: URL) async throws -> any SocketConnection {
         let connection = PollingConnection(http: http)
         try await connection.open()
@@ -57,7 +57,7 @@ private final class PollingConnection: SocketConnection {
             return !state.isOver && state.sessionID != nil
         }
         guard wasOpen else { return }
-        // So that the server does not wait for a silence.
+        // Otherwise the server would wait for a timeout.
         let request = makeRequest("POST", body: Data("1".utf8))
         Task { [http] in _ = try? await http.send(request) }
     }
@@ -65,7 +65,8 @@ private final class PollingConnection: SocketConnection {
     private func poll() async throws -> [String] {
         let body = try await request("GET", body: nil)
         let packets = String(decoding: body, as: UTF8.self).split(separator: Self.separator).map(String.init)
-        // A server waits until it has one. Asked again at once, whatever has answered would be asked without a pause.
+        // A server answers when it has a packet. If something else answers, polling on would loop without a
+        // pause.
         guard !packets.isEmpty else { throw ClientFailure.offline("a poll was answered with nothing") }
         return packets
     }
@@ -77,7 +78,7 @@ private final class PollingConnection: SocketConnection {
         }
         var query = [
             URLQueryItem(name: "EIO", value: "4"), URLQueryItem(name: "transport", value: "polling"),
-            // No two are alike, so that no cache between answers one.
+            // A different value each time, so that no cache between answers.
             URLQueryItem(name: "t", value: String(number, radix: 36)),
         ]
         if let sessionID { query.append(URLQueryItem(name: "sid", value: sessionID)) }

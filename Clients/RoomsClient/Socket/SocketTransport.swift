@@ -1,6 +1,6 @@
 import Foundation
 
-/// Opens WebSockets. The platform's own is `WebSocketTransport`; `RoomsClientTesting` has a scripted one.
+/// Opens WebSockets: `WebSocketTransport` is the platform's, `RoomsClientTesting` has a scripted one.
 public protocol SocketTransport: Sendable {
     /// - Throws: `ClientFailure.offline`; `CancellationError`.
     func connect(to url: URL) async throws -> any SocketConnection

@@ -7,9 +7,8 @@ public enum SocketUpdate: Sendable, Equatable {
     /// An event. Missed events are as they were sent at their time; some may have been delivered
     /// before, in the same order.
     case event(RoomEvent)
-    /// The server has replayed all missed events of the rooms. False: it cannot, and all that is
-    /// shown has to be fetched. That is so after the first connect, and may come later, if a joined
-    /// room cannot be caught up.
+    /// True if the server has replayed all missed events of the rooms. If false, everything shown has to be
+    /// fetched. That is so after the first connect, and later if a joined room cannot be caught up.
     case recovered(Bool)
     /// The connection has ended, or the first attempt to connect has failed. The socket reconnects
     /// by itself if the failure ``ClientFailure/isRetryable``.

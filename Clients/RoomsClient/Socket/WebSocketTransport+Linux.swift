@@ -100,8 +100,7 @@
             }
         }
 
-        /// Runs a body, and ends the connection if the task is cancelled, and so whatever the body
-        /// waits for.
+        /// Runs a body. If the task is cancelled, it ends the connection, and with it the body's wait.
         private func abortingWhenCancelled(
             _ body: () async -> Result<String, ClientFailure>
         ) async throws -> String {

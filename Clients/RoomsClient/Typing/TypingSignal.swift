@@ -1,10 +1,10 @@
 import Foundation
 
-/// Tells a room that one types: at once, then at most once a second, and that one has stopped after two idle seconds, on sending,
-/// on leaving, and in the background.
+/// Sends the room a typing signal: at once, then at most once a second. Sends its end after two idle seconds,
+/// when the message is sent, on leaving, and in the background.
 @MainActor
 public final class TypingSignal {
-    /// The server forgets a typist after three.
+    /// Renews in time: the server ends the typing after three seconds.
     static let renewal: TimeInterval = 1
     static let idle: Duration = .seconds(2)
 
@@ -15,7 +15,7 @@ public final class TypingSignal {
     private var sentAt: Date?
     private var typedAt = Date.distantPast
     private var idleWait: Task<Void, Never>?
-    /// What is to be told next; a newer word replaces it, so that a slow connection gets no stale ones.
+    /// The next state to send. A newer one replaces it, so a slow connection sends no stale states.
     private var next: Bool?
     private var deliveryTask: Task<Void, Never>?
 
@@ -25,13 +25,13 @@ public final class TypingSignal {
         self.clock = clock
     }
 
-    /// The text has changed by the person's hand.
+    /// Notes that the person changed the text.
     public func typed() {
         let now = clock.now
         typedAt = now
         guard sentAt.map({ abs(now.timeIntervalSince($0)) >= Self.renewal }) ?? true else {
-            // Within a second of the last `true`, also of one before a stop: a later key tells. Before it or after: a clock that was
-            // set back may take hours to come to that second again.
+            // A `true` was sent in the last second, even if a stop followed; a later key sends the next.
+            // `abs` is for a clock that was set back: its last time may be hours ahead.
             return
         }
         sentAt = now
@@ -40,7 +40,7 @@ public final class TypingSignal {
         if idleWait == nil { idleWait = Task { [weak self] in await self?.stopWhenIdle() } }
     }
 
-    /// Sent, cleared, left, or in the background.
+    /// Ends the typing, for example when the message is sent.
     public func stopped() {
         idleWait?.cancel()
         idleWait = nil
@@ -49,13 +49,13 @@ public final class TypingSignal {
         send(false)
     }
 
-    /// Returns when the server has what it is to know.
+    /// Returns when the last state has been sent.
     func settle() async { await deliveryTask?.value }
 
     private func stopWhenIdle() async {
         var left = Self.idle
         while left > .zero {
-            // Cancelled by `stopped()`, which has told already.
+            // `stopped()` cancels it, and has sent the end.
             do { try await clock.sleep(for: left) } catch { return }
             left = Self.idle - .seconds(abs(clock.now.timeIntervalSince(typedAt)))
         }
@@ -63,7 +63,7 @@ public final class TypingSignal {
         stopped()
     }
 
-    /// One at a time, so that they arrive in order.
+    /// Sends one state at a time, so that they arrive in order.
     private func send(_ isTyping: Bool) {
         next = isTyping
         guard deliveryTask == nil else { return }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Who else types in a room: until they stop, or their message comes. The server sends the end, three seconds after the last
-/// renewal, and passes no renewals on; ``lifetime`` is a guard for an end that was lost.
+/// The others who type in a room, until they stop or their message arrives. The server sends the end three
+/// seconds after the last renewal, but no renewals. ``lifetime`` covers a lost end.
 public struct Typists: Equatable, Sendable {
     public static let lifetime: TimeInterval = 30
 
@@ -15,10 +15,10 @@ public struct Typists: Equatable, Sendable {
 
     public init(ownID: String) { self.ownID = ownID }
 
-    /// In the order they began.
+    /// The people, in the order they began.
     public var userIDs: [String] { typists.map(\.userID) }
 
-    /// When the next one is pruned; nil if nobody types.
+    /// The time at which the next one is pruned; nil if nobody types.
     public var nextEnd: Date? { typists.map(\.lastTypedAt).min()?.addingTimeInterval(Self.lifetime) }
 
     public mutating func note(_ userID: String, isTyping: Bool, at now: Date) {
@@ -31,14 +31,14 @@ public struct Typists: Equatable, Sendable {
         }
     }
 
-    /// Their message has come.
+    /// Ends a typing whose message has arrived.
     public mutating func end(_ userID: String) { typists.removeAll { $0.userID == userID } }
 
-    /// One that was heard long after now was so before the clock was set back.
+    /// Removes those whose end was lost. `abs` is for times from before the clock was set back.
     public mutating func prune(at now: Date) {
         typists.removeAll { abs(now.timeIntervalSince($0.lastTypedAt)) >= Self.lifetime }
     }
 
-    /// The connection is lost, and with it any word of an end.
+    /// Removes everyone: a lost connection delivers no ends.
     public mutating func removeAll() { typists = [] }
 }
