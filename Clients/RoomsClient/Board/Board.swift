@@ -3,32 +3,33 @@ import Observation
 
 /// One room's elements, live.
 ///
-/// A change is shown at once, stored on disk, and sent in its order, now or when the server can be reached, also after a restart. A
-/// change that is sent twice takes effect once. The room's events bring the changes of others. ``RoomsClient/openBoard(_:)`` makes it.
+/// A change is shown at once, stored on disk, and sent in order, now or when the server can be reached, also
+/// after a restart. A change that is sent twice takes effect once. Others' changes arrive as events.
+/// ``RoomsClient/openBoard(_:)`` creates boards.
 @MainActor
 @Observable
 public final class Board {
     public let roomID: String
-    /// Oldest first.
+    /// The items, oldest first.
     public private(set) var items: [BoardItem] = []
-    /// Own content that was not stored, because others changed the element first: ``resolve(_:overwriting:)``. It is kept on disk until
-    /// then, or until the element is deleted.
+    /// Own content that was not stored because others changed the element first. It stays on disk until
+    /// ``resolve(_:overwriting:)``, or until the element is deleted.
     public private(set) var conflicts: [BoardConflict] = []
-    /// All that is shown has been fetched, and the server sends every change.
+    /// True if everything shown has been fetched, and later changes arrive as events.
     public var isVerified: Bool { isFetched && !isAway }
     public private(set) var isLoading = false
-    /// The reason why the last loading failed; what is shown stays.
+    /// The reason why the last fetch failed; the items stay.
     public private(set) var failure: ClientFailure?
     /// The number of changes that the server does not have.
     public private(set) var unsentCount = 0
-    /// The reason why changes are not on disk: those that the server does not have either are lost when the app ends.
+    /// The reason why changes are not on disk. Unsent ones are then lost when the app ends.
     public private(set) var keepFailure: String?
-    /// Where changes of an earlier time stand that this version cannot read; nil if there are none.
+    /// The location of earlier changes that this version cannot read; nil if there are none.
     public private(set) var setAside: URL?
 
     private var isFetched = false
     private var isAway: Bool
-    /// Rises with each call of ``load()``: what an earlier fetch brings may be older than what was missed.
+    /// Rises with each call of ``load()``: an earlier fetch may lack missed events.
     @ObservationIgnored private var wantedFetches = 0
     /// The number of times that the room was cleared.
     @ObservationIgnored private var clears = 0
@@ -38,28 +39,28 @@ public final class Board {
     @ObservationIgnored let clock: any ClientClock
     @ObservationIgnored let makeID: @Sendable () -> String
     @ObservationIgnored private let random: @Sendable () -> Double
-    /// What an earlier process has stored has been read. Until then changes are not sent, as they would overtake those, and not
-    /// written over them.
+    /// True once the changes of an earlier process have been read. Until then changes are not sent, to keep
+    /// the order, and not written, to overwrite nothing.
     @ObservationIgnored private var isRestored = false
     @ObservationIgnored private var restoring: Task<Void, Never>?
     @ObservationIgnored private var loading: Task<Void, Never>?
     @ObservationIgnored private var retrying: Task<Void, Never>?
-    /// Of the tries to fetch.
+    /// The pauses between attempts to fetch.
     @ObservationIgnored private var fetchBackoff = Backoff(from: .seconds(5))
     @ObservationIgnored private var sending: Task<Void, Never>?
     @ObservationIgnored private var pause: Task<Void, any Error>?
-    /// The server's wish for the pause after the last try.
+    /// The pause that the server asked for after the last attempt.
     @ObservationIgnored private var retryAfter: Duration?
     @ObservationIgnored private var writing: Task<Void, Never>?
     @ObservationIgnored private var areChangesWritten = true
     @ObservationIgnored private var keeping: Task<Void, Never>?
     @ObservationIgnored private var isEnded = false
-    /// The number of screens that show it. Without one it fetches only for a change.
+    /// The number of screens that show the board. Without one it fetches only to send a change.
     @ObservationIgnored private var screens = 0
 
-    /// Of a page: the largest that the server gives.
+    /// The server's maximum for a page.
     private static let pageSize = 200
-    /// Changes of elements within it are written at once.
+    /// Changes of elements within this time are written together.
     private static let cachePause: Duration = .milliseconds(500)
 
     init(
@@ -89,7 +90,8 @@ public final class Board {
         case .connected:
             pause?.cancel()
             if !isFetched, isShown { load() }
-            // Also beside a sending that is just giving up as they could not be read.
+            // A running send loop may be about to end because the changes could not be read. It does not read
+            // them again.
             beginRestoring()
             send()
         case .recovered(let isWhole):
@@ -109,7 +111,7 @@ public final class Board {
         case .roomCleared(roomID, _):
             clears += 1
             change { $0.removeAll() }
-            // The pages that are under way may be from before.
+            // Pages under way may be from before the clearing.
             if isShown || loading != nil { load() }
         default: break
         }
@@ -121,7 +123,7 @@ public final class Board {
         await loading?.value
     }
 
-    /// One fetch at a time. Asked for during one, another follows it.
+    /// Starts a fetch. If one is running, another follows it.
     func load() {
         guard !isEnded else { return }
         retrying?.cancel()
@@ -141,27 +143,28 @@ public final class Board {
         }
     }
 
-    /// What a screen shows and could not be fetched is fetched after a pause, if nothing has it fetched before.
+    /// Fetches again after a pause, if a screen shows the board and the last fetch failed.
     private func loadLater() {
         guard let failure else { return fetchBackoff.reset() }
         guard isShown, !isEnded, failure.isRetryable else { return }
         let wait = fetchBackoff.next(random: random(), atLeast: failure.retryAfter)
         retrying = Task { [weak self, clock] in
-            // Cancelled when it is fetched before, and when no screen shows it.
+            // An earlier fetch, or the last screen's closing, cancels it.
             do { try await clock.sleep(for: wait) } catch { return }
             guard !Task.isCancelled else { return }
             self?.load()
         }
     }
 
-    /// A screen shows the board from now on.
+    /// Notes that a screen shows the board.
     func noteOpened() {
         screens += 1
-        // A fetch for a change may have begun before the room was joined.
+        // A running fetch for a change may have begun before the room was joined.
         if screens == 1 || !isLoading { load() }
     }
 
-    /// One screen less. Without any, the room's events may end, and all is fetched again when it is opened.
+    /// Notes that a screen closed. After the last one, events may no longer arrive, so the next opening
+    /// fetches everything.
     func noteClosed() {
         screens = max(0, screens - 1)
         guard !isShown else { return }
@@ -170,8 +173,8 @@ public final class Board {
     }
 
     var isShown: Bool { screens > 0 }
-    /// Nothing is lost if the board is made again from what is on disk and at the server. One that could not read its changes yet is
-    /// needed: it sends them with the next connection.
+    /// True if the disk and the server have everything, so the board can be created again. A board that could
+    /// not read its changes yet is needed: it sends them with the next connection.
     var isSpare: Bool { !isShown && isRestored && unsentCount == 0 && conflicts.isEmpty }
 
     private func fetch() async {
@@ -207,7 +210,7 @@ public final class Board {
                     let wait = backoff.next(random: random(), atLeast: retryAfter)
                     let task = Task { [clock] in try await clock.sleep(for: wait) }
                     pause = task
-                    // Cut short when the server can be reached again.
+                    // A new connection ends the pause.
                     _ = await task.result
                     pause = nil
                 }
@@ -216,22 +219,22 @@ public final class Board {
         }
     }
 
-    /// What waits is sent now.
+    /// Ends the pause: the waiting changes are sent now.
     func endPause() { pause?.cancel() }
 
-    /// - Returns: false if it is to be tried again.
+    /// - Returns: false if it has to be retried.
     private func perform(_ operation: BoardOperation) async -> Bool {
         do {
             let clears = clears
             let element = try await server.perform(operation, in: roomID)
             change { $0.finish(operation.id, with: element) }
-            // The answer may be from before.
+            // The answer may be from before the clearing.
             if clears != self.clears, isShown { load() }
             return true
         } catch ClientFailure.refused(let refusal) where refusal.code == "version_conflict" {
             return await settleConflict(of: operation)
         } catch ClientFailure.refused(let refusal) where refusal.code == "element_not_found" {
-            // Others have deleted it, or an earlier try has.
+            // Others, or an earlier attempt, have deleted it.
             change { state in
                 state.finish(operation.id, with: nil)
                 state.remove(operation.elementID)
@@ -249,14 +252,14 @@ public final class Board {
 
     private func settleConflict(of operation: BoardOperation) async -> Bool {
         guard case .edit(let content, _) = operation.change else { return true }
-        // Never beside another fetch: both note which elements events name meanwhile.
+        // It waits for a running fetch: two at once would mix the elements that events name meanwhile.
         await refresh()
         guard let current = state.elements[operation.elementID], failure == nil else {
             change { $0.putBack() }
             return failure == nil
         }
         if current.content == content {
-            // An earlier try has arrived, whose answer was lost.
+            // An earlier attempt arrived, but its answer was lost.
             change { $0.finish(operation.id, with: current) }
         } else if isOwnMove(current, since: operation) {
             change { $0.rebase(operation.id, on: current.version) }
@@ -266,7 +269,8 @@ public final class Board {
         return true
     }
 
-    /// Only oneself has changed the element since: a move of one's own has raised its version, and its content is what it was.
+    /// True if only own changes raised the version since. A move keeps the content, so the edit still
+    /// applies.
     private func isOwnMove(_ current: Element, since operation: BoardOperation) -> Bool {
         guard case .edit(_, let version?) = operation.change else { return false }
         return state.ownVersions[current.id]?.isSuperset(of: (version + 1)...max(version + 1, current.version)) ?? false
@@ -282,8 +286,8 @@ public final class Board {
 
     // MARK: Keeping
 
-    /// Returns when what an earlier process has stored has been read. What cannot be read now, as before the device is unlocked, is
-    /// tried again here: with the next change, fetch or connection.
+    /// Returns when an earlier process's data has been read, or the attempt has failed, as before the device
+    /// is unlocked. The next change, fetch or connection tries again.
     func restore() async {
         beginRestoring()
         await restoring?.value
@@ -301,12 +305,12 @@ public final class Board {
         do {
             let kept = try await files.read(roomID)
             guard !isEnded else { return }
-            // What has been fetched counts more than the cache.
+            // Fetched elements are newer than the cache.
             change { $0.restore(isFetched ? [] : kept.elements, kept.operations, kept.conflicts) }
             isRestored = true
             if let file = kept.setAside { setAside = file }
             noteKeeping(nil)
-            // Made before they could be read.
+            // Some changes were made before the file could be read.
             if state.operations != kept.operations || state.conflicts != kept.conflicts { keepChanges() }
             if !state.operations.isEmpty { send() }
         } catch {
@@ -325,7 +329,7 @@ public final class Board {
         send()
     }
 
-    /// The only way by which what is shown changes.
+    /// Changes the state: the only place that does so.
     private func change(_ body: (inout BoardState) -> Void) {
         guard !isEnded else { return }
         let before = (operations: state.operations, conflicts: state.conflicts, elements: state.elements)
@@ -334,12 +338,12 @@ public final class Board {
         if items != shown { items = shown }
         if conflicts != state.conflicts { conflicts = state.conflicts }
         if unsentCount != state.operations.count { unsentCount = state.operations.count }
-        // What was not read yet would be written over.
+        // Before the file is read, a write would overwrite it.
         if isRestored, state.operations != before.operations || state.conflicts != before.conflicts { keepChanges() }
         if restoring == nil, state.elements != before.elements { keepElementsSoon() }
     }
 
-    /// What changes during a write is written in one more.
+    /// Writes the changes. Those made during a write lead to one more.
     private func keepChanges() {
         areChangesWritten = false
         guard writing == nil else { return }
@@ -360,7 +364,7 @@ public final class Board {
     private func keepElementsSoon() {
         guard keeping == nil else { return }
         keeping = Task { [weak self, clock] in
-            // Cut short when it is written at once.
+            // If it is cancelled, it writes at once.
             try? await clock.sleep(for: Self.cachePause)
             guard let self else { return }
             keeping = nil
@@ -369,10 +373,10 @@ public final class Board {
         }
     }
 
-    /// Returns when all that waits to be written is on the disk.
+    /// Returns when all pending writes are done.
     func keepAll() async {
         await restore()
-        // The disk may have room again.
+        // The disk may have space again.
         if keepFailure != nil, isRestored, !isEnded { keepChanges() }
         await writing?.value
         guard keeping != nil else { return }
@@ -380,8 +384,8 @@ public final class Board {
         await keeping?.value
     }
 
-    /// The room is no longer one's own, its person has signed out, or its client is gone. What waits to be written is, and nothing any
-    /// more when this returns.
+    /// Ends the board: the person has left the room or signed out, or the client is gone. Pending changes are
+    /// written before this returns, and nothing after.
     func end() async {
         isEnded = true
         for task in [retrying, keeping] { task?.cancel() }

@@ -1,10 +1,9 @@
 import Foundation
 
-/// Boards on disk: the elements, so that one shows something at once, and the changes that the server does not have, with the contents
-/// that wait for their person to decide.
+/// Boards on disk: the elements, the unsent changes, and the conflicts that the person has to resolve.
 ///
-/// Elements are a cache: the server has them. A change is its person's, and is on disk when `keep` returns. All work is done off the
-/// main actor.
+/// Elements are a cache of the server's. Changes exist only here, and are on disk when `keep` returns. All
+/// work is done off the main actor.
 public actor BoardFiles {
     private static let format = 1
     private let elements: RoomFiles
@@ -16,7 +15,7 @@ public actor BoardFiles {
         var format: Int
         var roomID: String
         var items: [Item]
-        /// Beside changes; nil if there are none.
+        /// Stored with the changes; nil if there are none.
         var conflicts: [BoardConflict]?
     }
 
@@ -24,13 +23,13 @@ public actor BoardFiles {
         var elements: [Element] = []
         var operations: [BoardOperation] = []
         var conflicts: [BoardConflict] = []
-        /// Where changes stand now that this version cannot read.
+        /// The new location of changes that this version cannot read.
         var setAside: URL?
     }
 
     /// - Parameters:
-    ///   - folder: of one person on one server, and of boards alone.
-    ///   - isForced: true if a change survives a loss of power too, not only the end of the app.
+    ///   - folder: a folder for one person on one server, used by boards alone.
+    ///   - isForced: true if a change also survives a power cut, not only the end of the app.
     public init(folder: URL, isForced: Bool = true) {
         self.isForced = isForced
         elements = RoomFiles(folder: folder.appending(path: "elements", directoryHint: .isDirectory))
@@ -40,9 +39,9 @@ public actor BoardFiles {
     /// The rooms that have changes.
     func roomsWithChanges() -> [String] { (try? operations.keys()) ?? [] }
 
-    /// Changes that are broken, or of another format, are put aside.
+    /// Reads a room's board. Changes that are broken, or of another format, are set aside.
     ///
-    /// - Throws: what the file system says. Changes that cannot be read now stay where they are.
+    /// - Throws: the file system's error. Changes that cannot be read now stay in place.
     func read(_ roomID: String) throws -> Kept {
         guard !isRemoved else { return Kept() }
         var kept = Kept()
@@ -53,7 +52,7 @@ public actor BoardFiles {
                 kept.setAside = try operations.setAside(roomID)
             }
         }
-        // Without it there is less to show until the server has answered.
+        // Without the cache, less is shown until the server answers.
         if let data = try? elements.read(roomID) {
             kept.elements = contents(of: Element.self, in: data)?.items ?? []
         }
@@ -62,13 +61,13 @@ public actor BoardFiles {
 
     func keep(_ items: [Element], of roomID: String) {
         guard !isRemoved else { return }
-        // The server has them.
+        // A failed write loses nothing: the server has the elements.
         try? elements.write(
             JSONEncoder().encode(Contents(format: Self.format, roomID: roomID, items: items)), of: roomID,
             isForced: false)
     }
 
-    /// - Throws: what the file system says; then the disk has what it had.
+    /// - Throws: the file system's error; the old file then stays.
     func keep(_ items: [BoardOperation], _ conflicts: [BoardConflict], of roomID: String) throws {
         guard !isRemoved else { return }
         guard items.isEmpty, conflicts.isEmpty else {
@@ -76,7 +75,7 @@ public actor BoardFiles {
                 format: Self.format, roomID: roomID, items: items, conflicts: conflicts.isEmpty ? nil : conflicts)
             return try operations.write(JSONEncoder().encode(contents), of: roomID, isForced: isForced)
         }
-        // If it stays, the changes are sent again after a restart, and take effect once.
+        // If the file stays, its changes are sent again after a restart, and take effect once.
         try? operations.remove(roomID)
     }
 
@@ -86,7 +85,7 @@ public actor BoardFiles {
         try? operations.remove(roomID)
     }
 
-    /// Signed out: nothing stays on this device, and what is still under way brings nothing back.
+    /// Removes everything after signing out. Nothing is written any more.
     func removeAll() throws {
         isRemoved = true
         try elements.removeAll()
@@ -94,7 +93,7 @@ public actor BoardFiles {
         try RoomFiles(folder: elements.folder.deletingLastPathComponent()).removeAll()
     }
 
-    /// - Returns: nil if it is broken, or of another format.
+    /// - Returns: nil if the data is broken, or of another format.
     private func contents<Item: Codable>(of type: Item.Type, in data: Data) -> Contents<Item>? {
         guard let contents = try? JSONDecoder().decode(Contents<Item>.self, from: data),
             contents.format == Self.format

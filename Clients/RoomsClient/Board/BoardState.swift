@@ -1,27 +1,28 @@
 import Foundation
 
-/// One room's elements and the changes that are on their way: all rules, and no effects. Pure.
+/// One room's elements and the unconfirmed changes. Pure.
 ///
-/// Whatever arrives, late, doubled or out of turn: of an element the highest version is shown, one that was deleted does not come
-/// back, and one's own changes stand over all until the server has them.
+/// The result does not depend on late, repeated or reordered data: the highest version of an element is
+/// shown, deleted elements do not return, and own changes take precedence until the server has confirmed
+/// them.
 struct BoardState: Sendable {
     let roomID: String
     let ownID: String
     private(set) var elements: [String: Element] = [:]
-    /// Of the elements, oldest first.
+    /// The elements' keys, oldest first.
     private var order: [(createdAt: Date, id: String)] = []
     private(set) var operations: [BoardOperation] = []
     private(set) var conflicts: [BoardConflict] = []
-    /// The versions that one's own changes have made, by element.
+    /// The versions made by own changes, by element.
     private(set) var ownVersions: [String: Set<Int>] = [:]
-    /// Deleted elements: a late event, or a page that was read before, does not bring them back.
+    /// Deleted elements. A late event or an earlier page must not bring them back.
     private var gone = RecentValues<Bool>(limit: 2_000)
-    /// The `tempId`s of elements that were made here, by element id: items keep them as their ids.
+    /// The `tempId`s of elements created here, by element id: they remain the items' ids.
     private var tempIDs: [String: String] = [:]
-    /// The elements that events have named since a fetch of all began; nil without a fetch.
+    /// The elements named by events since a fetch began; nil without a fetch.
     private var touched: Set<String>?
     private var lastOperation = 0
-    /// A creation makes it.
+    /// The version that a creation makes.
     private static let firstVersion = 1
 
     init(roomID: String, ownID: String) {
@@ -31,7 +32,7 @@ struct BoardState: Sendable {
 
     // MARK: Items
 
-    /// Oldest first; elements that the server does not have yet, last, in the order in which they were made.
+    /// The items, oldest first. Elements that are not stored yet come last, in the order of creation.
     var items: [BoardItem] {
         var items: [String: BoardItem] = [:]
         for (id, element) in elements { items[id] = BoardItem(id: name(of: id), element: element, state: .stored) }
@@ -50,7 +51,7 @@ struct BoardState: Sendable {
         case .edit(let content, _): items[id]?.element.content = content
         case .move(let position): items[id]?.element.position = position
         case .delete:
-            // One that could not be deleted is there.
+            // An element whose deletion was refused is shown again.
             if operation.failure == nil { items[id] = nil }
         }
         items[id]?.state = operation.failure.map(BoardItem.State.failed) ?? .saving
@@ -58,7 +59,7 @@ struct BoardState: Sendable {
 
     private func name(of id: String) -> String { tempIDs[id] ?? id }
 
-    /// The element's id by the item's.
+    /// Returns an item's element id.
     func elementID(of itemID: String) -> String { tempIDs.first { $0.value == itemID }?.key ?? itemID }
 
     // MARK: The server's
@@ -92,18 +93,18 @@ struct BoardState: Sendable {
         conflicts.removeAll { $0.id == id }
     }
 
-    /// The room was cleared. Events are sent again after a reconnect, and do not say when it was: elements may be newer than that, and
-    /// come back. So may what was changed here; the next fetch drops the changes of what is gone.
+    /// Removes all elements after the room was cleared. A replayed event does not say when that was, so newer
+    /// elements may return. Own changes stay; the next fetch drops those of missing elements.
     mutating func removeAll() {
         (elements, order, tempIDs) = ([:], [], [:])
-        // The pages that are under way may be from before.
+        // Pages under way may be from before the clearing.
         touched = nil
     }
 
     mutating func beginLoad() { touched = [] }
 
-    /// Replaces the elements by the answer. Events since the fetch began count more than the answer; one that clears the room makes it
-    /// worthless.
+    /// Replaces the elements with the answer. Events since the fetch began take precedence over the answer.
+    /// If one of them cleared the room, the answer is ignored.
     mutating func finishLoad(with answer: [Element]) {
         guard let named = touched else { return }
         touched = nil
@@ -133,7 +134,7 @@ struct BoardState: Sendable {
     }
 
     mutating func move(_ id: String, to position: Element.Position?) {
-        // A drag is one change, however many places it passes.
+        // All unsent positions of a drag are one change.
         if let index = lastWaiting(id, where: { if case .move = $0 { true } else { false } }) {
             operations[index].change = .move(position)
             return
@@ -143,11 +144,12 @@ struct BoardState: Sendable {
 
     mutating func delete(_ id: String) {
         let creation = operations.first { $0.elementID == id && $0.isCreation }
-        // Its answer may have been lost: then the server has the element. Asked again it says so, and it can be deleted.
+        // If the creation's answer was lost, the server has the element. A repeated creation returns it, and
+        // then it can be deleted.
         let mayBeStored = creation.map { $0.failure == nil && tried.contains($0.id) } ?? false
         operations.removeAll { $0.elementID == id && $0.id != inFlight && !(mayBeStored && $0.isCreation) }
         conflicts.removeAll { $0.id == id }
-        // An element that the server has never had needs no deletion.
+        // An element that was never sent needs no deletion.
         if creation == nil || mayBeStored { append(.delete, to: id) }
     }
 
@@ -156,7 +158,7 @@ struct BoardState: Sendable {
         operations.append(BoardOperation(id: lastOperation, elementID: id, change: change))
     }
 
-    /// The last change of an element, if it is of a kind and not under way.
+    /// Returns the last change of an element, if it has this kind and is neither failed nor being sent.
     private func lastWaiting(_ id: String, where isKind: (BoardOperation.Change) -> Bool) -> Int? {
         guard let index = operations.lastIndex(where: { $0.elementID == id }), isKind(operations[index].change),
             operations[index].id != inFlight, operations[index].failure == nil
@@ -166,12 +168,13 @@ struct BoardState: Sendable {
 
     // MARK: Sending
 
-    /// The change that the server is asked for now.
+    /// The change that is being sent.
     private(set) var inFlight: Int?
-    /// The creations that the server was asked for, perhaps by an earlier process.
+    /// The creations that were sent before, perhaps by an earlier process.
     private var tried: Set<Int> = []
 
-    /// The next change to send. A failed one waits for its person, and so do later ones of the same element.
+    /// Returns the next change to send. A failed one waits for the person, and so do later ones of its
+    /// element.
     mutating func takeNext() -> BoardOperation? {
         var stuck: Set<String> = []
         for operation in operations {
@@ -184,7 +187,7 @@ struct BoardState: Sendable {
         return nil
     }
 
-    /// It is tried again.
+    /// Ends the attempt; the change is tried again.
     mutating func putBack() { inFlight = nil }
 
     mutating func finish(_ id: Int, with element: Element?) {
@@ -194,9 +197,9 @@ struct BoardState: Sendable {
         tried.remove(id)
         if let element {
             put(element)
-            // What a creation made is version 1; a later one in its answer is others' change.
+            // A creation makes version 1. A higher one in its answer includes others' changes.
             if operation?.isCreation != true { rebaseEdits(on: element) }
-            // They explain versions to changes that are based on earlier ones: without such a change nobody asks.
+            // Versions are only needed for pending changes that are based on earlier ones.
             ownVersions[element.id] =
                 operations.contains { $0.elementID == element.id }
                 ? (ownVersions[element.id] ?? []).union([element.version]) : nil
@@ -205,7 +208,7 @@ struct BoardState: Sendable {
         }
     }
 
-    /// Between the version before and this one there is one's own change alone: edits that are based on that one need no other look.
+    /// Rebases edits of the previous version: only the own change lies between it and this version.
     private mutating func rebaseEdits(on element: Element) {
         for index in operations.indices where operations[index].elementID == element.id {
             guard case .edit(let content, let version?) = operations[index].change, version == element.version - 1
@@ -219,7 +222,7 @@ struct BoardState: Sendable {
         guard let index = operations.firstIndex(where: { $0.id == id }) else { return }
         let failed = operations[index]
         operations[index].failure = failure
-        // Deleted meanwhile: there is nothing to delete, and nobody to ask.
+        // The element was deleted meanwhile, so there is nothing left to do.
         if failed.isCreation,
             operations.contains(where: { $0.elementID == failed.elementID && $0.change == .delete })
         {
@@ -227,7 +230,7 @@ struct BoardState: Sendable {
         }
     }
 
-    /// The content is the same as the change was based on, under a later version.
+    /// Bases an edit on a later version with the same content.
     mutating func rebase(_ id: Int, on version: Int) {
         inFlight = nil
         guard let index = operations.firstIndex(where: { $0.id == id }),
@@ -236,7 +239,7 @@ struct BoardState: Sendable {
         operations[index].change = .edit(content: content, version: version)
     }
 
-    /// Others have changed the element first: theirs is shown, and one's own content is kept for its person to decide.
+    /// Shows the content of others, who changed the element first, and keeps the own content as a conflict.
     mutating func conflict(_ id: Int, with current: Element) {
         inFlight = nil
         guard let index = operations.firstIndex(where: { $0.id == id }),
@@ -250,7 +253,7 @@ struct BoardState: Sendable {
     mutating func resolve(_ id: String, overwriting: Bool) {
         guard let index = conflicts.firstIndex(where: { $0.id == id }) else { return }
         let conflict = conflicts.remove(at: index)
-        // Of an earlier process' conflict the element may not be here yet.
+        // After a restart the element may not be loaded yet.
         let version = elements[id]?.version ?? conflict.current.version
         if overwriting { append(.edit(content: conflict.content, version: version), to: id) }
     }
@@ -263,18 +266,18 @@ struct BoardState: Sendable {
         operations.removeAll { $0.elementID == id && $0.id != inFlight }
     }
 
-    /// Drops these changes, and what was done since to elements that they would have made.
+    /// Drops these changes, and later ones of elements that they would have created.
     mutating func discard(_ ids: Set<BoardOperation.ID>) {
         let unmade = operations.filter { ids.contains($0.id) && $0.isCreation && $0.id != inFlight }.map(\.elementID)
         operations.removeAll { $0.id != inFlight && (ids.contains($0.id) || unmade.contains($0.elementID)) }
     }
 
-    /// Adds what an earlier process stored. Everything since then counts more.
+    /// Adds the data of an earlier process. Newer data takes precedence.
     mutating func restore(
         _ kept: [Element], _ keptOperations: [BoardOperation], _ keptConflicts: [BoardConflict] = []
     ) {
         for element in kept where elements[element.id] == nil && gone[element.id] == nil { insert(element) }
-        // Those made since then stay what they are: a call may have noted them.
+        // Newer changes keep their ids: a request under way may use them.
         let earlier = keptOperations.map {
             BoardOperation(
                 id: $0.id + lastOperation, elementID: $0.elementID, change: $0.change, failure: $0.failure)
@@ -287,14 +290,14 @@ struct BoardState: Sendable {
         for element in elements.values { settleCreation(of: element) }
     }
 
-    /// The element that a `tempId` of one's own was to make is there: changes of it go by its id from now on.
+    /// Handles the arrival of an element created here: its other changes get its id.
     private mutating func settleCreation(of element: Element) {
         guard element.createdBy == ownID, let tempID = element.tempId, tempIDs[element.id] == nil else { return }
         tempIDs[element.id] = tempID
         operations.removeAll { $0.elementID == tempID && $0.isCreation }
         for index in operations.indices where operations[index].elementID == tempID {
             operations[index].elementID = element.id
-            // It was made to what the creation has made. Others may have changed that before the answer came.
+            // The edit was based on the creation. Others may have changed the element before the answer came.
             if case .edit(let content, .none) = operations[index].change {
                 operations[index].change = .edit(content: content, version: Self.firstVersion)
             }

@@ -1,13 +1,13 @@
-/// The server's calls that boards need.
+/// The requests of boards.
 ///
 /// Every call throws `ClientFailure` or `CancellationError`.
 public protocol ElementServer: Sendable {
     func elements(in roomID: String, limit: Int?, cursor: String?) async throws -> Page<Element>
-    /// - Parameter tempID: the same one again stores nothing new, and returns the first.
+    /// - Parameter tempID: a repeated one returns the first element and stores nothing.
     func makeElement(
         type: String, content: JSON?, position: Element.Position?, tempID: String?, in roomID: String
     ) async throws -> Element
-    /// - Parameter version: another one now is refused with `version_conflict`.
+    /// - Parameter version: if it is outdated, the server refuses with `version_conflict`.
     func update(
         _ elementID: String, content: JSON?, position: PositionChange, version: Int?, in roomID: String
     ) async throws -> Element
@@ -19,7 +19,7 @@ public protocol ElementServer: Sendable {
 extension RoomsAPI: ElementServer {}
 
 extension ElementServer {
-    /// - Returns: the element as it is then; nil of one that is deleted.
+    /// - Returns: the element after the operation; nil if it was deleted.
     func perform(_ operation: BoardOperation, in roomID: String) async throws -> Element? {
         let id = operation.elementID
         switch operation.change {

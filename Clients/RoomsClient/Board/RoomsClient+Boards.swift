@@ -1,7 +1,7 @@
 extension RoomsClient {
-    /// Opens a room's board, and with it the room: its events keep both up to date.
+    /// Opens a room's board, and the room, whose events keep the board up to date.
     ///
-    /// - Returns: for all screens of one room the same. Each has to ``close(_:)-(Board)`` it.
+    /// - Returns: the same board for all screens of a room. Each screen has to ``close(_:)-(Board)`` it.
     public func openBoard(_ room: Room) -> Board {
         _ = open(room)
         let board = makeBoard(of: room.id)
@@ -9,7 +9,7 @@ extension RoomsClient {
         return board
     }
 
-    /// The board's screen is gone. What is not sent goes on being sent.
+    /// Closes one screen of the board. Unsent changes are still sent.
     public func close(_ board: Board) async {
         board.noteClosed()
         await board.keepAll()
