@@ -1,4 +1,4 @@
-/// Gives every event to everyone who has asked for them.
+/// Sends each event to every stream that an app has opened.
 final class EventBroadcast: Sendable {
     private struct State: Sendable {
         var continuations: [Int: AsyncStream<RoomEvent>.Continuation] = [:]

@@ -1,34 +1,35 @@
 import Foundation
 
 extension RoomsClient {
-    /// How an app's way to the background ended.
+    /// The outcome of going to the background.
     public enum BackgroundResult: Equatable, Sendable {
-        /// Every message and every change of a board is sent, and what has to be kept is kept.
+        /// All messages and board changes are sent, and everything else is stored.
         case settled
-        /// There was no more time. So many messages and changes of boards wait for the next time; they are on disk.
+        /// The time ran out. This many messages and board changes are unsent, and on disk.
         case outOfTime(unsent: Int)
-        /// So many messages and changes of boards wait for something else than time: for a start, after a stop; for their person, where
-        /// the server refuses them; or for the disk. Those that cannot be read now are not counted.
+        /// This many messages and board changes are unsent, for another reason: the client is stopped, the
+        /// server refuses them, or the disk fails. Those that cannot be read now are not counted.
         case waiting(unsent: Int)
-        /// The app came back, or was stopped, meanwhile.
+        /// The app came back or was stopped meanwhile.
         case overtaken
     }
 
     func backgroundResult(of boards: [Board], isOutOfTime: Bool) async -> BackgroundResult {
-        // nil: there are some that cannot be read now.
+        // nil if some cannot be read now.
         let messages = try? await outbox.unsentCount()
         let unsent = boards.reduce(messages ?? 0) { $0 + $1.unsentCount }
         if isOutOfTime { return .outOfTime(unsent: unsent) }
         return messages != nil && unsent == 0 ? .settled : .waiting(unsent: unsent)
     }
 
-    /// Stands in the folder from the beginning of a sign-out to its end: an app may end in between.
+    /// A file that exists from the beginning of a sign-out to its end: the app may end in between.
     private var mark: URL { folder.appending(path: "signed-out") }
 
     var isToBeForgotten: Bool { FileManager.default.fileExists(atPath: mark.path) }
 
     func noteToBeForgotten() {
-        // Without a folder there is nothing to forget. Without a mark the sign-out still removes everything, unless the app ends first.
+        // Without a folder there is nothing to delete. Without the mark the sign-out still deletes
+        // everything, unless the app ends first.
         try? Data().write(to: mark)
     }
 
@@ -36,7 +37,7 @@ extension RoomsClient {
         if isToBeForgotten { try FileManager.default.removeItem(at: mark) }
     }
 
-    /// Finishes a sign-out that was cut short.
+    /// Finishes a sign-out that was interrupted.
     func forgetAll() async {
         do {
             for name in ["outbox", "cache", "rooms", "boards"] {

@@ -1,8 +1,8 @@
 extension RoomsClient {
-    /// Opens a room of which only the id is known, as a push has it. The server is asked for a room that the list does not have yet.
+    /// Opens a room by its id, as in a push notification. It fetches a room that is not in the list yet.
     ///
-    /// - Returns: as ``open(_:)``; it has to be closed.
-    /// - Throws: `ClientFailure`: `room_not_found` for a room that is not one's own.
+    /// - Returns: the conversation, as ``open(_:)`` does; close it with ``close(_:)``.
+    /// - Throws: `ClientFailure`: `room_not_found` if the room is not the person's.
     public func open(roomID: String) async throws -> Conversation {
         if let room = rooms[roomID] { return open(room) }
         return open(try await api.room(roomID).room)

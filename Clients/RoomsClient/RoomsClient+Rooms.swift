@@ -1,9 +1,9 @@
-// Rooms that screens show: each is open while one of them does.
+// Rooms on screens: a room is open while at least one screen shows it.
 extension RoomsClient {
-    /// Opens a room: its conversation shows what is kept at once, and what the server has as soon as it answers; its badge of
-    /// elements is gone.
+    /// Opens a room. The conversation shows cached messages at once, and current ones when the server
+    /// answers. The room's element badge is cleared.
     ///
-    /// - Returns: for all screens of one room the same. Each has to ``close(_:)`` it.
+    /// - Returns: the same conversation for all screens of a room. Each screen has to ``close(_:)`` it.
     public func open(_ room: Room) -> Conversation {
         let conversation =
             open[room.id]
@@ -22,7 +22,7 @@ extension RoomsClient {
         return conversation
     }
 
-    /// The room's screen is gone. With the last one the room is left; the network is not waited for.
+    /// Closes one screen of the room. The last one leaves the room, without waiting for the network.
     public func close(_ conversation: Conversation) async {
         let roomID = conversation.roomID
         guard open[roomID] === conversation, let count = screens[roomID], count > 0 else { return }
@@ -34,15 +34,17 @@ extension RoomsClient {
         let roomID = conversation.roomID
         screens[roomID] = 0
         rooms.beginLeaving(roomID)
-        // Until it is done it is the room's conversation: opened again meanwhile, no second one writes beside it.
+        // The conversation stays registered while it leaves, so opening the room again creates no second one
+        // that writes the same files.
         let before = conversation.visit
         let leaving = await conversation.leave()
-        // Opened again meanwhile it stays; closed again, too, the rest is for that closing.
+        // A screen may have opened the room meanwhile. If that screen has closed too, its own `leave` does
+        // the rest.
         guard open[roomID] === conversation, screens[roomID] == 0, conversation.visit - before <= 1 else { return }
         (open[roomID], screens[roomID]) = (nil, nil)
         Task {
             await leaving?.value
-            // Somebody may have come back meanwhile.
+            // A screen may have opened the room meanwhile.
             if open[roomID] == nil { rooms.leave(roomID) }
         }
     }
@@ -57,7 +59,7 @@ extension RoomsClient {
         return board
     }
 
-    /// A room that one is no longer part of leaves no trace.
+    /// Deletes everything of a room that the person no longer belongs to.
     func forget(_ roomID: String) async {
         await boards.removeValue(forKey: roomID)?.end()
         await boardFiles.remove(roomID)

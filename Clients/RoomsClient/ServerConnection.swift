@@ -1,10 +1,9 @@
 import Foundation
 
-/// The server for conversations and lists: over the socket while it is connected, and over HTTP
-/// otherwise.
+/// The server for conversations and lists: over the socket while it is connected, otherwise over HTTP.
 ///
-/// A request over the socket that gets no reply is repeated over HTTP if that does no harm: a
-/// message with the same `tempID`, a deletion, receipts.
+/// A socket request without a reply is repeated over HTTP if that is harmless: a message with the same
+/// `tempID`, a deletion, read receipts.
 public struct ServerConnection: Sendable {
     let api: RoomsAPI
     let socket: RoomsSocket
@@ -15,7 +14,7 @@ public struct ServerConnection: Sendable {
         self.socket = socket
     }
 
-    /// - Returns: nil if there was no connection, or it was lost before the answer.
+    /// - Returns: nil if there was no connection, or it was lost before the reply.
     private func ask(_ event: String, _ payload: JSON) async throws -> Data? {
         do {
             return try await socket.emit(event, payload)
@@ -30,7 +29,7 @@ extension ServerConnection: MessageServer {
         do {
             _ = try await socket.join(roomID, keepingOthers: true)
         } catch let failure as ClientFailure where failure.isRetryable {
-            // It is joined as soon as can be: without a connection, with the next one.
+            // Without a connection, the socket joins the room at the next connect.
             if await socket.isConnected { throw failure }
         }
     }
@@ -38,7 +37,7 @@ extension ServerConnection: MessageServer {
     public func connectionCursor() async -> String? { await socket.connectionCursor }
 
     public func leave(_ roomID: String) async {
-        // Whatever becomes of it: the room is not joined again.
+        // Even on an error, the socket does not join the room again.
         try? await socket.leave(roomID)
     }
 
@@ -61,7 +60,7 @@ extension ServerConnection: MessageServer {
         do {
             try await api.deleteMessage(id, in: roomID)
         } catch ClientFailure.refused(let refusal) where mayBeDone && refusal.code == "message_not_found" {
-            // By the one whose answer was lost.
+            // The earlier request deleted it, and only its reply was lost.
         }
     }
 
@@ -70,7 +69,7 @@ extension ServerConnection: MessageServer {
         if try await ask("messages:mark-read", payload) == nil { try await api.markRead(ids, in: roomID) }
     }
 
-    /// Sends nothing without a connection: there is no such request over HTTP.
+    /// Sends nothing without a connection: HTTP has no such request.
     public func setTyping(_ isTyping: Bool, in roomID: String) async {
         await socket.send("message:typing", ["roomId": .string(roomID), "isTyping": .bool(isTyping)])
     }
