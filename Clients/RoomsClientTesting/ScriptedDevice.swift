@@ -1,21 +1,21 @@
 import Foundation
 import RoomsClient
 
-/// One device's way to a ``ScriptedServer``: both its HTTP and its sockets, and what is wrong with them.
+/// One device's network to a ``ScriptedServer``: HTTP, sockets and their faults.
 ///
 /// ```swift
 /// let phone = server.makeDevice()
 /// phone.loseNextAnswer()
 /// ```
-/// Faults that are counted are used up, one packet each; they add to each other.
+/// Counted faults add up, and each packet uses up one.
 public struct ScriptedDevice: HTTPTransport, SocketTransport {
     let id: Int
     let server: ScriptedServer
 
     // MARK: Away
 
-    /// Switches airplane mode. All connections end at once, packets under way are lost, and nothing
-    /// can be reached until it is off again.
+    /// Switches airplane mode. All connections end at once, packets under way are lost, and the server is
+    /// unreachable until it is off again.
     public func setAirplaneMode(_ isOn: Bool) {
         faults { $0.isOffline = isOn }
         if isOn { dropSockets() }
@@ -24,19 +24,17 @@ public struct ScriptedDevice: HTTPTransport, SocketTransport {
     /// Ends the sockets abruptly. They may reconnect.
     public func dropSockets() { server.step { [id] in $0.dropAll(of: id) } }
 
-    /// Ends the socket instead of delivering its next packet after `count`: 0 is the next one, of
-    /// any kind.
+    /// Ends the socket in place of a later packet: 0 is the next packet, of any kind.
     public func dropSocket(afterPackets count: Int) { faults { $0.packetsUntilDrop = count } }
 
     // MARK: Requests and answers
 
-    /// Loses the next requests over HTTP or sockets before the server. A socket ends with it.
+    /// Loses the next requests, over HTTP or sockets. A lost socket request ends its socket.
     public func loseNextRequests(_ count: Int = 1) { faults { $0.requestsToLose += count } }
 
     /// Loses the answer to the next request, though the server acts on it.
     ///
-    /// - Parameter dropsSocket: false for a socket that stays, which only a server's fault
-    ///   explains.
+    /// - Parameter dropsSocket: false to keep the socket, as only a faulty server would.
     public func loseNextAnswer(droppingSocket dropsSocket: Bool = true) {
         faults {
             $0.answersToLose += 1
@@ -50,11 +48,10 @@ public struct ScriptedDevice: HTTPTransport, SocketTransport {
         faults { $0.foreignAnswers += Array(repeating: answer, count: count) }
     }
 
-    /// Delays HTTP answers from now on, by the server's clock. The server itself is as fast as
-    /// ever.
+    /// Delays HTTP answers from now on, by the server's clock. The server acts without delay.
     public func delayAnswers(by delay: Duration) { faults { $0.answerDelay = delay } }
 
-    /// Holds acks of sockets until `release`; earlier events arrive.
+    /// Holds acks of sockets until `release`; their events still arrive.
     public func holdAcks() { faults { $0.holdsAcks = true } }
 
     /// Sends the next ack before its events.
@@ -67,10 +64,10 @@ public struct ScriptedDevice: HTTPTransport, SocketTransport {
         faults { $0.hold { name in names?.contains(name) ?? true } }
     }
 
-    /// Delivers what was held, and ends the holding.
+    /// Delivers all held packets, and ends the holding.
     public func release(_ order: ReleaseOrder = .asSent) { server.step { [id] in $0.release(order, to: id) } }
 
-    /// Doubles the next events.
+    /// Delivers the next events twice.
     public func doubleNextEvents(_ count: Int = 1) { faults { $0.eventsToDouble += count } }
 
     // MARK: Chance
@@ -78,7 +75,7 @@ public struct ScriptedDevice: HTTPTransport, SocketTransport {
     /// Starts random faults, which are the same for the same seed.
     public func start(_ chaos: Chaos, seed: UInt64) { faults { $0.start(chaos, seed: seed) } }
 
-    /// Stops random faults, and delivers what was late.
+    /// Stops random faults, and delivers late packets.
     public func stopChaos() {
         faults { $0.stopChaos() }
         release()
@@ -88,7 +85,7 @@ public struct ScriptedDevice: HTTPTransport, SocketTransport {
     /// including lost ones.
     public var requests: [String] { server.step { [id] in $0.requests[id] ?? [] } }
 
-    /// The number of its sockets.
+    /// The number of the device's open sockets.
     public var socketCount: Int {
         server.step { [id] network in network.connections.values.count { $0.deviceID == id } }
     }

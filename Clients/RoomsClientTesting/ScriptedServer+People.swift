@@ -1,8 +1,8 @@
 import RoomsClient
 
-// People who act without a device: what a test says that others do. All devices are told, as of any change.
+// Actions of people without a device. All devices get the resulting events.
 extension ScriptedServer {
-    /// Somebody with an account.
+    /// Creates an account.
     public func addPerson(
         _ username: String, firstName: String? = nil, email: String? = nil, password: String = "password"
     ) -> Person {
@@ -18,7 +18,8 @@ extension ScriptedServer {
         }
     }
 
-    /// Takes somebody out of a room, which tells nobody: the contract has no such call, but whoever runs a server may do it.
+    /// Removes a person from a room without any event. The contract has no such call, but a server's operator
+    /// may do so.
     public func remove(_ personID: String, from roomID: String) {
         step { network in
             network.parlor.rooms[roomID]?.participants.removeAll { $0.userID == personID }
@@ -68,9 +69,9 @@ extension ScriptedServer {
         try act(as: personID, "room:clear", .object(["roomId": .string(roomID)]))
     }
 
-    /// Does what a socket's event of this name does: those that change something, `message:send` for one.
+    /// Performs the change that a socket's event of this name makes, such as `message:send`.
     ///
-    /// - Returns: what the ack would add.
+    /// - Returns: the ack's members.
     /// - Throws: `Refusal`.
     @discardableResult
     public func act(as personID: String, _ event: String, _ fields: JSON) throws -> JSON {
@@ -79,19 +80,19 @@ extension ScriptedServer {
         }
     }
 
-    /// The tokens of the devices that get somebody's pushes, in order.
+    /// The tokens of the devices that receive a person's push notifications, in order.
     public func devices(of personID: String) -> [String] {
         step { network in network.parlor.devices.filter { $0.value.userID == personID }.map(\.key).sorted() }
     }
 
-    /// How many sessions of somebody have not ended.
+    /// The number of a person's open sessions.
     public func sessionCount(of personID: String) -> Int {
         step { network in
             Set(network.parlor.refreshTokens.values.filter { $0.userID == personID }.map(\.family)).count
         }
     }
 
-    /// A session as logging in gives one.
+    /// Makes a session, as logging in does.
     public func makeSession(of person: Person) throws -> Session {
         let answer = step { $0.parlor.session(of: person.id, family: $0.parlor.nextNumber()) }
         guard let token = answer["token"]?.string, let refreshToken = answer["refreshToken"]?.string,
@@ -102,7 +103,7 @@ extension ScriptedServer {
             user: person)
     }
 
-    /// The texts of a room's messages as the server has them, in its order.
+    /// The texts of a room's messages in the server's order.
     public func texts(in roomID: String) -> [String] { step { $0.parlor.rooms[roomID]?.messages.map(\.text) ?? [] } }
 
     private func change<Result: Sendable>(

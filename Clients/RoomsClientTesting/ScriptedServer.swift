@@ -1,20 +1,20 @@
 import Foundation
 import RoomsClient
 
-/// A Parlor in a test's memory: it speaks the real one's HTTP and Socket.IO to any number of
-/// devices, whose networks fail as the test says.
+/// A Parlor in a test's memory. It speaks the real one's HTTP and Socket.IO with any number of devices, whose
+/// networks fail as the test says.
 ///
-/// Everything happens in explicit steps: when a call returns, the server has acted, and every
-/// resulting packet is at its device. It has no time but its clock's, and starts no task. So some
-/// things do not end by themselves: `endStaleTyping` ends typing that was not renewed, and `ping`
-/// sends pings.
+/// It acts in explicit steps: when a call returns, the server has acted, and every resulting packet is at its
+/// device. It starts no task and has no time but its clock's, so typing that is not renewed ends only with
+/// `endStaleTyping`, and pings are sent only by `ping`.
 public final class ScriptedServer: Sendable {
     /// The settings of `init`.
     public struct Settings: Sendable {
         public var tokenLifetime: Duration = .seconds(15 * 60)
-        /// `GLOBAL_SCOPE`: whether `:global` events reach everybody, as a Parlor does by default, or a room's participants alone.
+        /// `GLOBAL_SCOPE`: true if `:global` events reach everyone, as by default; false for a room's
+        /// participants.
         public var broadcastsToEveryone = true
-        /// The interval announced to sockets. A day, so that unrelated tests need no pings.
+        /// The announced ping interval. A day, so that unrelated tests need no pings.
         public var pingInterval: Duration = .seconds(24 * 60 * 60)
         public var pingTimeout: Duration = .seconds(20)
 
@@ -44,9 +44,9 @@ public final class ScriptedServer: Sendable {
         return ScriptedDevice(id: id, server: self)
     }
 
-    /// Refuses the next request of a name, from any device: `message:send`, or `GET
-    /// /api/rooms/my-rooms`. The server does not act. Over HTTP the status is the refusal's, else
-    /// 503 if it is retryable, and 422.
+    /// Refuses the next request of a name, such as `message:send` or `GET /api/rooms/my-rooms`, from any
+    /// device. The server does not act. The HTTP status is the refusal's; without one, it is 503 if
+    /// retryable, else 422.
     public func refuseNext(_ name: String, with refusal: Refusal) {
         step { $0.parlor.refusals.append(.init(name: name, refused: .init(refusal))) }
     }

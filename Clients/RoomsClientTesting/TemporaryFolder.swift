@@ -1,11 +1,11 @@
 import Foundation
 
-/// A folder of a test's own, for a client to keep its files in. It is removed with its last reference.
+/// A folder for one test. It is removed with the last reference to this object.
 public final class TemporaryFolder: Sendable {
     public let url: URL
     public var path: String { url.path(percentEncoded: false) }
 
-    /// - Parameter preferred: where it is made, if there is such a folder; in memory for one.
+    /// - Parameter preferred: the parent folder, for example one in memory; ignored if it does not exist.
     public init(in preferred: String? = nil) {
         let parent = preferred.flatMap { FileManager.default.fileExists(atPath: $0) ? URL(filePath: $0) : nil }
         url = (parent ?? FileManager.default.temporaryDirectory).appending(path: "rooms-client-\(UUID().uuidString)")
@@ -16,6 +16,6 @@ public final class TemporaryFolder: Sendable {
         }
     }
 
-    // Left behind if it fails, as a temporary folder may be.
+    // A folder that cannot be removed is left for the system to clean up.
     deinit { try? FileManager.default.removeItem(at: url) }
 }

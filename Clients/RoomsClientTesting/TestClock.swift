@@ -32,7 +32,7 @@ public final class TestClock: ClientClock {
         /// The sleepers in the order of their wake times; ties are in the order of their calls.
         var sleepers: [Sleeper] = []
         var watchers: [Watcher] = []
-        /// Sleepers that were woken and do not run yet.
+        /// Sleepers that were woken but have not run yet.
         var waking: Set<Int> = []
         var witnesses: [Int: CheckedContinuation<Void, Never>] = [:]
 
@@ -74,10 +74,9 @@ public final class TestClock: ClientClock {
 
     /// Advances the time, and returns when the woken tasks have run.
     ///
-    /// Sleepers wake one after the other in the order of their times, and while one runs the time
-    /// is exactly its own: its next sleep counts from there, and wakes in this call too if it ends
-    /// within it. All tasks that could run were let run; one that waits for something other than
-    /// this clock is not awaited.
+    /// Sleepers wake one after another, in the order of their times. While one runs, the time is exactly its
+    /// wake time, so its next sleep counts from there, and also wakes in this call if it ends in time. A task
+    /// that waits for something other than this clock is not awaited.
     public func advance(by duration: Duration) async {
         await Self.settle()
         let target = elapsed + max(duration, .zero)
@@ -89,8 +88,7 @@ public final class TestClock: ClientClock {
         state.withLock { $0.elapsed = max($0.elapsed, target) }
     }
 
-    /// Returns once at least so many tasks sleep. A test waits with this until its code has got
-    /// there, and then advances.
+    /// Returns once at least `count` tasks sleep. Tests use it before they advance the clock.
     public func untilSleeping(_ count: Int) async { await until { $0.count >= count } }
 
     /// Returns once a task sleeps for exactly this duration; other sleepers do not matter.
@@ -107,8 +105,8 @@ public final class TestClock: ClientClock {
         }
     }
 
-    /// Lets all runnable tasks run, on the main actor and off it: tasks that are ready run before
-    /// later ones. It does several rounds, as one task may start another.
+    /// Lets all runnable tasks run, on the main actor and off it. It does several rounds, because one task
+    /// may start another.
     public static func settle() async {
         for _ in 0..<10 {
             await Task.detached { await Task.yield() }.value
@@ -153,7 +151,7 @@ public final class TestClock: ClientClock {
     /// Removes the sleeper, in its own task, as soon as it runs again.
     private func standUp(_ id: Int) {
         let witness = state.withLock { state in
-            // A cancellation after the wake was recorded without need.
+            // A cancellation that came after the wake has left an entry.
             state.cancelled.remove(id)
             state.waking.remove(id)
             return state.witnesses.removeValue(forKey: id)

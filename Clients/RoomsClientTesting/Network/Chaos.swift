@@ -14,7 +14,7 @@ public struct Chaos: Sendable, Equatable {
 
     public init() {}
 
-    /// Chaos without faults, except those that are then set.
+    /// Chaos without faults, to which some can be added.
     public static var none: Chaos {
         var chaos = Chaos()
         chaos.lateEvents = 0

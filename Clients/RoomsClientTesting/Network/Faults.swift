@@ -11,7 +11,7 @@ struct Faults: Sendable {
     /// The number of requests that will not reach the server.
     var requestsToLose = 0
     var answersToLose = 0
-    /// Whether a lost answer takes its socket with it.
+    /// True if a lost answer also ends its socket.
     var losesSocketWithAnswer = true
     var earlyAcks = 0
     var eventsToDouble = 0
@@ -31,7 +31,7 @@ struct Faults: Sendable {
 
     mutating func hold(_ isHeld: @escaping @Sendable (String) -> Bool) { self.isHeld = isHeld }
 
-    /// Ends the holding; held packets arrive.
+    /// Ends the holding, and returns the held packets.
     mutating func release(_ order: ReleaseOrder) -> [Parlor.Delivery] {
         isHeld = nil
         holdsAcks = false

@@ -1,6 +1,6 @@
 import RoomsClient
 
-/// A Parlor and its devices' connections. Everything happens in one step; only receivers wait.
+/// A scripted Parlor and its devices' connections. Every call is one step; only receivers wait.
 struct Network: Sendable {
     struct Connection: Sendable {
         let deviceID: Int
@@ -45,7 +45,7 @@ struct Network: Sendable {
         let request = Parlor.request(in: text)
         if let request {
             requests[deviceID, default: []].append(request.event)
-            // The device notices it as it does any lost connection: by its end.
+            // The device notices the loss by the end of its socket.
             if faults[deviceID]?.losesRequest() == true { return drop(socketID) }
         }
         parlor.receive(text, on: socketID)
@@ -67,7 +67,7 @@ struct Network: Sendable {
 
     /// Answers a request.
     ///
-    /// - Returns: nil if the answer is lost.
+    /// - Throws: `ClientFailure.offline` if the request or its answer is lost.
     mutating func answer(_ request: HTTPRequest, to deviceID: Int) throws(ClientFailure) -> HTTPResponse {
         requests[deviceID, default: []].append("\(request.method) \(request.path)")
         guard faults[deviceID]?.isOffline == false, faults[deviceID]?.losesRequest() == false else {
@@ -84,7 +84,7 @@ struct Network: Sendable {
         return response
     }
 
-    /// Ends a connection abruptly: packets under way are lost.
+    /// Ends a connection abruptly; packets under way are lost.
     mutating func drop(_ socketID: Int) {
         guard let connection = connections.removeValue(forKey: socketID) else { return }
         faults[connection.deviceID]?.forget(socketID)
@@ -101,7 +101,7 @@ struct Network: Sendable {
 
     /// Delivers the server's packets.
     ///
-    /// - Parameter ackFirst: a socket whose ack overtakes the events of the same moment.
+    /// - Parameter ackFirst: a socket whose ack overtakes the events of the same step.
     mutating func flush(ackFirst socketID: Int? = nil) {
         let (deliveries, closed) = parlor.takeDeliveries()
         let early = deliveries.filter { $0.kind == .ack && $0.socketID == socketID }

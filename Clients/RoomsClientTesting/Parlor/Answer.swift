@@ -7,7 +7,7 @@ extension Parlor {
         var data: JSON
         /// The cursor of the next page, for a paged list.
         var next: String??
-        /// Whether the `tempId` was used before.
+        /// True if the `tempId` was used before.
         var isDuplicate = false
 
         init(_ status: Int, _ data: JSON = .null, next: String?? = nil, isDuplicate: Bool = false) {
@@ -18,7 +18,7 @@ extension Parlor {
         }
     }
 
-    /// Returns the limit; one that is out of range is clamped.
+    /// Returns the limit, clamped to its range.
     static func limit(_ query: [String: String], standard: Int, max: Int) throws(Refused) -> Int {
         guard let text = query["limit"] else { return standard }
         guard let limit = Int(text) else { throw .malformed("limit is no number.") }

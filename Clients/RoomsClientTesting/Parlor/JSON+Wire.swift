@@ -11,7 +11,7 @@ extension JSON {
         self = value
     }
 
-    /// The encoded value, with members sorted by name: equal values have the same text.
+    /// The encoded value. Members are sorted by name, so equal values have the same text.
     var data: Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

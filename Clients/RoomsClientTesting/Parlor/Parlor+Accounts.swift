@@ -64,7 +64,7 @@ extension Parlor {
 
     private static let attemptLifetime = 60_000
 
-    /// The session is over: its tokens, and the devices that it registered.
+    /// Ends a session: its tokens and the devices that it registered.
     private mutating func end(_ family: Int) {
         refreshTokens = refreshTokens.filter { $0.value.family != family }
         tokens = tokens.filter { $0.value.family != family }
@@ -90,7 +90,7 @@ extension Parlor {
         ])
     }
 
-    /// nil if the token is none, or has expired.
+    /// Returns nil if the token is missing, unknown or expired.
     func userID(of token: String?) -> String? {
         guard let token, let known = tokens[token], known.expiresAt > now else { return nil }
         return known.userID

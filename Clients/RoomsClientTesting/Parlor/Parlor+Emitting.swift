@@ -1,6 +1,5 @@
 import RoomsClient
 
-/// Emitting events.
 extension Parlor {
     enum Audience: Sendable, Equatable {
         case room

@@ -1,10 +1,9 @@
 import RoomsClient
 
-/// Recovery of missed events.
 extension Parlor {
     struct Cursor {
         var position: Int
-        /// The generation of the log that it points into: `forgetHistory` begins another.
+        /// The generation of the log; `forgetHistory` begins a new one.
         var generation: Int
     }
 
@@ -43,7 +42,7 @@ extension Parlor {
             ]))
     }
 
-    /// Returns all that a person missed since a position: person events and those of their rooms.
+    /// Returns the entries that a person missed since a position: person events and those of their rooms.
     func missed(by userID: String, since position: Int) -> [(position: Int, entry: LogEntry)] {
         entries(since: position).filter { _, entry in
             switch entry.audience {

@@ -2,7 +2,7 @@ import Foundation
 import RoomsClient
 
 extension Parlor {
-    /// Returns the room. Another person's room is treated as one that does not exist.
+    /// Returns the room. Other people's rooms count as missing.
     func room(_ id: String?, of userID: String) throws(Refused) -> RoomState {
         guard let id, let room = rooms[id], room.isParticipant(userID) else { throw .notFound("room") }
         return room
@@ -76,7 +76,7 @@ extension Parlor {
                 }))
     }
 
-    /// - Parameter isListed: whether it is for my-rooms, where an unnamed room has an empty name.
+    /// - Parameter isListed: true for my-rooms, where an unnamed room has an empty name.
     func json(_ room: RoomState, for userID: String, isListed: Bool = false) -> JSON {
         let unread = room.unread(by: userID)
         let unseen = room.unseen[userID] ?? 0

@@ -2,7 +2,7 @@ import Foundation
 import RoomsClient
 
 extension Parlor {
-    /// Answers a request as the contract says, errors too.
+    /// Answers a request as the contract says, including errors.
     mutating func answer(_ request: HTTPRequest) -> HTTPResponse {
         let headers = Dictionary(request.headers.map { ($0.lowercased(), $1) }) { $1 }
         let requestID = headers["x-request-id"] ?? "request-\(nextNumber())"
@@ -83,7 +83,7 @@ extension Parlor {
         }
     }
 
-    /// - Parameter path: behind `/api/rooms`.
+    /// - Parameter path: the path after `/api/rooms`.
     private mutating func performInRooms(
         _ method: String, _ path: [String], _ query: [String: String], _ fields: JSON, by userID: String
     ) throws(Refused) -> Answer {
@@ -107,14 +107,14 @@ extension Parlor {
         }
     }
 
-    /// Behind `/api`; `*` is an id.
+    /// The paths after `/api`; `*` stands for an id.
     private static let routes = [
         "auth/register", "auth/login", "auth/refresh", "auth/logout", "users/me", "users/without-rooms",
         "users/*/messages", "sync", "devices", "devices/*", "rooms", "rooms/*", "rooms/*/name", "rooms/*/messages",
         "rooms/*/messages/*", "rooms/*/elements", "rooms/*/elements/*",
     ].map { $0.split(separator: "/").map(String.init) }
 
-    /// Why a path is not answered: there is no such route, or not with this method.
+    /// Returns the refusal of a path: the route does not exist, or lacks this method.
     private static func refusal(of path: [String]) -> Refused {
         let isRoute = routes.contains { route in
             route.count == path.count && zip(route, path).allSatisfy { $0 == "*" || $0 == $1 }

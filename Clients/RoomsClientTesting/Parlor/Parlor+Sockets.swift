@@ -10,7 +10,7 @@ extension Parlor {
         var joined: Set<String> = []
         /// The time at which typing ends, by room.
         var typing: [String: Int] = [:]
-        /// The positions at which it became live, if it came with a cursor, and at which it left
+        /// The log position at which the socket became live, if it sent a cursor, and those at which it left
         /// rooms since.
         var continuesFrom: Int?
         var continuedRooms: [String: Int] = [:]
@@ -25,7 +25,7 @@ extension Parlor {
         control("0" + JSON.object(handshake).text, to: socketID)
     }
 
-    /// Closes a socket, and notifies others of its leaving.
+    /// Closes a socket; others see its person leave.
     mutating func close(_ socketID: Int) {
         guard let socket = sockets[socketID] else { return }
         if let userID = socket.userID {
@@ -131,7 +131,7 @@ extension Parlor {
         deliveries.append(Delivery(socketID: socketID, kind: .control, text: text))
     }
 
-    /// Returns the payload without the default namespace, which may be named.
+    /// Returns the payload without the default namespace, which a client may name.
     private static func payload(of packet: Substring) -> Substring {
         packet.hasPrefix("/,") ? packet.dropFirst(2) : packet
     }

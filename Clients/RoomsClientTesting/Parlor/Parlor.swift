@@ -2,7 +2,7 @@ import RoomsClient
 
 /// A whole Parlor in memory, as the contract describes it: requests and packets in, answers and packets out.
 ///
-/// Pure: it is told the time, knows no task, and always does the same with the same.
+/// It is pure: the time is passed in, it starts no tasks, and equal input gives equal output.
 struct Parlor: Sendable {
     struct Settings: Sendable {
         var tokenLifetime = 15 * 60 * 1000
@@ -38,11 +38,11 @@ struct Parlor: Sendable {
         var userID: String
         var family: Int
         var isUsed = false
-        /// The refresh that used it, if it had a name: its answer, and when.
+        /// The refresh that used the token, if it had an attempt id.
         var attempt: (id: String, answer: JSON, at: Int)?
     }
 
-    /// It goes with the session that registered it.
+    /// A device; it is removed with the session that registered it.
     struct Device: Sendable {
         var userID: String
         var family: Int
@@ -67,15 +67,15 @@ struct Parlor: Sendable {
     var refreshTokens: [String: RefreshToken] = [:]
     var devices: [String: Device] = [:]
     var rooms: [String: RoomState] = [:]
-    /// The rooms that a `clientRequestId` has made.
+    /// The rooms by the `clientRequestId` that created them.
     var roomsByRequest: [RoomState.TempID: String] = [:]
     var sockets: [Int: Socket] = [:]
     var log: [LogEntry] = []
-    /// Cursors of another one are too old.
+    /// The log's generation; cursors of earlier ones are too old.
     var generation = 1
     var refusals: [ScriptedRefusal] = []
     var deliveries: [Delivery] = []
-    /// Sockets that the server has closed.
+    /// Sockets that were closed by the server.
     var closed: [Int] = []
 
     private(set) var now: Int
@@ -89,7 +89,7 @@ struct Parlor: Sendable {
 
     mutating func advance(to milliseconds: Int) { now = max(now, milliseconds) }
 
-    /// The time of a change: always later than that of the one before, also when the clock stands.
+    /// Returns the time of a change, later than that of every earlier change, even if the clock stands still.
     mutating func stamp() -> Int {
         lastStamp = max(now, lastStamp + 1)
         return lastStamp
@@ -100,13 +100,13 @@ struct Parlor: Sendable {
         return lastNumber
     }
 
-    /// Looks like a UUIDv7, and sorts by creation.
+    /// Returns an id like a UUIDv7, which sorts by creation.
     mutating func makeID(at milliseconds: Int) -> String {
         let time = Self.hex(milliseconds, 12)
         return "\(time.prefix(8))-\(time.suffix(4))-7000-8000-\(Self.hex(nextNumber(), 12))"
     }
 
-    /// The refusal that a test has asked for, once.
+    /// Throws the refusal that a test has scripted for this request, once.
     mutating func checkRefusals(for name: String) throws(Refused) {
         guard let index = refusals.firstIndex(where: { $0.name == name }) else { return }
         throw refusals.remove(at: index).refused

@@ -54,7 +54,7 @@ struct RoomState: Sendable {
     var elements: [StoredElement] = []
     var rev = 0
     var unseen: [String: Int] = [:]
-    /// The ids of messages by their `tempId`, including deleted ones.
+    /// The ids of messages by `tempId`, including deleted messages.
     var messagesByTempID: [TempID: String] = [:]
     var elementsByTempID: [TempID: String] = [:]
 
