@@ -2,9 +2,9 @@ import Foundation
 import Observation
 import RoomsClient
 
-/// What runs between the keys and the screens: which place somebody is at, and what a key does there.
+/// Connects keys and screens: it holds the current screen's controller, and passes keys to it.
 ///
-/// No key waits for the network: what is asked of it runs beside, and the place says what became of it.
+/// No key waits for the network: requests run beside it, and the controller shows their outcome.
 @MainActor @Observable
 final class ChatApp {
     enum Controller {
@@ -17,14 +17,14 @@ final class ChatApp {
     @ObservationIgnored private let status: StatusLine
     @ObservationIgnored private let display: any Display
     @ObservationIgnored private let clock: any ClientClock
-    /// By room, those that are left and not closed yet: who comes back so soon is in the same.
+    /// Rooms that are left but not closed yet, by id. A person who returns in time gets the same controller.
     @ObservationIgnored private var leaving: [String: RoomController] = [:]
     @ObservationIgnored private var isOver = false
     @ObservationIgnored private var size: WindowSize
 
-    /// So that "now" becomes "1 min" while nothing else happens, and a window's new size is seen.
+    /// Redraws so that "now" becomes "1 min", and a new window size is noticed.
     private static let refreshInterval: Duration = .milliseconds(500)
-    /// So long the server has to hear of the end, and the disk to keep what is shown. Nobody waits longer for a shell.
+    /// The time at the end for the last requests and writes. Nobody waits longer for a shell.
     private static let shutdownGrace: Duration = .seconds(1)
 
     init(
@@ -38,12 +38,12 @@ final class ChatApp {
         controller = .rooms(RoomsController(client, status))
     }
 
-    /// Until somebody quits, or there are no more keys.
+    /// Runs until the person quits, or the keys end.
     func run(keys: AsyncStream<Key>) async {
         let connecting = Task { await client.start() }
         draw()
         let ticking = Task {
-            // Cancelled at the end.
+            // The end of `run` cancels it.
             while (try? await clock.sleep(for: Self.refreshInterval)) != nil { show(frame) }
         }
         for await key in keys {
@@ -87,12 +87,13 @@ final class ChatApp {
         let (end, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         Task {
             if case .room(let room) = controller { await room.close() }
-            // Rooms that are being left are not waited for: this keeps and tells what was typed and read in them, too.
+            // Rooms that are still being left are covered: this also stores and sends what was typed and read
+            // there.
             await client.enterBackground()
             continuation.finish()
         }
         let waiting = Task {
-            // Cancelled when all is said.
+            // The end of the work above cancels it.
             try? await clock.sleep(for: Self.shutdownGrace)
             continuation.finish()
         }
@@ -109,8 +110,8 @@ final class ChatApp {
         }
     }
 
-    /// Draws what is so now, and again once any of it has changed: what changes together is drawn together. Each calls the
-    /// next, so that never more than one waits for a change.
+    /// Draws the current state, and again once after it changes. Changes in one turn are drawn together. Each
+    /// call schedules the next, so only one waits for a change.
     private func draw() {
         let frame = withObservationTracking {
             self.frame
@@ -133,15 +134,15 @@ final class ChatApp {
     }
 }
 
-/// Where screens are shown: a terminal.
+/// The surface for screens: a terminal.
 @MainActor
 protocol Display {
     var window: WindowSize { get }
     /// Shows lines from the top, each no wider than the window.
     ///
-    /// - Parameter cursor: where it is shown, both from 0; nil hides it.
+    /// - Parameter cursor: its position, from 0; nil hides it.
     func show(_ lines: [String], cursor: (column: Int, row: Int)?)
-    /// Nothing of what was shown is there any more.
+    /// Notes that the shown content is gone.
     func forget()
 }
 

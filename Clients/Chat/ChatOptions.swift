@@ -13,7 +13,7 @@ struct ChatOptions: Equatable {
     var username: String?
     var registers = false
     var signsOut = false
-    /// Whether signing out discards unsent messages.
+    /// True if signing out discards unsent messages.
     var discards = false
     var showsHelp = false
 

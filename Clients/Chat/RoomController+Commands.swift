@@ -1,7 +1,7 @@
 import Foundation
 import RoomsClient
 
-// What begins with a slash.
+// The commands that begin with a slash.
 extension RoomController {
     /// - Returns: false if there is no such command.
     func begin(_ command: String, _ argument: String) -> Bool {
@@ -55,9 +55,9 @@ extension RoomController {
         notice = "\(text.replacing("\n", with: " ").cut(to: 50)) y: yes, any other key: no"
     }
 
-    /// Runs something behind what runs already.
+    /// Runs a command after those that are already running.
     ///
-    /// - Parameter command: returns what is said of it.
+    /// - Parameter command: returns the notice to show.
     private func run(_ command: @escaping @MainActor (RoomController) async throws -> String) {
         notice = "…"
         running = Task { [previous = running] in
@@ -77,15 +77,15 @@ extension RoomController {
     }
 
     /// - Parameters:
-    ///   - number: as the board shows it.
-    ///   - text: nil: the element is deleted.
+    ///   - number: the number on the shown board.
+    ///   - text: the new text; nil deletes the element.
     private func changeElement(_ number: Int?, to text: String?) -> String {
         let board = openBoard()
         guard let number, (1...max(1, board.items.count)).contains(number), !board.items.isEmpty else {
             return "/board shows which numbers there are."
         }
         let item = board.items[number - 1]
-        // The numbers change with the board: the text says which one it was.
+        // Numbers change with the board, so the notice names the element by its text.
         let shown = item.element.content["text"]?.string ?? "[\(item.element.type)]"
         let name = shown.replacing("\n", with: " ").cut(to: 40)
         guard let text else {

@@ -2,9 +2,9 @@ import Foundation
 import Observation
 import RoomsClient
 
-/// One room: reading, writing, and a few commands that begin with a slash.
+/// One room: reading, writing, and some commands that begin with a slash.
 ///
-/// Commands run beside the keys, one after the other, and say in the notice what became of them.
+/// Commands run beside the keys, one after another. The notice shows their outcome.
 @MainActor @Observable
 final class RoomController {
     let roomID: String
@@ -16,14 +16,14 @@ final class RoomController {
     private var input = LineEditor()
     /// Lines scrolled up from the newest.
     private var offset = 0
-    /// What the last frame drew.
+    /// The items in the last frame.
     @ObservationIgnored private var drawn: Slice<MessageItems>?
     var notice = "/help"
-    /// What `y` does, and any other key does not.
+    /// The question that `y` confirms; any other key declines.
     var asked: Question?
-    /// The line from which the board is shown, in place of the messages; nil: it is not shown.
+    /// The first visible line of the board; nil while the messages are shown.
     var boardTop: Int?
-    /// From the first time that it is wanted until the room is left.
+    /// The board, from its first use until the room is left.
     @ObservationIgnored private(set) var liveBoard: Board?
 
     enum Question {
@@ -49,14 +49,14 @@ final class RoomController {
             drawn = nil
             return board.frame(in: size)
         }
-        // Each takes a line at least: no more can be drawn.
+        // Each item takes at least one line, so no more can be visible.
         let items = conversation.items.suffix(size.rows + offset)
         let (frame, count, below) = screen(of: items).drawn(in: size, scrolledBy: offset)
         drawn = items.dropLast(below).suffix(count)
         return frame
     }
 
-    /// Of the last lines no more are laid out than the scrolling needs.
+    /// Scrolls. It lays out only as many items as that needs.
     private func scroll(by lines: Int, in size: WindowSize) {
         let wanted = max(0, offset + lines)
         let last = screen(of: conversation.items.suffix(size.rows + wanted)).lastOffset(in: size)
@@ -66,7 +66,7 @@ final class RoomController {
 
     // MARK: The board
 
-    /// Live from now on, until the room is left.
+    /// Returns the board, which stays live until the room is left.
     func openBoard() -> Board {
         if let liveBoard { return liveBoard }
         let board = client.openBoard(client.rooms[roomID] ?? room)
@@ -110,7 +110,7 @@ final class RoomController {
             typing: typing(in: room), notice: notice, input: input)
     }
 
-    /// What the last frame drew can be seen.
+    /// Notes that the last frame is on the screen.
     func noteShown() {
         if let drawn { conversation.setVisible(drawn) }
     }
@@ -141,7 +141,7 @@ final class RoomController {
 
     // MARK: Keys
 
-    /// - Returns: whether the room is left.
+    /// - Returns: true if the person leaves the room.
     func press(_ key: Key, in size: WindowSize) -> Bool {
         if board != nil {
             scrollBoard(key, in: size)
@@ -204,6 +204,6 @@ final class RoomController {
 }
 
 extension LineEditor {
-    /// Two slashes begin a message with one.
+    /// True for a command. Two slashes begin a message that starts with one.
     fileprivate var isCommand: Bool { characters.first == "/" && characters.dropFirst().first != "/" }
 }

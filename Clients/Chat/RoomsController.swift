@@ -2,9 +2,9 @@ import Foundation
 import Observation
 import RoomsClient
 
-/// The lists: rooms, people with their rooms, and people to begin a room with.
+/// The lists: rooms, people with their rooms, and people to start a room with.
 ///
-/// What keys ask of the server runs beside them, and the notice says what became of it.
+/// Requests run beside the keys, and the notice shows their outcome.
 @MainActor @Observable
 final class RoomsController {
     enum Step {
@@ -22,20 +22,20 @@ final class RoomsController {
         case search
     }
 
-    /// A row and what it stands for; a person above their rooms for nothing.
+    /// The object of a row; none for a person above their rooms.
     private enum Choice {
         case room(Room)
         case person(Person)
         case heading
     }
 
-    /// So many rows before the last one, the next page is asked for.
+    /// The number of rows before the last one at which the next page is fetched.
     private static let ahead = 20
 
     @ObservationIgnored private let client: RoomsClient
     @ObservationIgnored private let status: StatusLine
     private var shown = Shown.rooms
-    /// By id, so that a list that sorts itself anew keeps it.
+    /// The selected id, which survives a new sort order.
     private var selectedID: String?
     private var question: (Question, LineEditor)?
     private var notice = ""
@@ -113,7 +113,7 @@ final class RoomsController {
         return (others + [elements]).joined(separator: ", ") + last
     }
 
-    /// Of what was chosen, where it is now; else of the first that can be.
+    /// Returns the row of the selected id, or the first row that can be selected.
     private func selection(in rows: [(id: String, row: ListScreen.Row, choice: Choice)]) -> Int {
         rows.firstIndex { $0.id == selectedID && $0.row.kind == .choice } ?? rows.firstIndex { $0.row.kind == .choice }
             ?? 0
@@ -199,7 +199,7 @@ final class RoomsController {
         }
     }
 
-    /// - Returns: what is said of it.
+    /// - Returns: the notice to show.
     private func carryOut(_ asked: Question, _ text: String) async -> String {
         do {
             switch asked {

@@ -27,13 +27,12 @@ struct ServerFolder: Sendable {
         PersonFolder(url: url.appending(path: person.id), of: person.username)
     }
 
-    /// Returns a person's folder.
+    /// Returns a person's folder, or nil if nobody of that name is signed in.
     ///
     /// - Parameter username: nil for the last person.
-    /// - Returns: nil if nobody of that name is signed in.
     func folder(of username: String?) -> PersonFolder? {
         let wanted = username?.lowercased()
-        let folders = wanted == nil ? [last].compactMap(\.self) : (try? names) ?? []  // unreadable is as good as empty
+        let folders = wanted == nil ? [last].compactMap(\.self) : (try? names) ?? []  // an unreadable folder counts as empty
         for name in folders {
             let folder = PersonFolder(url: url.appending(path: name), of: username ?? "")
             guard let person = folder.session?.user, wanted == nil || person.username.lowercased() == wanted else {
@@ -50,7 +49,7 @@ struct ServerFolder: Sendable {
     private var lastFile: URL { url.appending(path: "last") }
 
     private var last: String? {
-        guard let data = try? Data(contentsOf: lastFile) else { return nil }  // nobody yet
+        guard let data = try? Data(contentsOf: lastFile) else { return nil }  // no one has signed in yet
         return String(bytes: data, encoding: .utf8)
     }
 

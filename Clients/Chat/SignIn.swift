@@ -44,8 +44,7 @@ struct SignIn {
         folder = try ServerFolder(options)
     }
 
-    /// Signs in the requested person, or the last one: with a stored session, or else with a
-    /// password.
+    /// Signs in the requested person, or the last one, with a stored session or a password.
     @MainActor
     func signIn() async throws -> Person {
         let kept = options.registers ? nil : try keptSession()
@@ -62,8 +61,8 @@ struct SignIn {
         return Person(client: client, failures: failures, hold: hold)
     }
 
-    /// Ends the session here and on the server, and removes that person's data from this machine;
-    /// others' stays.
+    /// Ends the session here and on the server, and removes the person's data from this machine. Other
+    /// people's data stays.
     ///
     /// - Returns: the exit status.
     @MainActor
@@ -71,7 +70,7 @@ struct SignIn {
         guard let (own, session, hold) = try keptSession() else { throw Nobody() }
         defer { withExtendedLifetime(hold) {} }
         let tokens = SessionTokens(session, accounts: accounts) { renewed in
-            // The folder is removed next.
+            // The folder is removed next anyway.
             try? own.keep(renewed)
         }
         let client = RoomsClient(
@@ -79,7 +78,7 @@ struct SignIn {
         let unsent = try await client.outbox.unsentCount()
         guard unsent == 0 || options.discards else { throw Unsent(username: session.user.username, count: unsent) }
         do {
-            // Renewed before the request, as the renewed session has another refresh token.
+            // The token is renewed first, because a renewed session has another refresh token.
             _ = try await tokens.token()
             if let current = await tokens.session { try await client.api.logOut(refreshToken: current.refreshToken) }
         } catch let failure as ClientFailure where failure != .signedOut {
@@ -92,7 +91,7 @@ struct SignIn {
     private func keptSession() throws -> Own? {
         guard let own = folder.folder(of: options.username) else { return nil }
         let hold = try own.hold()
-        // Read again: another process may have renewed it before it ended.
+        // It is read again under the lock: another process may have renewed it.
         return own.session.map { (own, $0, hold) }
     }
 

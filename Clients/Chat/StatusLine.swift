@@ -1,7 +1,7 @@
 import Observation
 import RoomsClient
 
-/// The status in a few words: the connection's, unless there is a worse one.
+/// The status in a few words: the connection's, unless there is a failure.
 @MainActor @Observable
 final class StatusLine {
     /// The last failure other than the connection's; empty if there is none.

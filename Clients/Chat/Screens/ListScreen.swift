@@ -15,7 +15,7 @@ struct ListScreen: Equatable {
         var badge = ""
         /// The time at the right edge.
         var time = ""
-        /// Whether somebody has it open.
+        /// True if someone has the room open.
         var isActive = false
     }
 

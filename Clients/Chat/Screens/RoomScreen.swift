@@ -1,31 +1,32 @@
-/// One room: its messages, who types, what is on its board, and the line that is being typed.
+/// One room: its messages, who is typing, its element count, and the input line.
 struct RoomScreen: Equatable {
     struct Entry: Equatable {
         var author: String
         var text: String
         var time: String
         var isMine = false
-        /// Behind a message of one's own: `…` while it is under way, `✓` stored, `✓✓` read, and why it failed.
+        /// The mark after an own message: `…` under way, `✓` stored, `✓✓` read, or why it failed.
         var mark = ""
         var hasFailed = false
     }
 
     var title: String
     var status: String
-    /// The last one stands at the bottom.
+    /// The entries; the last one is at the bottom.
     var entries: [Entry]
     var typing: String
     var notice = ""
     var input: LineEditor
 
-    /// - Parameter offset: lines scrolled up from the last.
-    /// - Returns: with how many entries can be seen, the outer ones perhaps not whole, and how many are below them.
+    /// - Parameter offset: the number of lines scrolled up from the last.
+    /// - Returns: also the number of visible entries, of which the outer ones may be cut off, and the number
+    ///   below them.
     func drawn(in size: WindowSize, scrolledBy offset: Int = 0) -> (frame: Frame, entryCount: Int, below: Int) {
         let status = status.cut(to: size.columns / 2)
         let header =
             Style.bold(title.harmless.fitted(to: max(0, size.columns - status.columns))) + Style.dim(status)
         let height = size.rows - 3
-        // From the last up, until the window is full. Each line with the place of its entry.
+        // From the last entry upwards until the window is full; each line with its entry's index.
         var all: [(line: String, entry: Int)] = []
         for (index, entry) in entries.enumerated().reversed() where all.count < height + offset {
             all = lines(of: entry, in: size.columns).map { ($0, index) } + all
@@ -40,7 +41,7 @@ struct RoomScreen: Equatable {
         return (Frame(lines: lines, cursor: (column, lines.count - 1)), end - first, entries.count - end)
     }
 
-    /// How far up the entries scroll.
+    /// Returns the highest useful offset.
     func lastOffset(in size: WindowSize) -> Int {
         max(0, entries.reduce(0) { $0 + lines(of: $1, in: size.columns).count } - (size.rows - 3))
     }

@@ -25,7 +25,7 @@ struct WindowSize: Equatable {
     var columns: Int
     var rows: Int
 
-    /// Creates an empty frame. A smaller terminal is drawn at the minimum size, and cuts it off.
+    /// Creates a size, at least 20 by 6. A smaller terminal cuts off what is drawn.
     init(columns: Int, rows: Int) {
         self.columns = max(columns, 20)
         self.rows = max(rows, 6)

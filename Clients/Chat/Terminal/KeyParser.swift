@@ -17,7 +17,7 @@ struct KeyParser: Sendable {
 
     init() {}
 
-    /// Whether following bytes may change the meaning of those that have arrived.
+    /// True if later bytes may change the meaning of those that have arrived.
     var isInside: Bool { !pending.isEmpty || isPasting }
 
     /// The silence after which a sequence or paste is over: it identifies an escape key, and ends a
@@ -90,14 +90,14 @@ struct KeyParser: Sendable {
 
     private mutating func takeSequence() -> [Key] {
         guard pending.count > 1 else { return [] }
-        // The first of two escapes was the key.
+        // The first of two escapes was a key.
         if pending[1] == 0x1b {
             pending = [0x1b]
             return [.escape]
         }
         guard pending[1] == UInt8(ascii: "[") || pending[1] == UInt8(ascii: "O") else { return take(nil) }
         guard pending.count > 2, let last = pending.last else { return [] }
-        // A final byte ends it (ECMA-48, 5.4).
+        // A final byte ends the sequence (ECMA-48, 5.4).
         guard (0x40...0x7e).contains(last) else { return pending.count > Self.maxSequence ? take(nil) : [] }
         switch last {
         case UInt8(ascii: "A"): return take(.up)

@@ -9,7 +9,7 @@ struct LineEditor: Equatable, Sendable {
     var text: String { String(characters) }
     var isEmpty: Bool { characters.isEmpty }
 
-    /// - Returns: whether the editor handled the key; it does not handle Enter and Escape.
+    /// - Returns: true if the editor handled the key; Enter and Escape are not handled.
     @discardableResult
     mutating func press(_ key: Key) -> Bool {
         switch key {

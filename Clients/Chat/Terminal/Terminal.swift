@@ -20,8 +20,7 @@ final class Terminal {
         original = state
         cfmakeraw(&state)
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &state)
-        // Uses the alternate screen, which restores the previous contents on exit, and bracketed
-        // paste.
+        // The alternate screen restores the previous contents on exit. 2004 is bracketed paste.
         write("\u{1b}[?1049h\u{1b}[?2004h\u{1b}[2J")
     }
 
@@ -107,7 +106,7 @@ final class Terminal {
                     let written = Darwin.write(descriptor, rest.baseAddress, rest.count)
                 #endif
                 if written < 0, errno == EINTR || errno == EAGAIN { continue }
-                // Errors of a closed terminal are left to its reader.
+                // The reader handles a closed terminal.
                 guard written > 0 else { return }
                 rest = UnsafeRawBufferPointer(rebasing: rest[written...])
             }

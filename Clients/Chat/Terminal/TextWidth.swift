@@ -20,7 +20,7 @@ extension String {
     /// The number of terminal columns.
     var columns: Int { reduce(0) { $0 + $1.columns } }
 
-    /// Returns the text cut to so many columns, with `…` for the rest.
+    /// Returns the text cut to `limit` columns, with `…` for the rest.
     func cut(to limit: Int) -> String {
         guard columns > limit else { return self }
         guard limit > 0 else { return "" }
@@ -33,13 +33,13 @@ extension String {
         return taken + "…"
     }
 
-    /// Returns the text in exactly so many columns: cut, or padded with spaces.
+    /// Returns the text in exactly `width` columns: cut, or padded with spaces.
     func fitted(to width: Int) -> String {
         let text = cut(to: width)
         return text + String(repeating: " ", count: Swift.max(0, width - text.columns))
     }
 
-    /// Returns the text in lines of at most so many columns, broken at spaces where possible.
+    /// Returns the text in lines of at most `width` columns, broken at spaces where possible.
     func wrapped(to width: Int) -> [String] {
         guard width > 0 else { return [] }
         return split(separator: "\n", omittingEmptySubsequences: false).flatMap { String($0).wrappedLine(to: width) }
