@@ -32,7 +32,7 @@ struct ServerFolder: Sendable {
     /// - Parameter username: nil for the last person.
     func folder(of username: String?) -> PersonFolder? {
         let wanted = username?.lowercased()
-        let folders = wanted == nil ? [last].compactMap(\.self) : (try? names) ?? []  // an unreadable folder counts as empty
+        let folders = wanted == nil ? [last].compactMap(\.self) : (try? names) ?? []  // unreadable counts as empty
         for name in folders {
             let folder = PersonFolder(url: url.appending(path: name), of: username ?? "")
             guard let person = folder.session?.user, wanted == nil || person.username.lowercased() == wanted else {
