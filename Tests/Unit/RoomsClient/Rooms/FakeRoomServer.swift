@@ -1,12 +1,12 @@
 import RoomsClient
 import Testing
 
-/// Answers with the test's data, when the test lets it.
+/// Answers with the test's data, at the time that the test sets.
 @MainActor
 final class FakeRoomServer: RoomServer {
     var all: [Room] = []
     var failure: ClientFailure?
-    /// Unavailable services; the test's data for them is what stands in.
+    /// The unavailable services. The test's data includes their values.
     var degraded: [String] = []
     var pages: [String: Page<Person>] = [:]
     private(set) var calls: [String] = []

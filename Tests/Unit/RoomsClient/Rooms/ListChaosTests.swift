@@ -4,11 +4,11 @@ import RoomsClientTesting
 import Testing
 
 @MainActor
-@Suite("A list of rooms through everything", .timeLimit(.minutes(2)))
+@Suite("Random faults against a list of rooms", .timeLimit(.minutes(2)))
 struct ListChaosTests {
     private let folder = TemporaryFolder()
 
-    @Test("whatever happens, the list ends as the server has it", arguments: 0..<100)
+    @Test("after any faults, the list equals the server's", arguments: 0..<100)
     func ends(seed: Int) async throws {
         var random = SeededGenerator(seed: UInt64(seed))
         let clock = TestClock()

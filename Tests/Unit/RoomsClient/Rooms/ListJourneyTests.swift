@@ -9,7 +9,7 @@ struct ListJourneyTests {
     private let clock = TestClock()
     private let folder = TemporaryFolder()
 
-    @Test("a list follows, also through an absence")
+    @Test("a list follows changes, also those during an absence")
     func list() async throws {
         let server = ScriptedServer(clock: clock)
         let (ada, bob) = (server.addPerson("ada"), server.addPerson("bob"))

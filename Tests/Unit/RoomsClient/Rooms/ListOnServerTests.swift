@@ -4,7 +4,7 @@ import RoomsClientTesting
 import Testing
 
 @MainActor
-@Suite("A list of rooms and a scripted server", .timeLimit(.minutes(1)))
+@Suite("A list on a scripted server", .timeLimit(.minutes(1)))
 struct ListOnServerTests {
     private let clock = TestClock()
     private let folder = TemporaryFolder()
@@ -26,7 +26,7 @@ struct ListOnServerTests {
             folder: folder.url)
     }
 
-    /// Connected and loaded, and long enough ago that no answer is doubtful.
+    /// Connects and loads, long enough ago that no event counts as doubtful.
     private func start() async {
         await client.start()
         await until { client.connection == .connected && list.isLoaded }
@@ -39,12 +39,12 @@ struct ListOnServerTests {
         return conversation
     }
 
-    @Test("an element that comes while one leaves is seen as long as the server has not left")
+    @Test("an element created during a leave is seen until the server has left the room")
     func leaving() async throws {
         await start()
         let conversation = try await open()
         let leaving = Task { await client.close(conversation) }
-        // Its first step comes before the event's: the list has left, and the server has not.
+        // The list has begun to leave before the event comes, and the server has not.
         try server.addElement(in: room, by: bob.id)
         await leaving.value
         await clock.advance(by: .seconds(5))
@@ -56,7 +56,7 @@ struct ListOnServerTests {
         await client.stop()
     }
 
-    @Test("a room is made once, however often its answer is lost and somebody taps again; then another is another")
+    @Test("a creation repeated after a lost answer returns the first room; after an answer, another")
     func makingOnce() async throws {
         await start()
         phone.loseNextAnswer()
@@ -69,7 +69,7 @@ struct ListOnServerTests {
         await client.stop()
     }
 
-    @Test("made again long after an answer that was lost, a room is another one")
+    @Test("a creation repeated long after a lost answer makes another room")
     func makingLater() async throws {
         await start()
         phone.loseNextAnswer()
@@ -82,7 +82,7 @@ struct ListOnServerTests {
         await client.stop()
     }
 
-    @Test("opened and left before the server has heard of it, a room's elements are unseen as before")
+    @Test("in a room that is opened and closed before the server knows, elements stay unseen")
     func openedShortly() async throws {
         await start()
         try server.addElement(in: room, by: bob.id)
@@ -97,7 +97,7 @@ struct ListOnServerTests {
         await client.stop()
     }
 
-    @Test("coming to the foreground, what is older than five minutes is asked for again")
+    @Test("in the foreground, a list older than five minutes is fetched again")
     func foreground() async throws {
         await start()
         func asked() -> Int { phone.requests.count { $0 == "GET /api/rooms/my-rooms" } }
@@ -113,7 +113,7 @@ struct ListOnServerTests {
         await client.stop()
     }
 
-    @Test("a room that one is taken out of is gone as soon as it is told of, open or not", arguments: [false, true])
+    @Test("a room that the person was removed from disappears with its next event, open or not", arguments: [false, true])
     func gone(isOpen: Bool) async throws {
         await start()
         let other = try server.makeRoom(by: bob.id, with: ada.id)
@@ -128,7 +128,7 @@ struct ListOnServerTests {
         await client.stop()
     }
 
-    @Test("over the wire: own elements are seen, deleting and clearing lower nothing unseen, entering zeroes")
+    @Test("own elements are seen, deletions do not lower the unseen count, and entering resets it")
     func counts() async throws {
         await start()
         func shown() -> [Int?] { [list[room]?.elementCount, list[room]?.badges.elements] }
@@ -153,7 +153,7 @@ struct ListOnServerTests {
         await client.stop()
     }
 
-    @Test("rooms are ordered by messages and by content as things happen in them, and people by both")
+    @Test("rooms are sorted by messages or content as events arrive, and people by both")
     func orders() async throws {
         let cleo = server.addPerson("cleo")
         let silent = try server.makeRoom(by: cleo.id, with: ada.id, name: "Silent")

@@ -26,7 +26,7 @@ struct PeopleWithoutRoomsTests {
         #expect(server.calls.count == 2)
     }
 
-    @Test("the latest search wins, and those between are not sent")
+    @Test("only the latest search is shown, and those in between are not sent")
     func latest() async {
         server.pages = ["people a": page("ann"), "people anna": page("anna")]
         server.hold()
@@ -44,7 +44,7 @@ struct PeopleWithoutRoomsTests {
         #expect(!people.isLoading)
     }
 
-    @Test("a failed load keeps what is shown, and says why")
+    @Test("a failed load keeps the list, and sets the failure")
     func failing() async {
         server.pages = ["people ": page("ann")]
         await people.search("")
@@ -67,7 +67,7 @@ struct PeopleWithoutRoomsTests {
         #expect(people.people.map(\.id) == ["ann"])
     }
 
-    @Test("a person with a new room leaves the list, and does not return with a late answer")
+    @Test("a person with a new room is removed from the list, and does not return with a late answer")
     func leavingOut() async {
         server.pages = ["people ": page("ann", "bob", next: "bob"), "people  from bob": page("cy")]
         await people.search("")

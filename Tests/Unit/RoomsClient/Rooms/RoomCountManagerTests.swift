@@ -16,7 +16,7 @@ struct RoomCountManagerTests {
         await clock.advance(by: RoomCountManager.interval)
     }
 
-    @Test("the first change is shown at once, and those that follow together after 100 ms")
+    @Test("the first change is shown at once, and later ones together after 100 ms")
     func coalescing() async {
         manager.apply(Given.newGlobal("m01"))
         await clock.untilSleeping(1)
@@ -30,7 +30,7 @@ struct RoomCountManagerTests {
         #expect(manager.unreadMessages == 50)
     }
 
-    @Test("a change without effect notifies nobody")
+    @Test("a change without effect causes no notification")
     func quiet() async {
         let received = Received()
         withObservationTracking {
@@ -60,7 +60,7 @@ struct RoomCountManagerTests {
         #expect(manager.unreadMessages == 1600)
     }
 
-    @Test("a forgotten room is removed from what is shown")
+    @Test("a forgotten room is no longer shown")
     func forgetting() async {
         manager.forget("r")
         await clock.advance(by: .seconds(1))

@@ -16,7 +16,7 @@ struct RoomCountsTests {
         #expect(counts.rooms == ["r": RoomCount(elements: 4, unseenElements: 3, unreadMessages: 2)])
     }
 
-    @Test("another person's element is unseen, one's own is not")
+    @Test("another person's element is unseen, the person's own is not")
     func unseen() {
         var counts = counts()
         counts.apply(Given.elements(.created, "e1", count: 3, rev: 5))
@@ -24,7 +24,7 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"] == RoomCount(elements: 4, unseenElements: 1))
     }
 
-    @Test("counts are set by rev, not added: doubled, late and lost events cause no drift")
+    @Test("a rev sets the count, so doubled, late and lost events cause no drift")
     func rev() {
         var counts = counts()
         counts.apply(Given.elements(.created, "e2", count: 9, rev: 7))
@@ -36,7 +36,7 @@ struct RoomCountsTests {
     }
 
     @Test(
-        "a skipped rev, or a late one, causes a request for the room; the first, or the first after an absence, does not"
+        "a skipped or late rev requires a fetch, but the first one, also after an absence, does not"
     )
     func skipping() {
         var counts = counts()
@@ -50,7 +50,7 @@ struct RoomCountsTests {
         #expect(asks == [false, false, true])
     }
 
-    @Test("older servers' events without rev are added")
+    @Test("events of older servers, without rev, are added to the count")
     func older() {
         var counts = counts()
         counts.apply(Given.elements(.created, "e1"))
@@ -64,7 +64,7 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"]?.elements == 0)
     }
 
-    @Test("each deletion of an older server counts, in any order")
+    @Test("each deletion by an older server counts once, in any order")
     func olderDeletions() {
         var counts = counts(Given.room("r", elements: 100))
         for number in (100..<200).reversed() {
@@ -73,7 +73,7 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"]?.elements == 0)
     }
 
-    @Test("deleting and clearing don't lower the unseen count")
+    @Test("deleting and clearing do not lower the unseen count")
     func deleting() {
         var counts = counts()
         counts.apply(Given.elements(.created, "e1", count: 3, rev: 1))
@@ -82,7 +82,7 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"] == RoomCount(elements: 0, unseenElements: 1))
     }
 
-    @Test("entering zeroes the unseen count, and elements that arrive while the room is open are seen")
+    @Test("entering resets the unseen count, and elements that arrive in an open room are seen")
     func entering() {
         var counts = counts(Given.room("r", badges: .init(messages: 1, elements: 5)))
         counts.enter("r")
@@ -106,7 +106,7 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"]?.unreadMessages == 2)
     }
 
-    @Test("nothing is counted twice, however long ago it was counted")
+    @Test("nothing is counted twice, however late it is repeated")
     func longAgo() {
         var counts = counts()
         for _ in 1...2 {
@@ -115,7 +115,7 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"]?.unreadMessages == 200)
     }
 
-    @Test("messages counted in an answer are not counted again when their event is late")
+    @Test("a late event does not count a message that an answer has counted")
     func counted() {
         var counts = counts(Given.room("r", badges: .init(messages: 1), last: Given.last("m5")))
         counts.apply(Given.newGlobal("m5"))
@@ -124,7 +124,7 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"]?.unreadMessages == 2)
     }
 
-    @Test("counts beyond all integers overflow nothing")
+    @Test("counts near the integer limits do not overflow")
     func hugeNumbers() throws {
         var counts = RoomCounts(for: "me")
         let room = try ServerDecoder().decode(
@@ -149,7 +149,7 @@ struct RoomCountsTests {
         #expect(count.unreadMessages > 1 << 52 && count.elements > 1 << 52)
     }
 
-    @Test("badges are those of the server")
+    @Test("badges replace the counts")
     func badges() {
         var counts = counts()
         counts.apply(Given.newGlobal("m1"))
@@ -157,7 +157,7 @@ struct RoomCountsTests {
         #expect(counts.rooms["r"] == RoomCount(elements: 2, unseenElements: 4))
     }
 
-    @Test("other people's rooms leave no trace")
+    @Test("events of other people's rooms are not recorded")
     func foreign() {
         var counts = counts()
         let version = counts.version
@@ -179,7 +179,7 @@ struct RoomCountsTests {
         #expect(counts.rooms.keys.sorted() == ["s"])
     }
 
-    @Test("an answer without the messages' counts neither lowers unread ones nor counts its last message")
+    @Test("an answer without message counts keeps the unread count, and does not count its last message")
     func degraded() {
         var counts = counts(Given.room("r", badges: .init(messages: 1)))
         counts.load(Given.room("r", elements: 4, last: Given.last("m9")), degraded: ["messaging"])

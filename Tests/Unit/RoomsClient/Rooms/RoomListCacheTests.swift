@@ -18,7 +18,7 @@ struct RoomListCacheTests {
 
     private func kept() async -> [Room] { await RoomListCache(folder: folder).rooms() }
 
-    @Test("it gives what was kept, as it was, but nobody is present")
+    @Test("the cache returns the stored rooms, without presence")
     func keeps() async {
         var room = Given.room(
             "a", updatedAt: 5, messagesUpdatedAt: 20.123, elements: 3, badges: .init(messages: 1, elements: 2),
@@ -33,7 +33,7 @@ struct RoomListCacheTests {
         #expect(await kept() == [room])
     }
 
-    @Test("a room that is no longer one's own leaves no trace on the disk, whichever answer says so")
+    @Test("a room that is no longer the person's leaves the disk, whichever answer shows it")
     func gone() async {
         server.all = [Given.room("a"), Given.room("b"), Given.room("c")]
         await list.refresh()
@@ -48,7 +48,7 @@ struct RoomListCacheTests {
         await lookUntil { await kept().map(\.id) == ["c"] }
     }
 
-    @Test("what was kept is shown until the server has answered, and counted")
+    @Test("cached rooms and their counts are shown until the server answers")
     func shown() async {
         await RoomListCache(folder: folder).keep([Given.room("a", badges: .init(messages: 2)), Given.room("b")])
         server.hold()
@@ -65,7 +65,7 @@ struct RoomListCacheTests {
         #expect(server.calls == ["rooms"])
     }
 
-    @Test("a file that is broken, or of another format, is dropped")
+    @Test("a broken file, or one of another format, is dropped")
     func broken() async throws {
         await RoomListCache(folder: folder).keep([Given.room("a")])
         let file = try #require(
@@ -77,16 +77,16 @@ struct RoomListCacheTests {
         }
     }
 
-    @Test("a file that cannot be read for now stays for the next time")
+    @Test("a file that cannot be read now is kept")
     func notReadableNow() async throws {
-        // A folder in its place: reading it fails, as of a file that is locked.
+        // A folder in its place cannot be read, like a locked file.
         let file = folder.appending(path: "rooms.json")
         try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
         #expect(await kept().isEmpty)
         #expect(FileManager.default.fileExists(atPath: file.path))
     }
 
-    @Test("after signing out nothing is kept any more, also what was on its way")
+    @Test("after signing out, nothing is written any more")
     func signedOut() async throws {
         let cache = RoomListCache(folder: folder)
         await cache.keep([Given.room("a")])

@@ -3,9 +3,9 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-/// Tests with a part of the server down.
+/// Tests with an unavailable service.
 extension RoomListTests {
-    @Test("counts of an unavailable part of the server stay as they were, and all rooms are requested until it is back")
+    @Test("counts of an unavailable service stay, and all rooms are fetched until it is back")
     func degraded() async {
         await load(
             Given.room(
@@ -18,7 +18,7 @@ extension RoomListTests {
         #expect(list["a"]?.elementCount == 3)
         #expect(list["a"]?.badges == .init(messages: 4, elements: 1))
         #expect(list["a"]?.lastMessage == nil)
-        // Nothing is known of it.
+        // The list has no other value.
         #expect(list["b"]?.elementCount == 7)
         await clock.advance(by: .seconds(1))
         #expect(server.calls.count == 3)
@@ -34,7 +34,7 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "rooms", "rooms", "rooms"])
     }
 
-    @Test("one room degrades the same way; an unavailable part whose counts are not shown is not awaited")
+    @Test("an answer with one room degrades the same way; services without shown fields are not awaited")
     func degradedRoom() async {
         let last = Given.last("m2", at: 5)
         await load(Given.room("a", messagesUpdatedAt: 5, elements: 3, badges: .init(messages: 2), last: last))
@@ -55,12 +55,12 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "room a", "rooms"])
     }
 
-    @Test("the available parts' values arrive as soon as ever while one is down")
+    @Test("values of other services arrive without delay while one is unavailable")
     func otherParts() async {
         await load(Given.room("a", elements: 3))
         server.degraded = ["elements"]
         await list.refresh()
-        // Long enough for pauses to be long.
+        // By then the pauses are long.
         await clock.advance(by: .seconds(100))
         server.set(Given.room("a", messagesUpdatedAt: 20, last: Given.last("m1")))
         list.apply(Given.newGlobal("m1", in: "a", at: 20))

@@ -3,9 +3,9 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-/// Tests of data that events lack.
+/// Tests of fetches for data that events lack.
 extension RoomListTests {
-    @Test("messages whose event has no text are requested: their room alone, once for many")
+    @Test("messages without text lead to one fetch of their room")
     func untoldMessage() async {
         await load(Given.room("a", updatedAt: 10), Given.room("b", updatedAt: 5))
         for number in 1...5 { list.apply(Given.newGlobal("m\(number)", in: "b", at: 20)) }
@@ -18,7 +18,7 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "room b"])
     }
 
-    @Test("a new name that an event leaves out is requested")
+    @Test("a new name that an event lacks is fetched")
     func untoldName() async {
         await load(Given.room("a"))
         var renamed = Given.room("a", updatedAt: 20)
@@ -30,7 +30,7 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "room a"])
     }
 
-    @Test("a deleted last message disappears at once, and the one before is requested")
+    @Test("a deleted last message disappears at once, and the one before it is fetched")
     func deletion() async {
         await load(Given.room("a", messagesUpdatedAt: 10, last: Given.last("m2")))
         list.apply(
@@ -47,7 +47,7 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "room a"])
     }
 
-    @Test("counts after missed events, which exclude those to everyone, are requested")
+    @Test("counts are fetched after a replay, which has no global events")
     func replayed() async {
         await load(Given.room("a", elements: 1))
         server.set(Given.room("a", updatedAt: 30, elements: 5, badges: .init(elements: 1)))
@@ -58,7 +58,7 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "room a"])
     }
 
-    @Test("replayed events count nothing twice and undo nothing: rooms are requested")
+    @Test("replayed events are not counted twice and undo nothing; rooms are fetched")
     func repeated() async {
         await load(Given.room("a"), Given.room("b"))
         for number in 1...3 { list.apply(Given.newGlobal("m\(number)", in: "a", at: 20)) }
@@ -94,7 +94,7 @@ extension RoomListTests {
         #expect(list["b"]?.lastMessage?.id == "m1")
         #expect(list["b"]?.elementCount == 7)
         #expect(list["b"]?.badges == .init(messages: 1, elements: 1))
-        // What such an answer leaves open is asked for once more.
+        // Rooms with newer events are fetched once more.
         server.set(Given.room("b", updatedAt: 21, messagesUpdatedAt: 20, elements: 8, last: Given.last("m1", at: 20)))
         server.set(Given.room("c", updatedAt: 22))
         await untilFetched()
@@ -102,7 +102,7 @@ extension RoomListTests {
         #expect(list["b"]?.elementCount == 8)
     }
 
-    @Test("an event that may be in the last answer already is settled by another one")
+    @Test("an event that the last answer may include leads to a fetch")
     func doubtful() async {
         let answer = Given.room("a", updatedAt: 20, elements: 1, badges: .init(elements: 1))
         server.all = [answer]
@@ -112,7 +112,7 @@ extension RoomListTests {
         #expect(list["a"]?.badges.elements == 1)
     }
 
-    @Test("a room that is no longer one's own leaves no trace")
+    @Test("a room that is no longer the person's is removed with its counts")
     func gone() async {
         await load(Given.room("a"), Given.room("b"))
         server.all = [Given.room("b")]
@@ -122,7 +122,7 @@ extension RoomListTests {
         #expect(list.counts.latest(of: "a") == nil)
     }
 
-    @Test("an element lost on the way is unseen all the same: the rev skips, and the room is requested")
+    @Test("an element whose event was lost is unseen: the rev skips, and the room is fetched")
     func lost() async {
         await load(Given.room("a"))
         list.apply(Given.elements(.created, "e1", in: "a", at: 20, count: 1, rev: 5))
@@ -133,7 +133,7 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "room a"])
     }
 
-    @Test("an element made while the person leaves is seen or not as the server says, which is asked after the leave")
+    @Test("an element created during a leave is seen or not as the server says, which is asked after the leave")
     func leaving() async {
         await load(Given.room("a"))
         list.enter("a")
@@ -149,7 +149,7 @@ extension RoomListTests {
     }
 
     @Test(
-        "unseen elements of a room that was opened and left may still be unseen: the server is asked, if there were any"
+        "in a room that was opened and left, elements may still be unseen, so the server is asked if there were any"
     )
     func openedShortly() async {
         await load(Given.room("a", elements: 1, badges: .init(elements: 1)), Given.room("b", elements: 1))
@@ -161,7 +161,7 @@ extension RoomListTests {
         }
         await untilFetched()
         #expect(list["a"]?.badges.elements == 1)
-        // What an answer brings into an open room is taken for seen, too.
+        // Elements that an answer brings into an open room count as seen, too.
         list.enter("b")
         server.set(Given.room("b", elements: 2, badges: .init(elements: 1)))
         await list.refresh()
@@ -172,7 +172,7 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "room a", "rooms", "room b"])
     }
 
-    @Test("a failed request is retried, later and later")
+    @Test("a failed fetch is retried with growing pauses")
     func again() async {
         await load(Given.room("a"))
         server.failure = .offline("away")
@@ -190,7 +190,7 @@ extension RoomListTests {
         #expect(list["a"]?.lastMessage?.id == "m1")
     }
 
-    @Test("many rooms are requested at once")
+    @Test("many rooms are fetched with one request")
     func many() async {
         let rooms = (10..<30).map { Given.room("r\($0)") }
         server.all = rooms

@@ -8,7 +8,7 @@ import Testing
 extension RoomListTests {
     /// Requests all rooms in their current state.
     ///
-    /// - Returns: the request, which ends some time after `server.release`.
+    /// - Returns: the request, which ends after `server.release`.
     private func askSlowly() async -> Task<Void, Never> {
         server.hold()
         let refreshing = Task { await list.refresh() }
@@ -23,7 +23,7 @@ extension RoomListTests {
         return { gone }
     }
 
-    @Test("a room created while an older answer was on its way stays, and is requested once more")
+    @Test("a room created while an older answer is on its way stays, and is fetched once more")
     func made() async throws {
         await load(Given.room("a"))
         let gone = noteGone()
@@ -38,7 +38,7 @@ extension RoomListTests {
         #expect(server.calls == ["rooms", "rooms", "make bob", "room made"])
     }
 
-    @Test("a name given while an older answer was on its way stays")
+    @Test("a name set while an older answer is on its way stays")
     func renamed() async throws {
         await load(Given.room("a"))
         let refreshing = await askSlowly()
@@ -48,7 +48,7 @@ extension RoomListTests {
         #expect(list["a"]?.displayName == "Kitchen")
     }
 
-    @Test("a room missing from an answer is removed when the server confirms it, and not before")
+    @Test("a room missing from an answer is removed only when the server confirms it")
     func missing() async {
         await load(Given.room("a"), Given.room("b"))
         let gone = noteGone()
@@ -75,7 +75,7 @@ extension RoomListTests {
         #expect(server.calls.count == calls)
     }
 
-    @Test("many rooms missing from an answer are requested one by one")
+    @Test("many rooms missing from an answer are fetched one by one")
     func manyMissing() async {
         server.all = (0..<20).map { Given.room("r\($0)") }
         await list.refresh()
@@ -88,7 +88,7 @@ extension RoomListTests {
         #expect(server.calls.count == 22)
     }
 
-    @Test("an answer requested before a reconnect does not replace one after it")
+    @Test("a load that began before a reconnect does not replace the one after it")
     func recoveredMeanwhile() async {
         server.hold()
         list.loadFirst()

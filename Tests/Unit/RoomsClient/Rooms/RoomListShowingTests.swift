@@ -2,9 +2,9 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-/// Tests of when changes are shown.
+/// Tests of the time at which changes are shown.
 extension RoomListTests {
-    @Test("the first event is shown at once, later ones together after 100 ms; new and removed rooms do not wait")
+    @Test("the first event is shown at once, later ones together after 100 ms; new and removed rooms at once")
     func coalescing() async {
         await load(Given.room("a", updatedAt: 10), Given.room("b", updatedAt: 5))
         list.apply(Given.elements(.created, "e1", in: "b", at: 20, count: 1, rev: 1))
@@ -27,7 +27,7 @@ extension RoomListTests {
     func sameSecond() async {
         await load(Given.room("a"), Given.room("b"), Given.room("c"))
         for id in ["b", "c", "a"] { list.apply(Given.elements(.updated, "e", in: id, at: 50, count: 1, rev: 1)) }
-        // Requests meanwhile do not matter here.
+        // Fetches are held, because they do not matter here.
         server.hold()
         await clock.advance(by: RoomCountManager.interval)
         #expect(ids == ["a", "c", "b"])

@@ -13,7 +13,7 @@ struct RoomListTests {
 
     var ids: [String] { list.rooms.map(\.id) }
 
-    /// Loads the list, long enough ago that no answer is doubtful.
+    /// Loads the list, long enough ago that no event counts as doubtful.
     func load(_ rooms: Room...) async {
         server.all = rooms
         await list.refresh()
@@ -24,7 +24,7 @@ struct RoomListTests {
 
     // MARK: Order
 
-    @Test("rooms are sorted by activity, by messages with the silent last, or by content; ties by id")
+    @Test("rooms are sorted by activity, by messages with silent rooms last, or by content; ties by id")
     func order() async {
         await load(
             Given.room("a", updatedAt: 10), Given.room("b", updatedAt: 5, messagesUpdatedAt: 20),
@@ -36,7 +36,7 @@ struct RoomListTests {
         #expect(ids == ["c", "a", "b", "d"])
     }
 
-    @Test("rooms of the same second keep the server's order, which is more precise")
+    @Test("rooms of the same second keep the server's more precise order")
     func fullTimes() async {
         var first = Given.room("a", updatedAt: 0, messagesUpdatedAt: 5)
         var second = Given.room("b", updatedAt: 0, messagesUpdatedAt: 5)
@@ -49,7 +49,7 @@ struct RoomListTests {
 
     // MARK: Events that say enough
 
-    @Test("a message moves its room to the front, and is shown there, without a request")
+    @Test("a message moves its room to the front and is shown, without a fetch")
     func message() async {
         await load(Given.room("a", updatedAt: 10), Given.room("b", updatedAt: 5))
         list.apply(.messageNew(Given.message("m1", in: "b", at: 20.5)))
@@ -63,7 +63,7 @@ struct RoomListTests {
         #expect(server.calls == ["rooms"])
     }
 
-    @Test("an element moves its room by content, and its counts are set, without a request")
+    @Test("an element moves its room by content and sets its counts, without a fetch")
     func element() async {
         await load(Given.room("a", updatedAt: 10), Given.room("b", updatedAt: 5, messagesUpdatedAt: 8))
         list.apply(Given.elements(.created, "e1", in: "b", at: 30, count: 4, rev: 1))
@@ -76,7 +76,7 @@ struct RoomListTests {
         #expect(server.calls == ["rooms"])
     }
 
-    @Test("a new room, badges and presence are shown without a request")
+    @Test("a new room, badges and presence are shown without a fetch")
     func personEvents() async {
         await load(Given.room("a", updatedAt: 10))
         list.apply(.roomCreated(Given.room("b", updatedAt: 20)))
@@ -94,7 +94,7 @@ struct RoomListTests {
         #expect(server.calls == ["rooms"])
     }
 
-    @Test("a name that the room's event gives is shown, or removed, without a request")
+    @Test("a name in the room's event is shown or removed without a fetch")
     func name() async {
         await load(Given.room("a"))
         list.apply(.roomUpdated(roomID: "a", name: "Kitchen", updatedAt: Given.at(20)))
@@ -107,7 +107,7 @@ struct RoomListTests {
         #expect(server.calls == ["rooms"])
     }
 
-    @Test("entering zeroes the unseen count, in the row too")
+    @Test("entering resets the unseen count of the row, too")
     func entering() async {
         await load(Given.room("a", badges: .init(elements: 4)))
         list.enter("a")
@@ -117,7 +117,7 @@ struct RoomListTests {
 
     // MARK: Rooms of others
 
-    @Test("rooms of others leave no trace, also while an answer is on its way")
+    @Test("events of other people's rooms are not recorded, even while an answer is on its way")
     func foreign() async {
         await load(Given.room("a"))
         server.hold()
@@ -137,7 +137,7 @@ struct RoomListTests {
 
     // MARK: Refreshing
 
-    @Test("a failed load keeps what is shown, and says why")
+    @Test("a failed load keeps the list, and sets the failure")
     func failing() async {
         await load(Given.room("a"))
         server.failure = .offline("away")
@@ -149,7 +149,7 @@ struct RoomListTests {
         #expect(list.failure == nil)
     }
 
-    @Test("rooms are requested again on a reconnect, even after a full replay: counts are applied once")
+    @Test("rooms are fetched again after a reconnect, even after a full replay")
     func reconnecting() async {
         await load(Given.room("a"))
         list.apply(.connected)
@@ -163,7 +163,7 @@ struct RoomListTests {
         #expect(ids.isEmpty)
     }
 
-    @Test("missed events cause requests until there is an answer")
+    @Test("after missed events, rooms are fetched until there is an answer")
     func owing() async {
         await load(Given.room("a"))
         server.failure = .offline("away")
@@ -179,11 +179,11 @@ struct RoomListTests {
         await TestClock.settle()
         #expect(ids == ["b"])
         await clock.advance(by: .seconds(60))
-        // The room that the answer lacks, once.
+        // The missing room is fetched once.
         #expect(server.calls == ["rooms", "rooms", "rooms", "rooms", "room a"])
     }
 
-    @Test("on coming to the foreground, a list older than five minutes is requested again")
+    @Test("in the foreground, a list older than five minutes is fetched again")
     func foreground() async {
         await list.becomeActive()
         await clock.advance(by: .seconds(300))
@@ -194,7 +194,7 @@ struct RoomListTests {
         #expect(server.calls.count == 2)
     }
 
-    @Test("concurrent calls share one answer, which was requested after them")
+    @Test("concurrent calls share one answer, which is requested after them")
     func sharing() async {
         server.hold()
         let first = Task { await list.refresh() }
@@ -211,7 +211,7 @@ struct RoomListTests {
 
     // MARK: Changing
 
-    @Test("a created room appears once, whether answer or event comes first")
+    @Test("a created room appears once, whether its answer or its event comes first")
     func making() async throws {
         await load()
         #expect(try await list.makeRoom(with: "bob").id == "made")
@@ -221,7 +221,7 @@ struct RoomListTests {
         #expect(server.calls == ["rooms", "make bob"])
     }
 
-    @Test("a new name is shown with the answer")
+    @Test("a new name is shown when the answer arrives")
     func renaming() async throws {
         await load(Given.room("a"))
         try await list.rename("a", to: "Kitchen")
@@ -230,7 +230,7 @@ struct RoomListTests {
 
     // MARK: People
 
-    @Test("people are sorted by their latest activity, their rooms by content")
+    @Test("people are sorted by latest activity, their rooms by content")
     func people() async {
         await load(
             Given.room("a", with: ["ann"], updatedAt: 10), Given.room("b", with: ["ann"], updatedAt: 20),

@@ -8,7 +8,7 @@ import Testing
 struct RoomShelfTests {
     private let now = Given.at(1000)
 
-    @Test("an id without a room is remembered as long as an answer may contain it, and no longer")
+    @Test("an unknown room id is remembered only while an answer may contain it")
     func noTrace() {
         var store = RoomStore(for: "me", order: .activity)
         #expect(store.apply(Given.newGlobal("m1", in: "x"), now: now) == nil)
@@ -19,11 +19,11 @@ struct RoomShelfTests {
         store.abandon(first)
         #expect(store.finish(second, with: [Given.room("mine")], now: now) == ["mine", "x"])
         #expect(store.touched.isEmpty)
-        // Of one's own it can't be known whether the answer has the event.
+        // Of the person's own room, it is unknown whether the answer includes the event.
         #expect(store.needs == ["mine": [.answer]])
     }
 
-    @Test("an event with the missing fields ends the need for a request")
+    @Test("an event with the missing data ends the need to fetch")
     func meeting() {
         var store = RoomStore(for: "me", order: .activity)
         _ = store.finish(store.beginLoad(), with: [Given.room("r")], now: .distantPast)
@@ -37,7 +37,7 @@ struct RoomShelfTests {
         #expect(store.needs.isEmpty)
     }
 
-    @Test("any order of insertion leads to the same order of rooms", arguments: RoomOrder.allCases)
+    @Test("rooms have the same order whatever the order of insertion", arguments: RoomOrder.allCases)
     func total(order: RoomOrder) {
         let rooms = (0..<40).map { (number: Int) -> Room in
             let messages: Double? = number % 3 == 0 ? nil : Double(number % 4)
@@ -53,7 +53,7 @@ struct RoomShelfTests {
         }
     }
 
-    @Test("rooms stay sorted through any changes, and each is found by its id", arguments: 0..<20)
+    @Test("rooms stay sorted through any changes, and are found by id", arguments: 0..<20)
     func sorted(seed: Int) {
         var generator = SeededGenerator(seed: UInt64(seed))
         var sorted = SortedRooms(order: .activity)
