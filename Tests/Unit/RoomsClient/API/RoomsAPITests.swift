@@ -16,7 +16,7 @@ struct RoomsAPITests {
         try request?.body.map { try JSONDecoder().decode(JSON.self, from: $0) }
     }
 
-    @Test("a call sends token and request id, and a body its type")
+    @Test("a request has the token, a request id and, with a body, its content type")
     func headers() async throws {
         let (api, server) = api([
             .answer("GET /api/users/me", #"{"data":{"id":"u1","username":"ada"}}"#),
@@ -32,7 +32,7 @@ struct RoomsAPITests {
         #expect(try body(requests[1]) == ["name": .string("Garden")])
     }
 
-    @Test("rooms: every route")
+    @Test("every route of rooms")
     func rooms() async throws {
         let room = DecodingTests.room
         let (api, server) = api([
@@ -71,7 +71,7 @@ struct RoomsAPITests {
         #expect(try await api.send("Hello", in: "r1").roomId == "r1")
     }
 
-    /// An app's own, that does not keep to what it should throw.
+    /// An app's transport and tokens that throw other errors than documented.
     private struct Careless: HTTPTransport, TokenProvider {
         struct TestFailure: Error {}
 
@@ -94,7 +94,7 @@ struct RoomsAPITests {
         await #expect(throws: ClientFailure.offline("TestFailure()")) { try await accounts.refresh("r") }
     }
 
-    @Test("messages: every route")
+    @Test("every route of messages")
     func messages() async throws {
         let message = DecodingTests.message
         let (api, server) = api([
@@ -117,7 +117,7 @@ struct RoomsAPITests {
         #expect(await server.missing.isEmpty)
     }
 
-    @Test("elements and devices: every route")
+    @Test("every route of elements and devices")
     func elements() async throws {
         let element = DecodingTests.element
         let (api, server) = api([
@@ -142,7 +142,7 @@ struct RoomsAPITests {
         #expect(await server.missing.isEmpty)
     }
 
-    @Test("sync: the snapshot, what was missed, and a cursor that is too old")
+    @Test("sync returns the snapshot, missed events, or that the cursor is too old")
     func sync() async throws {
         let events = #"[{"event":"room:cleared","data":{"roomId":"r","clearedBy":"u"}},{"event":"odd","data":1}]"#
         let (api, _) = api([
@@ -160,7 +160,7 @@ struct RoomsAPITests {
         #expect(try await api.missed(since: "d") == .lost)
     }
 
-    @Test("a refused token is replaced, and the call repeated, once")
+    @Test("a refused token is replaced and the call repeated, but only once")
     func replacesToken() async throws {
         let tokens = ListedTokens(replacements: [.success("t2"), .success("t3")])
         let (api, server) = api(
@@ -177,7 +177,7 @@ struct RoomsAPITests {
     }
 
     @Test(
-        "a refusal says whether it may be tried again",
+        "a refusal says whether a retry may succeed",
         arguments: [(400, false), (404, false), (409, false), (429, true), (500, true), (503, true)])
     func refusals(status: Int, isRetryable: Bool) async {
         let (api, _) = api([
@@ -192,7 +192,7 @@ struct RoomsAPITests {
     }
 
     @Test(
-        "a response that is not Parlor's does not count as the server's",
+        "an answer that is not Parlor's counts as offline",
         arguments: [
             (200, "<html>"), (200, ""), (200, "[]"), (200, "{}"), (302, ""), (400, "<html>"), (401, "<html>"),
             (403, #"{"error":"forbidden"}"#), (404, #"{"error":{"code":404}}"#), (502, "<html>"),
@@ -224,7 +224,7 @@ struct RoomsAPITests {
     }
 
     @MainActor
-    @Test("answers are not parsed on the main actor")
+    @Test("answers are decoded off the main actor")
     func concurrent() async throws {
         let (api, _) = api([.answer("GET /api/x", #"{"data":{}}"#)])
         let witness: Witness = try await api.value(of: try HTTPRequest("GET", to: ["x"]))

@@ -4,8 +4,8 @@ import Testing
 
 @testable import RoomsClient
 
-/// Sessions that were signed out of, on their way to their end at the server.
-@Suite("Signing out, and in again", .timeLimit(.minutes(1)))
+/// Sessions that were signed out, and that the server still has to end.
+@Suite("Ending sessions", .timeLimit(.minutes(1)))
 struct SessionEndingTests {
     private let clock = TestClock()
     private let server: ScriptedServer
@@ -19,7 +19,7 @@ struct SessionEndingTests {
         network = server.makeDevice()
     }
 
-    /// Keeps sessions in memory, unless it is locked.
+    /// Stores sessions in memory; a locked one fails to save.
     private final class MemoryStore: SessionStore {
         struct Locked: Error {}
 
@@ -44,7 +44,7 @@ struct SessionEndingTests {
         }
     }
 
-    /// Ada is signed in, and gets pushes on the phone.
+    /// Signs Ada in; her phone receives push notifications.
     private func signedIn() async throws -> SessionTokens {
         let tokens = try SessionTokens(keptIn: store, accounts: AccountsAPI(transport: network), clock: clock)
         await tokens.use(try server.makeSession(of: ada))
@@ -59,12 +59,12 @@ struct SessionEndingTests {
     private func signOutOffline(_ tokens: SessionTokens) async throws {
         network.setAirplaneMode(true)
         try await tokens.signOut(device: "phone")
-        // It has been tried, and is again after a pause.
+        // The first attempt failed, and a pause began.
         await clock.untilSleeping(1)
         network.setAirplaneMode(false)
     }
 
-    @Test("an end that comes late does not take the device of the same person's next session off push")
+    @Test("a late end of a session keeps the device that the person has registered again")
     func lateEnd() async throws {
         let tokens = try await signedIn()
         try await signOutOffline(tokens)
@@ -77,7 +77,7 @@ struct SessionEndingTests {
         #expect(store.kept.ending.isEmpty)
     }
 
-    @Test("signing in waits for a request under way that takes the device off push")
+    @Test("signing in waits for an unregistration of the device that is under way")
     func removalUnderWay() async throws {
         let gate = Gate()
         let http = ScriptedHTTP([
@@ -103,32 +103,32 @@ struct SessionEndingTests {
         #expect(await tokens.session == next)
     }
 
-    @Test("who signs in has reached the server: it is asked at once to end what waits for that")
+    @Test("signing in shows that the server can be reached, so pending sessions are ended at once")
     func wake() async throws {
         let tokens = try await signedIn()
         try await signOutOffline(tokens)
         #expect(server.sessionCount(of: ada.id) == 1)
         await tokens.use(try server.makeSession(of: ben))
-        // The clock stands: no pause has ended.
+        // The clock stands still, so no pause has ended.
         await lookUntil { server.sessionCount(of: ada.id) == 0 }
         #expect(server.devices(of: ada.id) == [])
     }
 
-    @Test("the session ends while push is away, which is asked once")
+    @Test("a session ends while push is unavailable, and the device is unregistered only once")
     func pushAway() async throws {
         let tokens = try await signedIn()
         server.refuseNext(
             "DELETE /api/devices/phone",
             with: Refusal(code: "service_unavailable", message: "Push is away.", isRetryable: true, status: 503))
         try await tokens.signOut(device: "phone")
-        // The clock stands: no pause has ended.
+        // The clock stands still, so no pause has ended.
         await lookUntil { server.sessionCount(of: ada.id) == 0 }
         await tokens.settleEnding()
         #expect(network.requests.count { $0 == "DELETE /api/devices/phone" } == 1)
         #expect(store.kept == KeptSessions())
     }
 
-    @Test("a sign-out that the store refuses says so, and is stored as soon as it can be", arguments: [false, true])
+    @Test("a sign-out that the store fails to save throws, and is saved once possible", arguments: [false, true])
     func lockedStore(asksAgain: Bool) async throws {
         let tokens = try await signedIn()
         network.setAirplaneMode(true)
@@ -149,11 +149,11 @@ struct SessionEndingTests {
         #expect(store.kept == KeptSessions())
     }
 
-    @Test("a refresh that is refused for good, as of a suspended person, does not hold up the end of other sessions")
+    @Test("a permanently refused refresh, as of a suspended person, does not delay the end of other sessions")
     func suspended() async throws {
         let tokens = try await signedIn()
         await clock.advance(by: .seconds(16 * 60))
-        // However often it is asked.
+        // Every refresh is refused.
         for _ in 0..<8 {
             server.refuseNext(
                 "POST /api/auth/refresh", with: Refusal(code: "forbidden", message: "You are suspended.", status: 403))
@@ -161,20 +161,20 @@ struct SessionEndingTests {
         try await tokens.signOut(device: nil)
         await tokens.use(try server.makeSession(of: ben))
         try await tokens.signOut(device: nil)
-        // The clock stands: no pause has ended.
+        // The clock stands still, so no pause has ended.
         await lookUntil { server.sessionCount(of: ben.id) == 0 }
         await tokens.settleEnding()
         #expect(store.kept == KeptSessions())
     }
 
-    @Test("an end that is refused for good is not repeated, also after the token was renewed")
+    @Test("a permanently refused end is not repeated, even after the token was renewed")
     func refusedForGood() async throws {
         let tokens = try await signedIn()
         let call = "POST /api/auth/logout"
         server.refuseNext(call, with: Refusal(code: "unauthenticated", message: "Sign in first.", status: 401))
         for _ in 0..<8 { server.refuseNext(call, with: Refusal(code: "forbidden", message: "No.", status: 403)) }
         try await tokens.signOut(device: nil)
-        // The clock stands: no pause has ended.
+        // The clock stands still, so no pause has ended.
         await lookUntil { store.kept == KeptSessions() }
         #expect(network.requests.count { $0 == call } == 2)
     }

@@ -4,14 +4,14 @@ import Testing
 
 @testable import RoomsClient
 
-/// A device's disk and network, and the process on it, which can be killed between any two steps: what it does after that has no
-/// effect, and what it asks for is never answered.
+/// A device's disk and network, and a process that can be killed between any two steps. After that, its steps
+/// have no effect, and its requests get no answer.
 private final class Device: Sendable {
     private struct State: Sendable {
         var kept = KeptSessions()
         /// Rises with each start.
         var process = 0
-        /// So many steps before the kill; nil: it lives on.
+        /// The number of steps before the kill; nil if there is none.
         var stepsLeft: Int?
         var isKilled = false
     }
@@ -24,7 +24,7 @@ private final class Device: Sendable {
     var kept: KeptSessions { state.withLock { $0.kept } }
     var isKilled: Bool { state.withLock { $0.isKilled } }
 
-    /// - Parameter steps: those that it does before it is killed; nil: it is not.
+    /// - Parameter steps: the number of steps before the kill; nil if there is none.
     func start(killedAfter steps: Int?, accountsOver clock: TestClock) throws -> SessionTokens {
         let process = state.withLock { state in
             state.process += 1
@@ -38,7 +38,7 @@ private final class Device: Sendable {
 
     /// Begins a step of a process.
     ///
-    /// - Returns: false if the process is dead, or dies of it.
+    /// - Returns: false if the process is dead, or is killed now.
     private func step(_ process: Int) -> Bool {
         state.withLock { state in
             guard process == state.process, !state.isKilled else { return false }
@@ -70,14 +70,14 @@ private final class Device: Sendable {
         func send(_ request: HTTPRequest) async throws -> HTTPResponse {
             guard device.step(process) else { throw CancellationError() }
             let answer = try await device.network.send(request)
-            // The server has done it.
+            // The server has handled the request.
             guard device.step(process) else { throw CancellationError() }
             return answer
         }
     }
 }
 
-@Suite("A process that is killed between two steps", .timeLimit(.minutes(10)))
+@Suite("Killing a process between two steps", .timeLimit(.minutes(10)))
 struct SessionKillTests {
     private struct Harness {
         let clock = TestClock()
@@ -98,7 +98,7 @@ struct SessionKillTests {
         }
     }
 
-    @Test("in a refresh: nobody is signed out", arguments: 0..<8)
+    @Test("a kill during a refresh signs nobody out", arguments: 0..<8)
     func refresh(steps: Int) async throws {
         let harness = try await Harness()
         let doomed = try harness.device.start(killedAfter: steps, accountsOver: harness.clock)
@@ -108,23 +108,23 @@ struct SessionKillTests {
         let again = try harness.device.start(killedAfter: nil, accountsOver: harness.clock)
         let token = try await again.token(replacing: old)
         #expect(token != old)
-        // The session lives: it can be renewed, and asked with.
+        // The session is alive: it can be renewed, and its token works.
         _ = try await again.token(replacing: token)
         #expect(try await RoomsAPI(transport: harness.network, tokens: again).me().id == harness.ada.id)
         #expect(harness.server.devices(of: harness.ada.id) == ["phone"])
     }
 
-    @Test("in signing out: the session ends at the server all the same, and no device is left", arguments: 0..<12)
+    @Test("after a kill during sign-out, the session still ends, and no device is left", arguments: 0..<12)
     func signOut(steps: Int) async throws {
         let harness = try await Harness()
-        // Its token is over, so that there is a refresh in between.
+        // An expired token adds a refresh to the steps.
         if steps.isMultiple(of: 2) { await harness.clock.advance(by: .seconds(16 * 60)) }
         let doomed = try harness.device.start(killedAfter: steps, accountsOver: harness.clock)
-        // Killed in it, it is refused by the store.
+        // A store of a killed process throws.
         try? await doomed.signOut(device: nil)
         await TestClock.settle()
         let again = try harness.device.start(killedAfter: nil, accountsOver: harness.clock)
-        // Killed before the first step, nobody has signed out.
+        // A kill before the first step leaves the person signed in.
         if steps == 0 { try await again.signOut(device: nil) }
         #expect(await again.session == nil)
         await again.settleEnding()
@@ -133,7 +133,7 @@ struct SessionKillTests {
         #expect(harness.server.devices(of: harness.ada.id) == [])
     }
 
-    @Test("without a network one signs out at once, and the server follows with the next chance")
+    @Test("without a network, sign-out is immediate here, and reaches the server later")
     func offline() async throws {
         let harness = try await Harness()
         let tokens = try harness.device.start(killedAfter: nil, accountsOver: harness.clock)
@@ -149,7 +149,7 @@ struct SessionKillTests {
         #expect(harness.server.devices(of: harness.ada.id) == [])
     }
 
-    @Test("a server that refuses to remove the device ends the session all the same")
+    @Test("a server that refuses to remove the device still ends the session")
     func deviceRefused() async throws {
         let harness = try await Harness()
         let tokens = try harness.device.start(killedAfter: nil, accountsOver: harness.clock)
@@ -161,7 +161,7 @@ struct SessionKillTests {
         #expect(harness.device.kept == KeptSessions())
     }
 
-    @Test("a file of sessions that cannot be read now signs nobody out, and is its owner's alone")
+    @Test("a session file that cannot be read now signs nobody out, and only its owner can read it")
     func file() throws {
         let temporary = TemporaryFolder()
         let url = temporary.url.appending(path: "ada.json")
@@ -177,11 +177,11 @@ struct SessionKillTests {
         let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
         #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path) == ["ada.json"])
-        // A folder cannot be read as a file, by root neither.
+        // Not even root can read a folder as a file.
         #expect(throws: (any Error).self) { try FileSessionStore(url: temporary.url).load() }
     }
 
-    @Test("killed again and again at random steps, over a network that fails: a session lives, or is ended as asked")
+    @Test("after random kills and network faults, a session is alive, or has ended as requested")
     func chaos() async throws {
         let seeds = ProcessInfo.processInfo.environment["CLIENT_SEEDS"].flatMap { Int($0) } ?? 40
         for seed in 0..<seeds { try await run(seed: seed) }
@@ -191,7 +191,7 @@ struct SessionKillTests {
         var random = SeededGenerator(seed: UInt64(seed))
         let harness = try await Harness()
         var hasAskedToSignOut = false
-        // A refresh without an answer is only repeated safely for a minute.
+        // A refresh without an answer can be repeated safely for a minute only.
         var mayBeReuse = false
         for _ in 0..<6 {
             let tokens = try harness.device.start(
@@ -205,7 +205,7 @@ struct SessionKillTests {
                 if hasAskedToSignOut || Int.random(in: 0..<5, using: &random) == 0 {
                     hasAskedToSignOut = true
                     let phone = Bool.random(using: &random) ? "phone" : nil
-                    // Killed in it, it is refused by the store.
+                    // A store of a killed process throws.
                     try? await tokens.signOut(device: phone)
                     await TestClock.settle()
                 } else {
@@ -231,14 +231,14 @@ struct SessionKillTests {
             #expect(harness.server.sessionCount(of: harness.ada.id) == 0, "seed \(seed)")
             #expect(harness.server.devices(of: harness.ada.id) == [], "seed \(seed)")
         } else {
-            // Every loss that nobody has used up costs a try.
+            // Each remaining fault costs an attempt.
             var renewed: String?
             for _ in 0..<8 where renewed == nil {
                 guard let token = await tokens.session?.token else { break }
                 renewed = try? await tokens.token(replacing: token)
             }
             #expect(renewed != nil || mayBeReuse, "seed \(seed)")
-            // What is over here is over at the server.
+            // A session that has ended here has ended on the server.
             #expect(
                 harness.server.sessionCount(of: harness.ada.id) == (renewed == nil ? 0 : 1), "seed \(seed)")
         }

@@ -29,25 +29,25 @@ struct SessionTokensTests {
         SessionTokens, AsyncStream<String?>.Iterator, ScriptedHTTP
     ) {
         let server = ScriptedHTTP(steps)
-        // Unbounded: a test tells it a handful.
+        // Unbounded: a test sends only a few values.
         let (received, continuation) = AsyncStream.makeStream(of: String?.self, bufferingPolicy: .unbounded)
         let tokens = SessionTokens(
             session, accounts: AccountsAPI(transport: server), clock: clock, makeAttemptID: { "attempt" },
             onChange: {
-                // What has a name only was there before.
+                // A session with an attempt id was sent before.
                 if $0?.refreshAttemptID == nil { continuation.yield($0?.token) }
             })
         return (tokens, received.makeAsyncIterator(), server)
     }
 
-    @Test("a token that lives on is given out as it is")
+    @Test("a valid token is returned as it is")
     func lives() async throws {
         let (tokens, _, _) = tokens(session("a", for: 3600), [])
         #expect(try await tokens.token() == "a")
         #expect(try await tokens.token(replacing: "an older one") == "a")
     }
 
-    @Test("one that ends within a minute is renewed, and the session told")
+    @Test("a token that expires within a minute is renewed, and the new session is reported")
     func renews() async throws {
         var (tokens, received, server) = tokens(session("a", for: 59), [answer("b")])
         #expect(try await tokens.token() == "b")
@@ -56,7 +56,7 @@ struct SessionTokensTests {
         #expect(await tokens.session?.refreshToken == "r-b")
     }
 
-    @Test("calls at the same time share one refresh")
+    @Test("concurrent calls share one refresh")
     func singleFlight() async throws {
         let gate = Gate()
         let (tokens, _, server) = tokens(session("a", for: 3600), [answer("b", gate: gate)])
@@ -68,7 +68,7 @@ struct SessionTokensTests {
         #expect(await server.requests.count == 1)
     }
 
-    @Test("a waiter that is cancelled waits no longer, and does not cancel the refresh: its token works once")
+    @Test("a cancelled caller stops waiting, but the refresh continues, because its token works once")
     func cancelling() async throws {
         let gate = Gate()
         var (tokens, received, _) = tokens(session("a", for: 3600), [answer("b", gate: gate)])
@@ -81,7 +81,7 @@ struct SessionTokensTests {
         #expect(try await tokens.token() == "b")
     }
 
-    @Test("a refresh that is refused ends the session, and is told")
+    @Test("a refused refresh ends the session, and reports that")
     func refused() async throws {
         var (tokens, received, _) = tokens(
             session("a", for: 3600), [.refusal("POST /api/auth/refresh", 401, "invalid_token")])
@@ -90,7 +90,7 @@ struct SessionTokensTests {
         await #expect(throws: ClientFailure.signedOut) { try await tokens.token() }
     }
 
-    @Test("without a network the token is given out while it lives, and not after")
+    @Test("without a network, the token is returned until it expires, and not after")
     func offline() async throws {
         let (living, _, _) = tokens(session("a", for: 30), [.offline("POST /api/auth/refresh")])
         #expect(try await living.token() == "a")
@@ -102,7 +102,7 @@ struct SessionTokensTests {
 
     /// Signs in while a refresh is under way, which then ends.
     ///
-    /// - Returns: the tokens, and what waits for the refresh.
+    /// - Returns: the tokens, and the caller that waits for the refresh.
     private func signInMeanwhile(_ session: Session) async -> (SessionTokens, Task<String, any Error>) {
         let gate = Gate()
         let (tokens, _, _) = tokens(self.session("a", for: 3600), [answer("b", gate: gate)])
@@ -113,27 +113,27 @@ struct SessionTokensTests {
         return (tokens, waiter)
     }
 
-    @Test("a refresh that ends after somebody else has signed in changes nothing")
+    @Test("a refresh that ends after another person has signed in has no effect")
     func replaced() async throws {
         let (tokens, waiter) = await signInMeanwhile(session("c", for: 3600, of: "u2"))
         await #expect(throws: ClientFailure.signedOut) { try await waiter.value }
         #expect(try await tokens.token() == "c")
     }
 
-    @Test("a refresh that ends after the same person has signed in again gives the new session's token")
+    @Test("a refresh that ends after the same person has signed in again returns the new session's token")
     func signedInAgain() async throws {
         let (_, waiter) = await signInMeanwhile(session("c", for: 3600))
         #expect(try await waiter.value == "c")
     }
 
-    @Test("a token that lives for seconds is not renewed at every call")
+    @Test("a token that lives only seconds is not renewed at every call")
     func shortLife() async throws {
         let (tokens, _, _) = tokens(nil, [])
         await tokens.use(session("a", for: 10))
         #expect(try await tokens.token() == "a")
     }
 
-    @Test("a clock that is ahead: a new token that seems to be over is given out until the server refuses it")
+    @Test("if the clock is ahead, a new token that seems expired is used until the server refuses it")
     func clockAhead() async throws {
         let past = "2020-01-01T00:00:00Z"
         let (tokens, _, server) = tokens(session("a", for: -1), [answer("b", until: past), answer("c", until: past)])
@@ -144,7 +144,7 @@ struct SessionTokensTests {
     }
 
     @Test(
-        "a refresh that something before the server refuses, or the server for another reason, ends no session",
+        "a refusal by a proxy, or one for another reason, does not end the session",
         arguments: [
             ScriptedHTTP.Step.answer("POST /api/auth/refresh", "<html>", status: 403),
             .answer("POST /api/auth/refresh", "<html>", status: 401),

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("URLSessionTransport")
 struct URLSessionTransportTests {
-    @Test("a request's address has the server's path first, with everything encoded")
+    @Test("a request's URL begins with the server's path, and everything is percent-encoded")
     func address() throws {
         let base = try #require(URL(string: "https://chat.example:8443/parlor/"))
         let request = HTTPRequest(
@@ -21,7 +21,7 @@ struct URLSessionTransportTests {
 
     @Test("a refused connection is offline")
     func nobody() async throws {
-        // Port 1 is nobody's.
+        // Nothing listens on port 1.
         let base = try #require(URL(string: "http://127.0.0.1:1"))
         let failure = await #expect(throws: ClientFailure.self) {
             try await URLSessionTransport(base: base).send(HTTPRequest("GET", "/api/users/me"))
@@ -29,7 +29,7 @@ struct URLSessionTransportTests {
         #expect(failure?.isRetryable == true)
     }
 
-    @Test("a request that is cancelled just as it ends is over", .timeLimit(.minutes(1)))
+    @Test("a request that is cancelled just as it ends returns", .timeLimit(.minutes(1)))
     func cancelledAtItsEnd() async throws {
         let base = try #require(URL(string: "http://127.0.0.1:1"))
         let transport = URLSessionTransport(base: base)
@@ -37,7 +37,7 @@ struct URLSessionTransportTests {
             let requests = (0..<20).map { _ in
                 Task { _ = try? await transport.send(HTTPRequest("GET", "/api/users/me")) }
             }
-            // Some have failed by then, some do so now, and some have not begun.
+            // Some have failed by now, some are failing, and some have not begun.
             await requests[0].value
             for request in requests { request.cancel() }
             for request in requests { await request.value }

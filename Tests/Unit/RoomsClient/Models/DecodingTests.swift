@@ -18,7 +18,7 @@ struct DecodingTests {
          "readBy":[{"userId":"u2","readAt":"2024-12-17T09:45:01.000Z"}],"tempId":"t1","later":{"unknown":[1]}}
         """
 
-    @Test("a message of the contract")
+    @Test("a message of the contract is decoded")
     func wholeMessage() throws {
         let expected = Message(
             id: "m1", roomId: "r1", seq: 7, senderId: "u1", sender: Person(id: "u1", username: "ada", firstName: "Ada"),
@@ -27,7 +27,7 @@ struct DecodingTests {
         #expect(try decoded(Message.self, Self.message) == expected)
     }
 
-    @Test("a message of the older model: content, receiverId and readStatus alone")
+    @Test("a message of the older model is decoded: content, receiverId and readStatus only")
     func olderMessage() throws {
         let json = """
             {"id":"m1","senderId":"u1","receiverId":"u2","content":"Hello","createdAt":"2024-12-17T09:45:00Z",
@@ -38,7 +38,7 @@ struct DecodingTests {
                 == Message(id: "m1", roomId: "", seq: 0, senderId: "u1", text: "Hello", createdAt: someTime))
     }
 
-    @Test("a message may have its sender in its person alone, and null for absent fields")
+    @Test("a message may have only a sender object, and null for absent fields")
     func senderAlone() throws {
         let json = """
             {"id":"m1","roomId":"r1","sender":{"id":"u1","username":"ada"},"text":"Hi","tempId":null,"readBy":null,
@@ -81,7 +81,7 @@ struct DecodingTests {
          "hasUnread":true,"lastMessage":{"id":"m1","senderId":"u2","text":"Hi","createdAt":"2024-12-17T09:47:00.500Z"}}
         """
 
-    @Test("a room of the contract")
+    @Test("a room of the contract is decoded")
     func wholeRoom() throws {
         let expected = Room(
             id: "r1", name: "Garden", displayName: "Garden", createdBy: "u1", createdAt: someTime,
@@ -93,7 +93,7 @@ struct DecodingTests {
         #expect(try decoded(Room.self, Self.room) == expected)
     }
 
-    @Test("fields that an older server leaves out of a room follow from the others")
+    @Test("fields that an older server leaves out of a room are derived from the others")
     func olderRoom() throws {
         let json = """
             {"id":"r1","createdAt":"2024-12-17T09:45:00.000Z","messagesUpdatedAt":"2024-12-17T09:45:01Z",
@@ -120,7 +120,7 @@ struct DecodingTests {
          "updatedAt":"2024-12-17T09:45:01.000Z","version":2,"tempId":null}
         """
 
-    @Test("an element, whole and as it may come from an older server")
+    @Test("an element is decoded, also without the fields that older servers omit")
     func elements() throws {
         let content: JSON = ["text": .string("a"), "n": .array([.integer(1), .number(2.5), .null, .bool(true)])]
         let expected = Element(
@@ -133,7 +133,7 @@ struct DecodingTests {
         #expect(element.content == .object([:]) && element.position == nil)
     }
 
-    @Test("a person with rooms, and one without a username")
+    @Test("a person is decoded with rooms, and without a username")
     func people() throws {
         let person = try decoded(PersonWithRooms.self, #"{"id":"u1","username":"ada","rooms":[\#(Self.room)]}"#)
         #expect(person.id == "u1" && person.rooms.map(\.id) == ["r1"])

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Models")
 struct ModelTests {
-    @Test("a person is shown by the first name, or else by the username")
+    @Test("a person's display name is the first name, or else the username")
     func displayName() {
         #expect(Person(id: "1", username: "ada", firstName: "Ada").displayName == "Ada")
         for name in [nil, "", " "] {

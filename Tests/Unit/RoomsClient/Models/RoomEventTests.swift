@@ -2,7 +2,7 @@ import Foundation
 import RoomsClient
 import Testing
 
-@Suite("Events")
+@Suite("Decoding events")
 struct RoomEventTests {
     private static let time = #""2024-12-17T09:45:00.000Z""#
 
@@ -16,7 +16,7 @@ struct RoomEventTests {
         #expect(event(name, "{}") == .unknown(name: name), "\(name) with an empty payload")
     }
 
-    @Test("an older server's message belongs to the room that its event names")
+    @Test("an older server's message gets the room id of its event")
     func olderMessage() {
         let older = #"{"id":"m1","senderId":"u1","content":"Hello","createdAt":\#(Self.time)}"#
         let event = event("message:new", #"{"roomId":"r1","message":\#(older)}"#)
@@ -26,7 +26,7 @@ struct RoomEventTests {
                     Message(id: "m1", roomId: "r1", seq: 0, senderId: "u1", text: "Hello", createdAt: someTime)))
     }
 
-    @Test("are decoded for a room's sockets")
+    @Test("events to a room are decoded")
     func room() throws {
         let message = try decoded(Message.self, DecodingTests.message)
         let element = try decoded(Element.self, DecodingTests.element)
@@ -55,7 +55,7 @@ struct RoomEventTests {
             .presence(roomID: "r", userID: "u", isPresent: false))
     }
 
-    @Test("are decoded for everyone")
+    @Test("events to everyone are decoded")
     func global() {
         expect(
             "message:new:global", #"{"roomId":"r","messageId":"m","senderId":"u","messagesUpdatedAt":\#(Self.time)}"#,
@@ -71,7 +71,7 @@ struct RoomEventTests {
             .roomUpdatedGlobal(roomID: "r", updatedBy: "u", updatedAt: someTime))
     }
 
-    @Test("are decoded for a room's elements to everyone, with counts and from older servers without")
+    @Test("element events to everyone are decoded, with counts, and without those of older servers")
     func elementsGlobal() {
         let kinds: [(name: String, by: String, kind: RoomEvent.ElementsChange.Kind)] = [
             ("element:created:global", "createdBy", .created), ("element:updated:global", "updatedBy", .updated),
@@ -89,7 +89,7 @@ struct RoomEventTests {
         }
     }
 
-    @Test("are decoded for the person")
+    @Test("events to the person are decoded")
     func person() throws {
         expect(
             "room:created", #"{"room":\#(DecodingTests.room)}"#,
@@ -103,7 +103,7 @@ struct RoomEventTests {
                 event: "message:send", Refusal(code: "rate_limited", message: "Slower.", isRetryable: true)))
     }
 
-    @Test("are ignored if unknown")
+    @Test("unknown and malformed events become `unknown`")
     func unknown() {
         #expect(event("poll:opened", #"{"pollId":"p"}"#) == .unknown(name: "poll:opened"))
         #expect(event("poll:opened", "7") == .unknown(name: "poll:opened"))

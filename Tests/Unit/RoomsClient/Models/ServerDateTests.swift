@@ -6,7 +6,7 @@ import Testing
 @Suite("The server's times")
 struct ServerDateTests {
     @Test(
-        "are read with and without a fraction, in any zone",
+        "times are parsed with and without a fraction, in any zone",
         arguments: [
             ("2024-12-17T09:45:00Z", 1_734_428_700.0), ("2024-12-17T09:45:00.123Z", 1_734_428_700.123),
             ("2024-12-17T09:45:00.5Z", 1_734_428_700.5), ("2024-12-17T09:45:00.123456Z", 1_734_428_700.123),
@@ -19,7 +19,7 @@ struct ServerDateTests {
     }
 
     @Test(
-        "are refused in any other form",
+        "other forms are rejected",
         arguments: [
             "", "2024", "2024-12-17", "2024-13-17T09:45:00Z", "2024-12-17T24:45:00Z", "2024-12-17T09:45:00.Z",
             "2024-12-17T09:45:00ZZ", "2024-12-17T09:45:00+1", "yesterday", "2024-12-17T09:60:00Z",
@@ -29,7 +29,7 @@ struct ServerDateTests {
         #expect(ServerDate.parse(text) == nil)
     }
 
-    @Test("agree with Foundation on every day of a century")
+    @Test("parsing agrees with Foundation throughout a century")
     func everyDay() {
         let formatter = ISO8601DateFormatter()
         for day in stride(from: -20_000, to: 40_000, by: 7) {

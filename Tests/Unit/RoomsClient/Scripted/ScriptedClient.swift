@@ -2,7 +2,7 @@ import Foundation
 import RoomsClient
 import RoomsClientTesting
 
-/// Speaks to a scripted server in packets, as the library does, but by hand.
+/// Exchanges packets with a scripted server by hand.
 struct ScriptedClient {
     struct Event: Equatable {
         var name: String
@@ -21,7 +21,7 @@ struct ScriptedClient {
 
     let connection: any SocketConnection
 
-    /// Connects, and is let in.
+    /// Connects; the server accepts.
     init(_ device: ScriptedDevice, as person: Person, on server: ScriptedServer, since: String? = nil) async throws {
         connection = try await device.connect(to: URL(filePath: "/socket.io/"))
         try Self.check(try await connection.receive(), begins: "0{")
@@ -58,7 +58,7 @@ struct ScriptedClient {
         return answer
     }
 
-    /// The names of the next packets, so many; an ack's is `ack`.
+    /// Returns the names of the next packets; an ack's is `ack`.
     func names(_ count: Int) async throws -> [String] {
         var names: [String] = []
         while names.count < count {

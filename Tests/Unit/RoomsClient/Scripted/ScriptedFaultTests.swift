@@ -32,7 +32,7 @@ struct ScriptedFaultTests {
         return ids
     }
 
-    @Test("in airplane mode connections die, and no others begin")
+    @Test("airplane mode ends all connections and prevents new ones")
     func airplaneMode() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         phone.setAirplaneMode(true)
@@ -44,7 +44,7 @@ struct ScriptedFaultTests {
         _ = try await ScriptedClient(phone, as: ada, on: server)
     }
 
-    @Test("airplane mode wakes a waiting receive")
+    @Test("airplane mode ends a waiting receive")
     func wakes() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         let receiving = Task { [connection = client.connection] in try await connection.receive() }
@@ -62,7 +62,7 @@ struct ScriptedFaultTests {
         #expect(phone.socketCount == 0)
     }
 
-    @Test("a lost ack means that the server has acted")
+    @Test("if an ack is lost, the server has handled the request")
     func lostAck() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         phone.loseNextAnswer()
@@ -71,7 +71,7 @@ struct ScriptedFaultTests {
         await #expect(throws: ClientFailure.self) { try await client.connection.receive() }
     }
 
-    @Test("a lost request means that the server has not acted")
+    @Test("if a request is lost, the server has not handled it")
     func lostRequest() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         phone.loseNextRequests()
@@ -81,7 +81,7 @@ struct ScriptedFaultTests {
         #expect(phone.socketCount == 0)
     }
 
-    @Test("an ack may precede the echo, or arrive long after it")
+    @Test("an ack may arrive before its events, or long after them")
     func acks() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         phone.sendNextAckFirst()
@@ -95,7 +95,7 @@ struct ScriptedFaultTests {
         #expect(try await client.names(1) == ["ack"])
     }
 
-    @Test("events can be held, reordered, and doubled")
+    @Test("events can be held, reordered and doubled")
     func events() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         phone.holdEvents(named: ["message:new:global"])
@@ -108,7 +108,7 @@ struct ScriptedFaultTests {
         #expect(try await seen(2, by: client) == [.string(third), .string(third)])
     }
 
-    @Test("a socket can end in the middle")
+    @Test("a socket can end between two packets")
     func drop() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         phone.dropSocket(afterPackets: 1)
@@ -117,7 +117,7 @@ struct ScriptedFaultTests {
         #expect(phone.socketCount == 0)
     }
 
-    @Test("answers take as long as a test sets")
+    @Test("answers are delayed as the test says")
     func slow() async throws {
         phone.delayAnswers(by: .seconds(4))
         let asking = Task { [phone] in try await phone.send(HTTPRequest("GET", "/api/users/me")).status }
@@ -126,7 +126,7 @@ struct ScriptedFaultTests {
         #expect(try await asking.value == 401)
     }
 
-    @Test("chaos is the same for the same seed, and ends")
+    @Test("chaos is the same for the same seed, and stops")
     func chaos() async throws {
         func run(seed: UInt64) async throws -> [JSON?] {
             let device = server.makeDevice()

@@ -38,7 +38,7 @@ struct ScriptedServerTests {
         return (response.status, try JSONDecoder().decode(JSON.self, from: response.body))
     }
 
-    @Test("the echo precedes the ack, to the room and to everyone")
+    @Test("events precede the ack, first to the room, then to everyone")
     func echoBeforeAck() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         try await join(client)
@@ -54,7 +54,7 @@ struct ScriptedServerTests {
         #expect(ack["seq"] == .integer(1))
     }
 
-    @Test("a repeated tempId stores nothing new, and emits nothing")
+    @Test("a repeated tempId stores and emits nothing")
     func idempotency() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         try await send("hello", tempID: "t1", ack: 1, on: client)
@@ -67,7 +67,7 @@ struct ScriptedServerTests {
         #expect(server.texts(in: roomID) == ["hello"])
     }
 
-    @Test("a socket that reconnects with a cursor gets what it missed, then sync:done")
+    @Test("a socket that reconnects with a cursor gets the missed events, then sync:done")
     func recovery() async throws {
         let (_, synced) = try await get("/api/sync", as: ada)
         try server.post("one", in: roomID, by: bob.id)
@@ -85,7 +85,7 @@ struct ScriptedServerTests {
         #expect(done.data["recovered"] == .bool(false))
     }
 
-    @Test("joining continues a room from the cursor, and zeroes the unseen count")
+    @Test("joining replays a room from the cursor, and resets its unseen count")
     func joining() async throws {
         let (_, synced) = try await get("/api/sync", as: ada)
         let client = try await ScriptedClient(phone, as: ada, on: server, since: synced["data"]?["cursor"]?.string)
@@ -99,7 +99,7 @@ struct ScriptedServerTests {
         #expect(ack["room"]?["isActive"] == .bool(true))
     }
 
-    @Test("a bad token is refused with CONNECT_ERROR, and a second CONNECT may follow")
+    @Test("a bad token is refused with CONNECT_ERROR, and another CONNECT may follow")
     func badToken() async throws {
         let connection = try await phone.connect(to: URL(filePath: "/socket.io/"))
         _ = try await connection.receive()
@@ -110,7 +110,7 @@ struct ScriptedServerTests {
         #expect(try await connection.receive().hasPrefix("40"))
     }
 
-    @Test("tokens expire by the clock, and on a test's command")
+    @Test("tokens expire by the clock, or when the test says so")
     func expiry() async throws {
         let token = try server.makeSession(of: ada).token
         let request = HTTPRequest("GET", "/api/users/me", headers: ["Authorization": "Bearer \(token)"])
@@ -181,7 +181,7 @@ struct ScriptedServerTests {
         #expect(try await client.names(2) == ["message:new:global", "ack"])
     }
 
-    @Test("typing ends by itself when it is not renewed, and is not sent to the typist")
+    @Test("typing ends if it is not renewed, and is not sent to the person who types")
     func typing() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
         try await join(client)

@@ -10,7 +10,7 @@ struct TypingTests {
     let server = FakeMessageServer()
     let clock = TestClock(start: start)
 
-    @Test("a key tells at once, further keys once a second at most")
+    @Test("the first key sends typing at once, further keys at most once a second")
     func renewal() async {
         let signal = TypingSignal(roomID: "room", server: server, clock: clock)
         // At 0, 0.3, … 2.7 seconds.
@@ -21,7 +21,7 @@ struct TypingTests {
         #expect(await server.log == ["typing true", "typing true", "typing true"])
     }
 
-    @Test("two seconds without a key end it, once")
+    @Test("typing ends once, after two seconds without a key")
     func idle() async {
         let signal = TypingSignal(roomID: "room", server: server, clock: clock)
         signal.typed()
@@ -36,7 +36,7 @@ struct TypingTests {
         #expect(await server.log == ["typing true", "typing false"])
     }
 
-    @Test("sending, leaving and the background end it at once; within the second nothing is told again")
+    @Test("a stop is sent at once, and a new start only a second after the last one")
     func stopped() async {
         let signal = TypingSignal(roomID: "room", server: server, clock: clock)
         signal.typed()
@@ -51,7 +51,7 @@ struct TypingTests {
         #expect(await server.log == ["typing true", "typing false", "typing true"])
     }
 
-    /// A clock that a person sets.
+    /// A clock that can be set back.
     private struct SetClock: ClientClock {
         let time = Guarded(start)
 
@@ -62,7 +62,7 @@ struct TypingTests {
         func sleep(for duration: Duration) async throws { try await TestClock().sleep(for: duration) }
     }
 
-    @Test("a clock that is set back silences nobody, and nobody types for ever")
+    @Test("after the clock was set back, typing is still sent, and others' typing still ends")
     func setBack() async {
         let clock = SetClock()
         let signal = TypingSignal(roomID: "room", server: server, clock: clock)
@@ -79,7 +79,7 @@ struct TypingTests {
         #expect(typists.userIDs.isEmpty)
     }
 
-    @Test("others type until they stop, their message comes, or nothing comes of them for 30 seconds")
+    @Test("others type until they stop, their message arrives, or 30 seconds pass")
     func typists() {
         var typists = Typists(ownID: "me")
         typists.note("ann", isTyping: true, at: start)
