@@ -113,7 +113,7 @@ struct ListOnServerTests {
         await client.stop()
     }
 
-    @Test("a room that the person was removed from disappears with its next event, open or not", arguments: [false, true])
+    @Test("a room that the person was removed from disappears with its next event", arguments: [false, true])
     func gone(isOpen: Bool) async throws {
         await start()
         let other = try server.makeRoom(by: bob.id, with: ada.id)
