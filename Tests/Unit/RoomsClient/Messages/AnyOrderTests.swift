@@ -4,18 +4,18 @@ import Testing
 
 @testable import RoomsClient
 
-/// Whatever the network, the server and the end of the app do in any order, the room ends in the
-/// server's state: in its order, without duplicates and losses.
+/// After any order of events on the network, on the server and in the app, the room ends in the server's
+/// state: in its order, without duplicates and losses.
 ///
-/// A seed determines what is typed and what the network does, but not the order in which the system
-/// runs tasks: run alone, by `ANY_ORDER_SEED`, it may behave otherwise than among the others.
+/// A seed determines what is typed and what the network does, but not the order in which the system runs
+/// tasks. Run alone, with `ANY_ORDER_SEED`, it may behave differently.
 @MainActor
-@Suite("Messages in any order", .timeLimit(.minutes(5)))
+@Suite("Messages under random faults", .timeLimit(.minutes(5)))
 struct AnyOrderTests {
-    /// Side by side, for what each waits for.
+    /// The number of concurrent seeds; each waits a lot.
     private static let lanes: UInt64 = 8
 
-    @Test("the messages of 1,000 seeds end in the server's order, without duplicates and losses")
+    @Test("with any of 1,000 seeds, messages end in the server's order, without duplicates and losses")
     func anyOrder() async {
         if let only = ProcessInfo.processInfo.environment["ANY_ORDER_SEED"].flatMap(UInt64.init) {
             return await Self.run(only)

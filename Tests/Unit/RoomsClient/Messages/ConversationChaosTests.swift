@@ -4,11 +4,11 @@ import Testing
 
 @testable import RoomsClient
 
-/// As `AnyOrderTests`, but over the wire, with all of the client: where that has a model of a room, this has a server.
+/// Like `AnyOrderTests`, but with the whole client and a scripted server in place of a model.
 @MainActor
-@Suite("A conversation through everything", .timeLimit(.minutes(2)))
+@Suite("Random faults against a conversation", .timeLimit(.minutes(2)))
 struct ConversationChaosTests {
-    @Test("whatever happens, a room ends as the server has it, and what was typed as it was typed", arguments: 0..<50)
+    @Test("after any faults, a room equals the server's, and own messages are in the order typed", arguments: 0..<50)
     func ends(seed: Int) async throws {
         let run = try ChaosRun(seed: UInt64(seed))
         await run.go()
@@ -17,11 +17,11 @@ struct ConversationChaosTests {
     }
 }
 
-/// One seed's history.
+/// The history of one seed.
 @MainActor
 final class ChaosRun {
     private static let steps = 50
-    /// How long a run may take to come to rest.
+    /// The limit for a run to settle.
     private static let maxWait: Duration = .seconds(20)
 
     let temporary = TemporaryFolder(in: "/dev/shm")
@@ -37,7 +37,7 @@ final class ChaosRun {
     private var conversation: Conversation
     private var isOpen = true
     private var typed: [String] = []
-    /// Asked to be; whether the server was reached is another matter.
+    /// The texts whose deletion was requested, even if the request was lost.
     private var deleted: Set<String> = []
     private var others: [String] = []
 
@@ -112,17 +112,17 @@ final class ChaosRun {
     private func deleteOwn() {
         guard let item = conversation.items.last(where: { $0.senderID == ada.id && $0.message != nil }) else { return }
         deleted.insert(item.text)
-        Task { [conversation] in try? await conversation.delete(item.id) }  // where it is lost, the message stays
+        Task { [conversation] in try? await conversation.delete(item.id) }  // if it is lost, the message stays
     }
 
     private func deleteOther() {
         guard let id = others.randomElement(using: &random) else { return }
-        try? server.deleteMessage(id, in: room.id, by: bob.id)  // refused if it is gone already
+        try? server.deleteMessage(id, in: room.id, by: bob.id)  // refused if it is already deleted
     }
 
     private func read() {
         let own = conversation.items.compactMap(\.message).filter { $0.senderId == ada.id }.map(\.id)
-        if !own.isEmpty { try? server.markRead(own, in: room.id, by: bob.id) }  // those that are gone are passed over
+        if !own.isEmpty { try? server.markRead(own, in: room.id, by: bob.id) }  // deleted ones are ignored
     }
 
     private func changeScreen() async {
@@ -130,9 +130,9 @@ final class ChaosRun {
         isOpen.toggle()
     }
 
-    /// The app is killed, and comes back with what is on the disk.
+    /// Kills the app, and starts it with what is on the disk.
     private func restart() async {
-        // What was typed is durable a moment later, and not before.
+        // A typed message is on the disk a moment later, and not before.
         await lookUntil { conversation.unkept.isEmpty }
         await client.outbox.stop()
         await client.stop()
@@ -144,7 +144,7 @@ final class ChaosRun {
 
     // MARK: - What has to hold
 
-    /// The network is well again: all that was typed arrives, and all that the server has is shown.
+    /// Ends the faults. Then all typed messages arrive, and everything on the server is shown.
     func faultsAtTheEnd() async throws -> [String] {
         phone.stopChaos()
         phone.setAirplaneMode(false)
@@ -153,7 +153,7 @@ final class ChaosRun {
         var kept: [Message] = []
         let giveUp = ContinuousClock.now + Self.maxWait
         while ContinuousClock.now < giveUp {
-            // Less than any deadline: on a busy machine, too, what is asked is answered before it is over.
+            // Less than any deadline, so that requests are answered in time on a busy machine, too.
             await clock.advance(by: .milliseconds(200))
             if conversation.hasOlder { await conversation.loadOlder() }
             guard await isSettled() else { continue }
@@ -179,7 +179,7 @@ final class ChaosRun {
         let own = kept.filter { $0.senderId == ada.id }.map(\.text)
         let expected = typed.filter { own.contains($0) || !deleted.contains($0) }
         if own != expected { faults.append("typed \(expected), the server has \(own)") }
-        // Nothing is written to the folder any more.
+        // Nothing may be written to the folder after this.
         await client.close(conversation)
         await client.outbox.stop()
         await client.stop()

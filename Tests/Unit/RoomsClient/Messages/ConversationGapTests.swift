@@ -5,7 +5,7 @@ import Testing
 @testable import RoomsClient
 
 extension ConversationTests {
-    @Test("a message that is merely late is awaited")
+    @Test("a late message is awaited")
     func late() async {
         await enter(page(1...2))
         conversation.apply(.messageNew(sample(4)))
@@ -15,7 +15,7 @@ extension ConversationTests {
         #expect(conversation.items.shown == ["m1", "m2", "m3", "m4"])
     }
 
-    @Test("a lost message is fetched, again and again until the server answers")
+    @Test("a lost message is fetched, and the fetch is retried until the server answers")
     func lost() async {
         await enter(page(1...2))
         conversation.apply(.messageNew(sample(5)))
@@ -30,7 +30,7 @@ extension ConversationTests {
         #expect(conversation.items.shown == ["m1", "m2", "m3", "m5"])
     }
 
-    @Test("a lost message that cannot be fetched is reported as a failure, and a final refusal is not retried")
+    @Test("a failure to fetch a lost message is reported, and a permanent refusal is not retried")
     func lostForGood() async {
         await enter(page(1...2))
         conversation.apply(.messageNew(sample(5)))
@@ -77,7 +77,7 @@ extension ConversationTests {
         #expect(conversation.items.shown == ["m1", "m2", "mine"])
     }
 
-    @Test("while disconnected, nothing counts as verified until the server has sent what was missed")
+    @Test("after a disconnect, nothing counts as verified until the missed events have arrived")
     func away() async {
         await enter(page(1...2))
         conversation.apply(.disconnected(offline))
@@ -91,7 +91,7 @@ extension ConversationTests {
         await server.expectNoCall()
     }
 
-    @Test("without recovery, all that is shown is fetched again: deleted messages go, new ones appear")
+    @Test("without recovery, everything shown is fetched again: deleted messages go, new ones appear")
     func notRecovered() async {
         await enter(page(1...4))
         conversation.apply(.recovered(false))
@@ -107,7 +107,7 @@ extension ConversationTests {
         #expect(conversation.items.shown == ["m1", "m3", "m5", "m6", "m7", "m8"])
     }
 
-    @Test("after a long absence messages beyond the limit are dropped, and come back as older pages")
+    @Test("after a long absence, messages beyond the limit are dropped, and return as older pages")
     func longAbsence() async {
         await enter(page(1...4))
         conversation.apply(.recovered(false))
@@ -130,7 +130,7 @@ extension ConversationTests {
         await server.expectNoCall()
     }
 
-    @Test("another missed recovery during a fetch starts it again at once, and the earlier answer does not count")
+    @Test("another missed recovery restarts a fetch at once, and the earlier answer is ignored")
     func missedAgain() async {
         await enter(page(1...2))
         conversation.apply(.recovered(false))
@@ -144,7 +144,7 @@ extension ConversationTests {
         #expect(conversation.items.shown == ["m1", "m2", "m3"])
     }
 
-    @Test("after a reconnect nothing waits for a request on the dead connection")
+    @Test("after a reconnect, nothing waits for a request on the dead connection")
     func deadRequest() async {
         async let entered: Void = conversation.enter()
         let dead = await server.next()
@@ -160,7 +160,7 @@ extension ConversationTests {
         await server.expectNoCall()
     }
 
-    @Test("a gap is noticed while one from before an absence is still being fetched")
+    @Test("a new gap is noticed while one from before an absence is still being fetched")
     func gapAfterAbsence() async {
         await enter(page(1...2))
         conversation.apply(.messageNew(sample(5)))

@@ -5,7 +5,7 @@ import Testing
 @testable import RoomsClient
 
 extension ConversationTests {
-    @Test("a message typed is shown at once, sent, and stored in the same row")
+    @Test("a typed message is shown at once, sent, and stored in the same row")
     func sending() async throws {
         await enter(page([1]))
         let id = try #require(conversation.send("  hello\n"))
@@ -37,7 +37,7 @@ extension ConversationTests {
         #expect(conversation.items.shown == (1...21).map { "m\($0)" })
     }
 
-    @Test("a refused message says why; it can be sent again or discarded")
+    @Test("a refused message has the reason, and can be sent again or discarded")
     func refused() async {
         await enter(page([1]))
         conversation.send("a")
@@ -53,7 +53,7 @@ extension ConversationTests {
         await until { conversation.items.shown == ["m1", "m2"] }
     }
 
-    @Test("a message that the disk refuses says so, also on the next visit, and can be sent again")
+    @Test("a message that the disk refuses has failed, also on the next visit, and can be sent again")
     func fullDisk() async throws {
         await enter(page([1]))
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -70,7 +70,7 @@ extension ConversationTests {
         await until { conversation.items.shown == ["m1", "m2"] }
     }
 
-    @Test("unsent messages reappear after a restart, behind those of the server")
+    @Test("unsent messages reappear after a restart, after those of the server")
     func unsent() async throws {
         try await outbox.append(PendingMessage(tempID: "old", text: "old", createdAt: start), in: "room")
         await server.expect(.send("old", tempID: "old"), .failure(offline))
@@ -94,7 +94,7 @@ extension ConversationTests {
         await server.answer(call, .failure(offline))
     }
 
-    @Test("an answer older than a later fetch is checked: its message may be deleted again")
+    @Test("an answer older than a later fetch causes another one, because its message may be deleted")
     func staleAnswer() async {
         await enter(page([1]))
         conversation.send("a")
@@ -108,7 +108,7 @@ extension ConversationTests {
         await until { conversation.isVerified && conversation.items.shown == ["m1"] }
     }
 
-    @Test("messages sent during a full fetch do not cause it again and again")
+    @Test("messages sent during a full fetch do not restart it each time")
     func sendingWhileFetching() async {
         await enter(page([1]))
         for number in 0..<20 { conversation.send("\(number)") }
@@ -130,7 +130,7 @@ extension ConversationTests {
         #expect(pages <= 2, "one, and one more for the message that was under way")
     }
 
-    @Test("deleting one's own message removes it when the server confirms, now or earlier")
+    @Test("an own message disappears when the server confirms its deletion, or has deleted it before")
     func deleting() async throws {
         await enter(Page(items: [sample(1), sample(2, from: "me", tempID: "t"), sample(3, from: "me")]))
         async let deleted: Void = conversation.delete("t")

@@ -46,7 +46,7 @@ struct ConversationTests {
         await entered
     }
 
-    @Test("the cache is shown at once, unverified, and then what the server has")
+    @Test("cached messages are shown at once, unverified, and then the server's")
     func entering() async {
         _ = await cache.openRoom("room")
         await cache.keep((1...4).map { sample($0) }, of: "room")
@@ -63,7 +63,7 @@ struct ConversationTests {
     }
 
     @Test(
-        "reading all goes on below own messages, until the room's count is reached or nothing is left",
+        "marking all as read continues below own messages, until the unread count is reached or no page is left",
         arguments: [1, nil] as [Int?])
     func allRead(count: Int?) async throws {
         await enter(Page(items: [sample(9, from: "me")], next: "9"))
@@ -73,7 +73,7 @@ struct ConversationTests {
             await server.expect(
                 .page(before: before, limit: 200), .page(Page(items: [sample(seq, from: sender)], next: "\(seq)")))
         }
-        // Without a count it may be one more.
+        // Without a count there may be one more.
         if count == nil {
             await server.expect(.page(before: 3, limit: 200), .page(Page(items: [sample(1, from: "me")])))
         }
@@ -82,7 +82,7 @@ struct ConversationTests {
         await server.expectNoCall()
     }
 
-    @Test("what fails is told, what is shown stays, and the connection tries again")
+    @Test("a failed load sets the failure and keeps the messages, and the next connection retries it")
     func enteringOffline() async {
         _ = await cache.openRoom("room")
         await cache.keep([sample(1)], of: "room")
@@ -99,7 +99,7 @@ struct ConversationTests {
         #expect(conversation.items.shown == ["m1", "m2"])
     }
 
-    @Test("what could not be fetched is fetched after a while, also without a new connection")
+    @Test("a failed load is retried after a pause, also without a new connection")
     func enteringAgain() async {
         async let entered: Void = conversation.enter()
         await server.expect(newest, .failure(refusal("service_unavailable", isRetryable: true)))
@@ -110,7 +110,7 @@ struct ConversationTests {
         await until { conversation.isVerified }
     }
 
-    @Test("a room that is no longer one's own is emptied, and its cache too")
+    @Test("a room that is no longer the person's is emptied, and so is its cache")
     func goneRoom() async {
         _ = await cache.openRoom("room")
         await cache.keep([sample(1)], of: "room")
@@ -121,7 +121,7 @@ struct ConversationTests {
         #expect(await cache.openRoom("room").isEmpty)
     }
 
-    @Test("older pages come in front, until there are none")
+    @Test("older pages are added in front, until there are none")
     func older() async {
         await enter(page(5...6, next: "5"))
         async let loaded: Void = conversation.loadOlder()
@@ -133,7 +133,7 @@ struct ConversationTests {
         await server.expectNoCall()
     }
 
-    @Test("events of this room change what is shown, and others' do not")
+    @Test("events of this room are applied, those of other rooms are not")
     func events() async {
         await enter(page(1...2))
         conversation.apply(.messageNew(sample(3, from: "me")))
@@ -145,19 +145,19 @@ struct ConversationTests {
         #expect(conversation.items.map(\.state) == [.stored, .read])
     }
 
-    @Test("others' unread messages on the screen for half a second are read, one's own and those read before are not")
+    @Test("others' unread messages are read after half a second on the screen; own and read ones are not")
     func reading() async {
         await enter(Page(items: [sample(1), sample(2, from: "me"), sample(3, readBy: [receipt("me")]), sample(4)]))
         conversation.noteVisible(conversation.items)
-        await clock.untilSleeping(2)  // until they are read, and the cache's wait
+        await clock.untilSleeping(2)  // until they are read, and to write the cache
         await clock.advance(by: .milliseconds(500))
-        await clock.untilSleeping(1)  // the receipts' wait
+        await clock.untilSleeping(1)  // for the receipts
         async let background: Void = conversation.enterBackground()
         await server.expect(.read(["m1", "m4"]), .done)
         await background
     }
 
-    @Test("who types is shown, until their message comes or the connection is lost")
+    @Test("people who type are shown until their message arrives or the connection is lost")
     func typists() async {
         await enter(page([1]))
         for user in ["ann", "bo", "me"] {
@@ -166,7 +166,7 @@ struct ConversationTests {
         #expect(conversation.typistIDs == ["ann", "bo"])
         conversation.apply(.messageNew(sample(2, from: "ann")))
         #expect(conversation.typistIDs == ["bo"])
-        await clock.untilSleeping(2)  // the pruning, and the cache's wait
+        await clock.untilSleeping(2)  // for the pruning, and to write the cache
         await clock.advance(by: .seconds(Typists.lifetime))
         await until { conversation.typistIDs.isEmpty }
         conversation.apply(.typing(roomID: "room", userID: "bo", isTyping: true))

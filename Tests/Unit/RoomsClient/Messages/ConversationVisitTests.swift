@@ -6,7 +6,7 @@ import Testing
 
 /// Entering and leaving.
 extension ConversationTests {
-    @Test("left, the room hears nothing more, and its messages are in the cache")
+    @Test("after leaving, events are ignored, and the messages are in the cache")
     func leaving() async {
         await enter(page(1...3))
         await conversation.leave()
@@ -19,7 +19,7 @@ extension ConversationTests {
         #expect(conversation.items.shown == ["m2", "m3", "m4"])
     }
 
-    @Test("left before it was shown, it stays left")
+    @Test("a room left before it was shown stays left")
     func leftAtOnce() async {
         let shown = conversation.beginVisit()
         await conversation.leave()
@@ -29,7 +29,7 @@ extension ConversationTests {
         await server.expectNoCall()
     }
 
-    @Test("left before what is kept was shown, it replaces nothing that is kept")
+    @Test("a room left before its cached messages were shown does not overwrite them")
     func leftBeforeShown() async {
         _ = await cache.openRoom("room")
         await cache.keep((1...3).map { sample($0) }, of: "room")
@@ -42,7 +42,7 @@ extension ConversationTests {
     }
 
     @Test(
-        "where the server takes nobody in for now, what there is is shown, unverified, and it is tried again as it asks"
+        "if the server refuses a join for now, the messages are unverified, and the join is retried as it asks"
     )
     func joinRefused() async {
         await server.failJoining(refusal("service_unavailable", isRetryable: true, retryAfter: .seconds(7)))
@@ -58,7 +58,7 @@ extension ConversationTests {
         #expect(conversation.failure == nil)
     }
 
-    @Test("what cannot be fetched is tried again later and later")
+    @Test("a failed fetch is retried with growing pauses")
     func laterAndLater() async {
         await server.failJoining(nil)
         async let entered: Void = conversation.enter()
@@ -71,7 +71,7 @@ extension ConversationTests {
         await conversation.leave()
     }
 
-    @Test("entered again while it is being left, it stays entered, and hears of its own messages")
+    @Test("a room entered again during its leave stays entered, and gets changes of its own messages")
     func enteredWhileLeaving() async {
         await enter(page([1]))
         async let left = conversation.leave()
@@ -87,20 +87,20 @@ extension ConversationTests {
         await until { conversation.items.shown == ["m1", "m2", "m3"] }
     }
 
-    @Test("leaving does not wait for the network, and what is shown is in the cache by then")
+    @Test("leaving does not wait for the network, and returns with the messages in the cache")
     func leavingWithoutAnswers() async {
         await enter(page(1...2))
         conversation.noteVisible(conversation.items)
-        await clock.untilSleeping(2)  // until it is read, and the cache's wait
+        await clock.untilSleeping(2)  // until it is read, and to write the cache
         await clock.advance(by: .milliseconds(500))
-        await clock.untilSleeping(1)  // the receipts' wait
+        await clock.untilSleeping(1)  // for the receipts
         await conversation.leave()
         #expect(await cache.openRoom("room").map(\.seq) == [1, 2])
-        // Told when the server answers; until then nobody waits.
+        // The receipts are sent without anyone waiting.
         await server.expect(.read(["m1", "m2"]), .done)
     }
 
-    @Test("a connection that is lost while the room is left is still lost when it is entered again")
+    @Test("a connection lost while the room is left is still lost when it is entered again")
     func lostWhileLeft() async {
         await enter(page([1]))
         await conversation.leave()

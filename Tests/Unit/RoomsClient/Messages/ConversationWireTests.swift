@@ -4,7 +4,7 @@ import Testing
 
 @testable import RoomsClient
 
-/// Conversations of two clients on the scripted server.
+/// Conversations of two clients on a scripted server.
 @MainActor
 @Suite("Conversations over the wire", .timeLimit(.minutes(1)))
 struct ConversationWireTests {
@@ -34,7 +34,7 @@ struct ConversationWireTests {
         }
     }
 
-    /// In the room, with a verified conversation.
+    /// Enters the room with a new client.
     private func seat(of person: Person) async throws -> Seat {
         let device = server.makeDevice()
         let client = RoomsClient(
@@ -48,7 +48,7 @@ struct ConversationWireTests {
         return Seat(device: device, client: client, conversation: conversation)
     }
 
-    @Test("typing ends on sending, on leaving and in the background, for everyone to see")
+    @Test("others see typing end on sending, on leaving and in the background")
     func typing() async throws {
         let (hers, his) = (try await seat(of: ada), try await seat(of: ben))
         let conversation = hers.conversation
@@ -74,7 +74,7 @@ struct ConversationWireTests {
         await his.leave()
     }
 
-    @Test("others' typing ends by itself when the word of its end is lost")
+    @Test("others' typing ends by itself if the event of its end is lost")
     func pruning() async throws {
         let (hers, his) = (try await seat(of: ada), try await seat(of: ben))
         hers.conversation.typed()
@@ -89,7 +89,7 @@ struct ConversationWireTests {
         await his.leave()
     }
 
-    @Test("a message whose answer is lost is asked for again under the same tempId, and stored once")
+    @Test("a message whose answer is lost is sent again with the same tempId, and stored once")
     func lostAnswer() async throws {
         let hers = try await seat(of: ada)
         hers.device.loseNextAnswer()
@@ -103,7 +103,7 @@ struct ConversationWireTests {
         await hers.leave()
     }
 
-    @Test("however many messages wait to be sent, what was missed is fetched once, and once more for the one under way")
+    @Test("with many messages to send, missed ones are fetched once, and once more for the one under way")
     func manyWaiting() async throws {
         let hers = try await seat(of: ada)
         let pages = "GET /api/rooms/\(roomID)/messages"
@@ -120,7 +120,7 @@ struct ConversationWireTests {
         await hers.leave()
     }
 
-    @Test("a refused message says why, is sent when it is retried, and goes when it is given up")
+    @Test("a refused message has the reason; it can be sent again or discarded")
     func refused() async throws {
         let hers = try await seat(of: ada)
         for text in ["one", "two"] {
@@ -138,7 +138,7 @@ struct ConversationWireTests {
         await hers.leave()
     }
 
-    @Test("whether the ack comes first or the echo, a message is there once, in its row")
+    @Test("a message appears once, in its row, whether its ack or its event comes first")
     func ackAndEcho() async throws {
         let hers = try await seat(of: ada)
         hers.device.sendNextAckFirst()
@@ -155,7 +155,7 @@ struct ConversationWireTests {
         await hers.leave()
     }
 
-    @Test("what was on the screen for half a second is read, and sent once, soon or in the background")
+    @Test("a receipt is sent once after half a second on the screen, soon or in the background")
     func receipts() async throws {
         let (hers, his) = (try await seat(of: ada), try await seat(of: ben))
         for text in ["one", "two"] { hers.conversation.send(text) }

@@ -2,8 +2,8 @@ import Foundation
 import RoomsClient
 import Testing
 
-/// A fake server: each call waits until the test has taken it with `next()` and answered it. Calls
-/// without an answer are recorded in `log`.
+/// A fake server: each call waits until the test has taken it with `next()` and answered it. Calls without an
+/// answer are recorded in `log`.
 actor FakeMessageServer: MessageServer {
     enum Request: Equatable, Sendable {
         case page(before: Int? = nil, after: Int? = nil, limit: Int)
@@ -24,7 +24,7 @@ actor FakeMessageServer: MessageServer {
         case failure(ClientFailure)
     }
 
-    /// `join`, `leave`, and typing's words.
+    /// The calls of `join`, `leave` and `setTyping`.
     private(set) var log: [String] = [] {
         didSet {
             for listener in listening where listener.count <= log.count { listener.continuation.resume() }
@@ -32,7 +32,7 @@ actor FakeMessageServer: MessageServer {
         }
     }
     private var listening: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-    /// The result of the next `join`.
+    /// The failure of joins; nil if they succeed.
     private var joinFailure: ClientFailure?
     private var lastID = 0
     private var calls: [Call] = []
@@ -61,7 +61,7 @@ actor FakeMessageServer: MessageServer {
         #expect(calls.map(\.request) == [], sourceLocation: sourceLocation)
     }
 
-    /// Returns the log, once it has so many words.
+    /// Returns the log once it has at least `count` entries.
     func log(atLeast count: Int) async -> [String] {
         if log.count < count { await withCheckedContinuation { listening.append((count, $0)) } }
         return log

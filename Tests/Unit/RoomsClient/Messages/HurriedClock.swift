@@ -2,8 +2,8 @@ import Foundation
 
 @testable import RoomsClient
 
-/// A clock that wakes sleepers without waiting for anyone: for thousands of histories, where it
-/// does not matter who runs first.
+/// A clock that wakes sleepers and does not wait until they run: for thousands of histories in which the
+/// order does not matter.
 final class HurriedClock: ClientClock {
     private struct State: Sendable {
         var now = start

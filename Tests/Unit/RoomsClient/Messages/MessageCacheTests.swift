@@ -15,7 +15,7 @@ struct MessageCacheTests {
 
     func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() }
 
-    @Test("the last messages come back as they were, receipts and all")
+    @Test("the last messages come back unchanged, including receipts")
     func kept() async {
         let messages = (1...5).map {
             var message = sample($0, tempID: "t\($0)", readBy: [receipt("me", 0.123)], isRead: true)
@@ -29,7 +29,7 @@ struct MessageCacheTests {
     }
 
     @Test(
-        "a file that is broken, or of another format, is dropped",
+        "a broken file, or one of another format, is dropped",
         arguments: ["", "{\"format\":1,\"messages\":[{}]}", "{\"format\":2,\"messages\":[]}"])
     func unreadable(contents: String) async throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -38,16 +38,16 @@ struct MessageCacheTests {
         #expect(try files() == [])
     }
 
-    @Test("a file that cannot be read for now stays for the next time")
+    @Test("a file that cannot be read now is kept")
     func notReadableNow() async throws {
-        // A folder in its place: reading it fails, as of a file that is locked.
+        // A folder in its place cannot be read, like a locked file.
         try FileManager.default.createDirectory(
             at: folder.appending(path: "room.json"), withIntermediateDirectories: true)
         #expect(await makeCache().openRoom("room").isEmpty)
         #expect(try files() == ["room.json"])
     }
 
-    @Test("beyond the limit the room that was opened longest ago goes, also after a restart")
+    @Test("beyond the limit, the room opened longest ago is removed, also after a restart")
     func evicted() async throws {
         let first = makeCache(roomLimit: 2)
         for room in ["a", "b"] {
@@ -57,7 +57,7 @@ struct MessageCacheTests {
         }
         _ = await first.openRoom("a")
         await clock.advance(by: .seconds(1))
-        // Written last, and yet opened before.
+        // Room b is written last, but was opened before a.
         await first.keep([sample(2, room: "b")], of: "b")
 
         let second = makeCache(roomLimit: 2)
@@ -66,7 +66,7 @@ struct MessageCacheTests {
         #expect(try files() == ["a.json", "c.json"])
     }
 
-    @Test("a removed room stays removed, whatever is still under way")
+    @Test("a removed room stays removed, whatever work is still under way")
     func removed() async throws {
         let cache = makeCache()
         _ = await cache.openRoom("room")
@@ -76,7 +76,7 @@ struct MessageCacheTests {
         #expect(try files() == [])
     }
 
-    @Test("signed out, nothing stays")
+    @Test("after signing out, no file is left")
     func signOut() async throws {
         let cache = makeCache()
         _ = await cache.openRoom("room")
@@ -96,7 +96,7 @@ struct MessageCacheTests {
         #expect(await makeCache().openRoom(room.lowercased() + "x").isEmpty)
     }
 
-    @Test("signed out, a room that is opened is kept no more")
+    @Test("after signing out, an opened room is not cached")
     func openedAfterwards() async throws {
         let cache = makeCache()
         try await cache.removeAll()

@@ -41,7 +41,7 @@ struct MessageItemsTests {
         #expect(upwards != other)
     }
 
-    @Test("stretches join where they meet, and show what is between")
+    @Test("adjacent ranges are merged, and the first gap is known")
     func ranges() {
         var ranges = SeqRanges()
         for range in [5...6, 1...2, 9...9, 8...8] { ranges.insert(range) }

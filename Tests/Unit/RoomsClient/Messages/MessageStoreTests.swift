@@ -9,7 +9,7 @@ struct MessageStoreTests {
 
     func typed(_ id: String) -> PendingMessage { PendingMessage(tempID: id, text: id, createdAt: start) }
 
-    @Test("messages are sorted by seq, whatever the order of arrival, with pending ones after them as typed")
+    @Test("messages are sorted by seq, whatever the order of arrival; pending ones follow in the order typed")
     mutating func order() {
         store.addPending(typed("first"))
         store.addPending(typed("second"))
@@ -17,7 +17,7 @@ struct MessageStoreTests {
         #expect(store.items.shown == ["m1", "m2", "m3", "m4", "first", "second"])
     }
 
-    @Test("a message that was stored and deleted is not pending again when the outbox names it late")
+    @Test("a message that was stored and deleted is not pending again after a late change of the outbox")
     mutating func lateOutbox() {
         store.addPending(typed("t1"))
         store.insert(sample(7, from: "me", tempID: "t1"))
@@ -30,7 +30,7 @@ struct MessageStoreTests {
         #expect(store.takeSettled() == ["t1"])
     }
 
-    @Test("a message appears once, in the same row, with ack or echo first, both, or a page alone", arguments: 0..<4)
+    @Test("a message appears once, in its row, after ack, event, both in any order, or a page", arguments: 0..<4)
     mutating func confirm(way: Int) {
         store.addPending(typed("t1"))
         store.addPending(typed("t2"))
@@ -45,7 +45,7 @@ struct MessageStoreTests {
             store.confirm("t1", as: stored)
         case 2: store.merge(Page(items: [stored]), asked: .newest)
         default:
-            // An older server's echo does not name the tempId.
+            // An older server's event has no tempId.
             store.insert(sample(7, from: "me"))
             store.confirm("t1", as: sample(7, from: "me"))
         }
@@ -54,7 +54,7 @@ struct MessageStoreTests {
         #expect(store.items[0].state == .stored)
     }
 
-    @Test("another person's message with the tempId of one's own is another message")
+    @Test("another person's message with an own message's tempId is a different message")
     mutating func foreignTempID() {
         store.addPending(typed("t1"))
         store.insert(sample(1, from: "ann", tempID: "t1"))
@@ -62,7 +62,7 @@ struct MessageStoreTests {
         #expect(Set(store.items.map(\.id)).count == 2)
     }
 
-    @Test("a deleted message does not come back with a late event, a late ack or a page read before")
+    @Test("a deleted message does not return with a late event, a late ack or an earlier page")
     mutating func deleted() {
         store.addPending(typed("t3"))
         store.insert(sample(1))
@@ -75,7 +75,7 @@ struct MessageStoreTests {
         #expect(store.items.shown == ["m1"])
     }
 
-    @Test("a message missing from a page within its bounds was deleted meanwhile; a later one stays")
+    @Test("a message missing within a page's bounds is deleted; later ones stay")
     mutating func pageDeletes() {
         for seq in 1...6 { store.insert(sample(seq)) }
         store.merge(page([2, 4, 5], next: "2"), asked: .newest)
@@ -84,7 +84,7 @@ struct MessageStoreTests {
         #expect(store.items.shown == ["m1", "m2", "m4", "m5", "m6"], "a late echo of a deleted message")
     }
 
-    @Test("an older page ends below its requested bound, and the first page of all at 1")
+    @Test("an older page covers everything below its bound, and the first page everything from 1")
     mutating func olderPages() {
         store.merge(page(11...13, next: "11"), asked: .newest)
         #expect(store.hasOlder)
@@ -94,7 +94,7 @@ struct MessageStoreTests {
         #expect(store.firstGap == nil)
     }
 
-    @Test("a message above a gap shows what is missing, until it arrives or a page says it is gone")
+    @Test("a message above a gap reveals it, until the missing ones arrive or a page lacks them")
     mutating func gaps() {
         store.merge(page(1...3), asked: .newest)
         store.insert(sample(6))
@@ -106,7 +106,7 @@ struct MessageStoreTests {
         #expect(store.items.shown == ["m1", "m2", "m3", "m4", "m6"])
     }
 
-    @Test("an event about history below the first page is left to its page")
+    @Test("an event below the first page is ignored, because its page will have it")
     mutating func history() {
         store.merge(page(11...13, next: "11"), asked: .newest)
         store.insert(sample(2))
@@ -126,7 +126,7 @@ struct MessageStoreTests {
         #expect(store.items.shown == ["m6", "m8", "m9"])
     }
 
-    @Test("cached messages never replace what the server has sent meanwhile")
+    @Test("cached messages never replace those that the server has sent meanwhile")
     mutating func lateCache() {
         store.merge(page([6, 8], next: "6"), asked: .newest)
         store.showCached([sample(7), sample(8, text: "old")])
@@ -134,7 +134,7 @@ struct MessageStoreTests {
         #expect(store.items[1].text == "text 8")
     }
 
-    @Test("a message is read when every other participant has read it, and stays so")
+    @Test("a message is read once all other participants have read it, and stays so")
     mutating func read() {
         store.participantIDs = ["me", "ann", "bo"]
         store.insert(sample(1, from: "me", tempID: "t"))
@@ -147,14 +147,14 @@ struct MessageStoreTests {
         #expect(store.items[0].message?.readBy.map(\.userId) == ["ann", "bo"])
     }
 
-    @Test("a receipt that arrives before its message is kept for it")
+    @Test("a receipt that arrives before its message is kept")
     mutating func earlyReceipt() {
         store.markRead(["m1"], by: "ann", at: start)
         store.insert(sample(1, from: "me"))
         #expect(store.items[0].state == .read)
     }
 
-    @Test("receipts of a message that is not loaded are kept once for each reader, however often they arrive")
+    @Test("early receipts of a message are kept once per reader, however often they arrive")
     mutating func repeatedReceipt() {
         for second in 0..<100 { store.markRead(["m1"], by: "ann", at: start.addingTimeInterval(Double(second))) }
         #expect(store.earlyReceipts["m1"] == [receipt("ann", 99)])
@@ -196,7 +196,7 @@ struct MessageStoreTests {
         }
     }
 
-    @Test("the version rises when the order alone changes")
+    @Test("the version rises when only the order changes")
     mutating func versionOfOrder() {
         store.addPending(typed("a"))
         store.addPending(typed("b"))
@@ -220,7 +220,7 @@ struct MessageStoreTests {
         store.merge(page([4], next: "4"), asked: .newest)
         store.delete("unknown")
         store.markRead(["unknown"], by: "me", at: start)
-        store.markRead(["m4"], by: "ann", at: start)  // its own sender
+        store.markRead(["m4"], by: "ann", at: start)  // the sender itself
         store.setState(.sent, of: "unknown")
         store.setState(.queued, of: "t")
         store.addPending(typed("t"))
@@ -229,7 +229,7 @@ struct MessageStoreTests {
         #expect(store.version == before)
     }
 
-    @Test("a pending message on disk that the server has is not shown twice")
+    @Test("a pending message on disk that the server has stored is not shown twice")
     mutating func pendingStored() {
         store.insert(sample(1, from: "me", tempID: "t"))
         store.addPending(typed("t"))

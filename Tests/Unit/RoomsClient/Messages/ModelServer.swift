@@ -3,9 +3,8 @@ import RoomsClientTesting
 
 @testable import RoomsClient
 
-/// One room as the contract describes it, on a network that a seed controls: a call is done and
-/// answered, done and not answered, or lost; its answer may be held back; events wait until they
-/// are let through.
+/// One room as the contract describes it, on a network that a seed controls. A call is handled and answered,
+/// handled without an answer, or lost. An answer may be delayed, and events wait until they are let through.
 @MainActor
 final class ModelServer {
     enum Fate: CaseIterable {
@@ -26,9 +25,9 @@ final class ModelServer {
     }
 
     private(set) var messages: [Message] = []
-    /// The message id of each `tempId`, for ever.
+    /// The message id of each `tempId`, including deleted messages.
     private(set) var idByTempID: [String: String] = [:]
-    /// The texts of one's own, deleted ones too, as they came, and of those that were refused before.
+    /// The texts of own messages in the order of arrival, including deleted and earlier refused ones.
     private(set) var arrived: [String] = []
     private(set) var refused: Set<String> = []
     private var lastSeq = 0
@@ -102,7 +101,7 @@ final class ModelServer {
         return .success(write(text, from: "me", tempID: tempID))
     }
 
-    /// Waits until the seed has decided; then returns the result of `work`, or throws.
+    /// Waits for the seed's decision, then returns the result of `work`, or throws.
     func wait<Value: Sendable>(
         for link: ModelLink, sending text: String?, _ work: @escaping @MainActor () -> Value
     ) async throws -> Value {
@@ -121,7 +120,7 @@ final class ModelServer {
 
     // MARK: - What the seed decides
 
-    /// - Parameter keepsEvents: whether the connection that comes next brings what has happened.
+    /// - Parameter keepsEvents: true if the next connection brings the events meanwhile.
     func loseConnection(keepsEvents: Bool) {
         self.keepsEvents = keepsEvents
         if !keepsEvents { forgetEvents() }
@@ -157,7 +156,7 @@ final class ModelServer {
         held.remove(at: index).resume()
     }
 
-    /// Ends the client: its calls may have arrived, and nobody gets their answers.
+    /// Ends the client. Its calls may still be handled, but get no answers.
     func end(_ link: ModelLink, using random: inout SeededGenerator) {
         link.isDead = true
         isJoined = false
@@ -173,7 +172,7 @@ final class ModelServer {
     }
 }
 
-/// One run of the app's connection to the server.
+/// The connection of one app run to the server.
 @MainActor
 final class ModelLink: MessageServer {
     private let server: ModelServer

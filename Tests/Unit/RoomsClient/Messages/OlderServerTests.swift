@@ -5,7 +5,7 @@ import Testing
 
 /// Messages of older servers, which have no counter.
 extension MessageStoreTests {
-    /// Returns an older server's message: at so many seconds, without a counter.
+    /// Returns an older server's message, without a counter.
     func older(_ id: String, at seconds: Double, from sender: String = "ann") -> Message {
         Message(
             id: id, roomId: "room", seq: 0, senderId: sender, text: id, createdAt: start.addingTimeInterval(seconds))
@@ -36,7 +36,7 @@ extension MessageStoreTests {
         #expect(store == other)
     }
 
-    @Test("one's own message without a counter replaces the pending one, and is not dropped")
+    @Test("an own message without a counter replaces the pending one, and is not dropped")
     mutating func ownWithoutSeq() {
         store.merge(Page(items: [older("a", at: 1)]), asked: .newest)
         store.addPending(typed("t"))
@@ -49,7 +49,7 @@ extension MessageStoreTests {
         #expect(store.items.map(\.text) == ["a", "b"])
     }
 
-    @Test("in a room whose server now counts, uncounted messages come first")
+    @Test("once the server counts messages, those without a counter come first")
     mutating func countedLater() {
         store.insert(sample(1))
         store.merge(Page(items: [older("a", at: 100), sample(1)]), asked: .newest)

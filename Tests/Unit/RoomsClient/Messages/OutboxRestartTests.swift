@@ -5,12 +5,12 @@ import Testing
 @testable import RoomsClient
 
 extension OutboxTests {
-    @Test("messages in the outbox when the app ends are sent by the next run, and failures stay failures")
+    @Test("unsent messages are sent by the next run, and failed ones stay failed")
     func restart() async throws {
         let first = makeOutbox()
         for id in ["a", "b", "c"] { try await first.append(typed(id), in: "room") }
         await server.expect(request("a"), .failure(refusal("invalid_field")))
-        // Sent, and never answered.
+        // It is never answered.
         let unanswered = await server.next()
         #expect(unanswered.request == request("b"))
         await first.stop()
@@ -45,7 +45,7 @@ extension OutboxTests {
         await server.answer(unanswered, stored(1, "a"))
     }
 
-    @Test("a broken file, or one of another format, is set aside and reported; the others go on")
+    @Test("a broken file, or one of another format, is set aside and reported, and the others are sent")
     func unreadable() async throws {
         let first = makeOutbox()
         try await first.append(typed("a"), in: "Good/Room")
@@ -69,7 +69,7 @@ extension OutboxTests {
     }
 
     @Test(
-        "a file that cannot be read for now stays, nothing is sent before it, and the next try takes it over"
+        "a file that cannot be read now stays; nothing is sent before it, and the next attempt reads it"
     )
     func notReadableNow() async throws {
         let first = makeOutbox()
@@ -78,7 +78,7 @@ extension OutboxTests {
         await first.stop()
         let name = try #require(FileManager.default.contentsOfDirectory(atPath: folder.path).first)
         let (file, hidden) = (folder.appending(path: name), folder.appending(path: "hidden"))
-        // A folder in its place: reading it fails, as of a file that is locked.
+        // A folder in its place cannot be read, like a locked file.
         try FileManager.default.moveItem(at: file, to: hidden)
         try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
 
@@ -113,7 +113,7 @@ extension OutboxTests {
         await server.expect(request("a"), stored(1, "a"))
     }
 
-    @Test("a stopped outbox accepts nothing more, and says so")
+    @Test("a stopped outbox throws on a new message")
     func stopped() async throws {
         let outbox = makeOutbox()
         await outbox.stop()
@@ -121,7 +121,7 @@ extension OutboxTests {
         #expect(await outbox.messages(in: "room").isEmpty)
     }
 
-    @Test("each message has a file of its own, which is deleted when the server has the message")
+    @Test("each message has its own file, which is deleted when the server has stored it")
     func files() async throws {
         let outbox = makeOutbox()
         for id in ["a", "b", "c"] { try await outbox.append(typed(id), in: "room") }
@@ -133,7 +133,7 @@ extension OutboxTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 2)
     }
 
-    @Test("a deleted room's messages are removed, here and on the disk, and the other rooms go on")
+    @Test("a removed room's messages are deleted, also on disk, and other rooms continue")
     func goneRoom() async throws {
         let outbox = makeOutbox()
         let changes = Changes()
@@ -149,7 +149,7 @@ extension OutboxTests {
         await server.answer(call, stored(1, "b"))
     }
 
-    @Test("after signing out nothing is sent and nothing stays")
+    @Test("after signing out, nothing is sent and no file is left")
     func signOut() async throws {
         let outbox = makeOutbox()
         try await outbox.append(typed("a"), in: "room")
@@ -176,10 +176,10 @@ extension OutboxTests {
         for call in unanswered { await server.answer(call, .failure(.signedOut)) }
     }
 
-    @Test("a file set aside before one that cannot be read is reported when that one can be")
+    @Test("a file set aside before an unreadable one is reported once that one can be read")
     func putAsideEarlier() async throws {
         let locked = folder.appending(path: "locked%2F1.json")
-        // A folder in its place: reading it fails, as of a file that is locked.
+        // A folder in its place cannot be read, like a locked file.
         try FileManager.default.createDirectory(at: locked, withIntermediateDirectories: true)
         for number in 1...20 { try Data("{".utf8).write(to: folder.appending(path: "broken%2F\(number).json")) }
         let outbox = makeOutbox()

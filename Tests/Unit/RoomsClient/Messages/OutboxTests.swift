@@ -12,7 +12,7 @@ struct OutboxTests {
     let server = FakeMessageServer()
     let clock = TestClock(start: start)
 
-    /// Pauses are the longest that chance allows.
+    /// Makes an outbox whose pauses have their maximum length.
     func makeOutbox() -> Outbox {
         var settings = Outbox.Settings()
         settings.firstPause = .seconds(1)
@@ -30,7 +30,7 @@ struct OutboxTests {
         .message(sample(seq, from: "me", tempID: id))
     }
 
-    @Test("a room's messages go one after the other, in the order typed")
+    @Test("a room's messages are sent one after another, in the order typed")
     func order() async throws {
         let outbox = makeOutbox()
         for id in ["a", "b", "c"] { try await outbox.append(typed(id), in: "room") }
@@ -56,7 +56,7 @@ struct OutboxTests {
         for call in [first, second] { await server.answer(call, .failure(refusal("forbidden"))) }
     }
 
-    @Test("what was not answered is sent again under the same tempId, after a pause that doubles, up to its limit")
+    @Test("an unanswered message is sent again with the same tempId, after pauses that double up to a limit")
     func backOff() async throws {
         let outbox = makeOutbox()
         try await outbox.append(typed("a"), in: "room")
@@ -71,7 +71,7 @@ struct OutboxTests {
     }
 
     @Test(
-        "an answer that is none, or about the token, says nothing of the message: it is sent again",
+        "a message is sent again after an unreadable answer, or a refusal of the token",
         arguments: [.unreadable("a page"), .signedOut, refusal("unauthenticated")] as [ClientFailure])
     func noAnswer(failure: ClientFailure) async throws {
         let outbox = makeOutbox()
@@ -82,7 +82,7 @@ struct OutboxTests {
         await server.expect(request("a"), stored(1, "a"))
     }
 
-    @Test("the connection ends the pause, and not one that the server asked for")
+    @Test("a connection ends a pause, unless the server asked for it")
     func connection() async throws {
         let outbox = makeOutbox()
         try await outbox.append(typed("a"), in: "room")
@@ -100,7 +100,7 @@ struct OutboxTests {
         await server.expect(request("a"), stored(1, "a"))
     }
 
-    @Test("a connection that came while a message was under way is not waited for")
+    @Test("no pause follows if a connection came while the message was being sent")
     func connectionUnderWay() async throws {
         let outbox = makeOutbox()
         try await outbox.append(typed("a"), in: "room")
@@ -110,7 +110,7 @@ struct OutboxTests {
         await server.expect(request("a"), stored(1, "a"))
     }
 
-    @Test("a message refused for good has failed, and those after it go on; retried, it is sent as it was")
+    @Test("a message that fails for good does not block later ones, and can be retried")
     func refused() async throws {
         let outbox = makeOutbox()
         try await outbox.append(typed("a"), in: "room")
@@ -124,7 +124,7 @@ struct OutboxTests {
         await server.expect(request("a"), stored(2, "a"))
     }
 
-    @Test("a message that arrived before and was deleted since is done with")
+    @Test("a message that was stored and deleted is removed")
     func deletedMeanwhile() async throws {
         let outbox = makeOutbox()
         let changes = Changes()
@@ -136,7 +136,7 @@ struct OutboxTests {
         #expect(changes.all.last == .removed(tempID: "a"))
     }
 
-    @Test("a waiting or failed message can be given up, one that is on its way cannot")
+    @Test("a waiting or failed message can be discarded, one being sent cannot")
     func discard() async throws {
         let outbox = makeOutbox()
         try await outbox.append(typed("a"), in: "room")
@@ -149,7 +149,7 @@ struct OutboxTests {
         await server.expectNoCall()
     }
 
-    @Test("a message that an echo has shown to be stored is not sent again")
+    @Test("a message that an event shows to be stored is not sent again")
     func echo() async throws {
         let outbox = makeOutbox()
         try await outbox.append(typed("a"), in: "room")
@@ -160,7 +160,7 @@ struct OutboxTests {
         await server.expectNoCall()
     }
 
-    @Test("a message that is known to be stored cannot fail any more")
+    @Test("a message that is known to be stored cannot fail")
     func echoUnderWay() async throws {
         let outbox = makeOutbox()
         try await outbox.append(typed("a"), in: "room")
@@ -173,7 +173,7 @@ struct OutboxTests {
         #expect(await outbox.messages(in: "room").isEmpty)
     }
 
-    @Test("who follows hears all that is there, then each change in order")
+    @Test("a follower gets all messages first, then each change in order")
     func follow() async throws {
         let outbox = makeOutbox()
         let changes = Changes()

@@ -3,25 +3,25 @@ import RoomsClientTesting
 
 @testable import RoomsClient
 
-/// One seed's history.
+/// The history of one seed.
 @MainActor
 final class RandomRun {
     private static let steps = 28
 
-    /// In memory, where the system has a folder there: what a disk loses is not the point.
+    /// In memory if possible, because the disk is not under test.
     let temporary = TemporaryFolder(in: "/dev/shm")
     var folder: URL { temporary.url }
     private let server = ModelServer()
     private var random: SeededGenerator
     private var faults: [String] = []
-    /// By text: each is typed once.
+    /// The typed texts, each of them unique.
     private var typed: [String] = []
-    /// Delivered, and perhaps once more.
+    /// Delivered events, which may be delivered again.
     private var delivered: [RoomEvent] = []
     private var isConnected = true
     private var lastID = 0
 
-    // One run of the app.
+    // The current run of the app.
     private var link: ModelLink
     private var clock = HurriedClock()
     private var outbox: Outbox
@@ -70,7 +70,7 @@ final class RandomRun {
         conversation.send(text)
     }
 
-    /// The next event, or one of those behind it: then that comes too early, and the others late.
+    /// Delivers the next event, or a later one before it.
     private func deliver() {
         guard isConnected, !server.events.isEmpty else { return }
         let event = server.events.remove(at: Int.random(in: 0..<min(3, server.events.count), using: &random))
@@ -78,7 +78,7 @@ final class RandomRun {
         conversation.apply(.event(event))
     }
 
-    /// Away, the server keeps what happens, or not.
+    /// Changes the connection. While it is away, the server may lose events.
     private func changeConnection() async {
         if isConnected {
             isConnected = false
@@ -108,12 +108,12 @@ final class RandomRun {
 
     private func deleteOwn() async {
         guard let item = conversation.items.last(where: { $0.senderID == "me" && $0.message != nil }) else { return }
-        Task { [conversation] in try? await conversation.delete(item.id) }  // refused or lost: it stays
+        Task { [conversation] in try? await conversation.delete(item.id) }  // if it fails, the message stays
     }
 
-    /// The app is killed, and comes back with what is on the disk.
+    /// Kills the app, and starts it with what is on the disk.
     private func restart() async {
-        // What was typed is durable a moment later, and not before.
+        // A typed message is on the disk a moment later, and not before.
         await lookUntil { conversation.unkept.isEmpty }
         if Bool.random(using: &random) { await conversation.enterBackground() }
         await outbox.stop()
@@ -153,7 +153,7 @@ final class RandomRun {
                 }
             })
         var shown = Conversation.Settings()
-        // Small, so that a short history has pages, and limits that are reached.
+        // Small limits, so that a short history has several pages and reaches them.
         (shown.pageSize, shown.refetchPageSize, shown.refetchLimit) = (4, 3, 9)
         return (
             outbox,
@@ -164,7 +164,7 @@ final class RandomRun {
 
     // MARK: - What has to hold
 
-    /// At every moment: in order, each once, and no change without a version.
+    /// Checks what always holds: items are in order and unique, and every change raises the version.
     private func check(since before: (MessageItems, Int, ObjectIdentifier)) {
         let items = conversation.items
         if Set(items.map(\.id)).count != items.count { faults.append("twice the same row: \(items.shown)") }
@@ -175,7 +175,7 @@ final class RandomRun {
         if conversation.version < before.1 { faults.append("the version fell") }
     }
 
-    /// The network is well again: all that was typed arrives, and all that the server has is shown.
+    /// Ends the faults. Then all typed messages arrive, and everything on the server is shown.
     func faultsAtTheEnd() async -> [String] {
         if !isConnected { await connect() }
         if !conversation.isEntered { await changeVisit() }
@@ -210,13 +210,13 @@ final class RandomRun {
         if server.idByTempID.count != typed.count {
             faults.append("\(typed.count) typed, \(server.idByTempID.count) arrived")
         }
-        // One that was refused, and tried again, may be behind.
+        // A refused message that was retried may come later.
         let inTurn = server.arrived.filter { !server.refused.contains($0) }
         if inTurn != typed.filter({ !server.refused.contains($0) }) { faults.append("not as typed: \(inTurn)") }
         return faults
     }
 
-    /// Nothing is written to the folder any more.
+    /// Ends the run. Nothing is written to the folder after it.
     func end() async {
         await conversation.leave()
         await outbox.stop()

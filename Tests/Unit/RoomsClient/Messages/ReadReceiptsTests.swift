@@ -11,7 +11,7 @@ struct ReadReceiptsTests {
 
     init() { receipts = ReadReceipts(server: server, clock: clock, random: { 1 }) }
 
-    @Test("messages read within half a second of each other are reported in one call, each once")
+    @Test("messages read within half a second of each other are sent in one request, each once")
     func gathered() async {
         await receipts.add(["a"], in: "room")
         await clock.advance(by: .milliseconds(400))
@@ -25,7 +25,7 @@ struct ReadReceiptsTests {
         await server.expectNoCall()
     }
 
-    @Test("continuous reading is reported after two seconds")
+    @Test("during continuous reading, receipts are sent after two seconds")
     func longestWait() async {
         for number in 0..<5 {
             await receipts.add(["\(number)"], in: "room")
@@ -34,7 +34,7 @@ struct ReadReceiptsTests {
         await server.expect(.read(["0", "1", "2", "3", "4"]), .done)
     }
 
-    @Test("more than 500 receipts are sent in several calls")
+    @Test("more than 500 receipts are sent in several requests")
     func many() async {
         let ids = (0..<1_001).map { "\($0)" }
         await receipts.add(ids, in: "room")
@@ -62,7 +62,7 @@ struct ReadReceiptsTests {
         await flushed
     }
 
-    @Test("unsent receipts are kept: they are sent with the next connection, or after a while")
+    @Test("unsent receipts are kept, and sent with the next connection or after a pause")
     func kept() async {
         await receipts.add(["a"], in: "room")
         await clock.advance(by: .milliseconds(500))
@@ -81,7 +81,7 @@ struct ReadReceiptsTests {
         await server.expectNoCall()
     }
 
-    @Test("each receipt is sent once, however much is read without a network")
+    @Test("each receipt is sent once, however many are collected offline")
     func manyOffline() async {
         let ids = (0..<2_500).map { "\($0)" }
         for _ in 0..<2 { await receipts.add(ids, in: "room") }
@@ -94,7 +94,7 @@ struct ReadReceiptsTests {
         await server.expectNoCall()
     }
 
-    /// Reports one message, and reads a second before that call is answered.
+    /// Adds one receipt, and another before the request for the first is answered.
     private func readDuringCall() async -> FakeMessageServer.Call {
         await receipts.add(["a"], in: "room")
         await clock.advance(by: .milliseconds(500))
@@ -103,7 +103,7 @@ struct ReadReceiptsTests {
         return call
     }
 
-    @Test("messages read during a call do not cancel it")
+    @Test("messages read during a request do not cancel it")
     func inFlight() async {
         let call = await readDuringCall()
         await server.answer(call, .done)
@@ -111,7 +111,7 @@ struct ReadReceiptsTests {
         await server.expect(.read(["b"]), .done)
     }
 
-    @Test("messages read during a call, and after it, are gathered as usual")
+    @Test("messages read during a request and after it are collected as usual")
     func gatheredAfter() async {
         let call = await readDuringCall()
         await server.answer(call, .done)
@@ -126,7 +126,7 @@ struct ReadReceiptsTests {
         await server.expect(.read(["c", "d"]), .done)
     }
 
-    @Test("a flush during a call sends the rest before it returns")
+    @Test("a flush during a request sends the rest before it returns")
     func flushedUnderWay() async {
         let call = await readDuringCall()
         async let flushed: Void = receipts.flush()
@@ -137,7 +137,7 @@ struct ReadReceiptsTests {
     }
 
     @Test(
-        "receipts that the server did not accept are kept, whatever else it said",
+        "receipts that the server did not accept are kept, whatever its answer",
         arguments: [refusal("unauthenticated"), refusal("new_code"), .unreadable("a page"), .signedOut])
     func notTaken(failure: ClientFailure) async {
         await receipts.add(["a"], in: "room")
@@ -148,7 +148,7 @@ struct ReadReceiptsTests {
         await server.expect(.read(["a"]), .done)
     }
 
-    @Test("receipts of a room that is no longer one's own are dropped")
+    @Test("receipts of a room that is no longer the person's are dropped")
     func goneRoom() async {
         await receipts.add(["a"], in: "room")
         await clock.advance(by: .milliseconds(500))
@@ -157,7 +157,7 @@ struct ReadReceiptsTests {
         await server.expectNoCall()
     }
 
-    @Test("after signing out no receipt is sent")
+    @Test("after signing out, no receipt is sent")
     func signedOut() async {
         await receipts.removeAll()
         await receipts.add(["a"], in: "room")

@@ -7,7 +7,7 @@ import Testing
 struct RoomJoinsTests {
     private let server = HeldServer()
 
-    @Test("a call for a room reaches the server after the one before has its answer", arguments: [true, false])
+    @Test("a room's next call waits for the answer to the one before", arguments: [true, false])
     func order(joinsFirst: Bool) async throws {
         let joins = RoomJoins(server: server)
         let calls = joinsFirst ? ["join room", "leave room"] : ["leave room", "join room"]

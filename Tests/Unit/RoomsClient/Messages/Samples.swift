@@ -3,7 +3,7 @@ import RoomsClient
 
 let start = Date(timeIntervalSince1970: 1_700_000_000)
 
-/// Returns the message at `seq`, from `sender`; as on the server, its time rises with its position.
+/// Returns a message whose time rises with its `seq`, as on the server.
 func sample(
     _ seq: Int, from sender: String = "ann", text: String? = nil, tempID: String? = nil, room: String = "room",
     readBy: [Message.Receipt] = [], isRead: Bool = false
@@ -22,6 +22,6 @@ func receipt(_ userID: String, _ seconds: Double = 0) -> Message.Receipt {
 }
 
 extension MessageItems {
-    /// The visible items in short: `m3` for a stored one, its text for a pending one.
+    /// The items in short: `m3` for a stored message, the text of a pending one.
     var shown: [String] { map { $0.message?.id ?? $0.text } }
 }
