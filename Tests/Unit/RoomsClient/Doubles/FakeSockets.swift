@@ -116,7 +116,7 @@ actor FakeConnection: SocketConnection {
         watchers = []
     }
 
-    /// Waits until the client has closed it.
+    /// Waits until the client has closed the connection.
     func isClosed() async {
         if !isOver { await withCheckedContinuation { watchers.append($0) } }
     }
@@ -131,7 +131,7 @@ final class Received {
     var gate: Gate?
     var onBroadcast: (SocketUpdate) async -> Void = { _ in }
 
-    /// Else tests begin with `connected`.
+    /// If false, tests begin with `connected`.
     var reportsConnecting = false
 
     func take(_ update: SocketUpdate) async {

@@ -1,11 +1,11 @@
 import Observation
 import Testing
 
-/// Longer than anything that a test waits for, even on a busy machine.
+/// Longer than any wait of a test, even on a busy machine.
 private let maxWait: Duration = .seconds(30)
 
-/// Returns once a condition is true: it is checked again with each change of what it reads, and the
-/// time stands still meanwhile.
+/// Returns once a condition is true. It is checked again after each change of what it reads; no time passes
+/// on a test clock.
 @MainActor
 func until(_ isSo: @MainActor () -> Bool) async {
     // The time limit of the suite cancels it.
@@ -17,7 +17,7 @@ func until(_ isSo: @MainActor () -> Bool) async {
     Issue.record("it was never so")
 }
 
-/// Waits likewise for what cannot be observed, by polling.
+/// Waits for a condition that cannot be observed, by polling.
 @MainActor
 func lookUntil(_ isSo: @MainActor () async -> Bool) async {
     let end = ContinuousClock.now + maxWait

@@ -2,12 +2,12 @@ import Foundation
 import RoomsClient
 import Testing
 
-/// Answers the requests that a test expects, in their order, and fails at any other.
+/// Answers the requests that a test expects, in order, and fails on any other.
 actor ScriptedHTTP: HTTPTransport {
     struct Step: Sendable {
         let call: String
         let outcome: Result<HTTPResponse, ClientFailure>
-        /// A gate that answers wait for.
+        /// A gate that the answer waits for.
         var gate: Gate?
     }
 
@@ -77,7 +77,7 @@ actor Gate {
     }
 }
 
-/// Issues tokens as a test says.
+/// Returns tokens as a test says.
 actor ListedTokens: TokenProvider {
     private var current: Result<String, ClientFailure>
     private var replacements: [Result<String, ClientFailure>]

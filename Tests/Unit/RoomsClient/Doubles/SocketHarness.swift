@@ -4,7 +4,7 @@ import Testing
 
 @testable import RoomsClient
 
-/// A socket with surroundings that the test controls.
+/// A socket in an environment that the test controls.
 @MainActor
 struct SocketHarness {
     let server: FakeSockets
@@ -13,7 +13,7 @@ struct SocketHarness {
     let received = Received()
     let socket: RoomsSocket
 
-    /// - Parameter random: a half, so that pauses differ from other sleeps.
+    /// - Parameter random: a half by default, so that pauses differ from other sleeps.
     init(
         failures: [ClientFailure] = [], replacements: [Result<String, ClientFailure>] = [], random: Double = 0.5
     ) throws {
@@ -33,7 +33,7 @@ struct SocketHarness {
         return connection
     }
 
-    /// Starts, connects and synchronises the socket.
+    /// Starts and connects the socket, and ends its replay.
     func connected(cursor: String = "c1") async -> FakeConnection {
         let connection = await admitted()
         await connection.synchronises(false, cursor: cursor)
@@ -41,8 +41,8 @@ struct SocketHarness {
         return connection
     }
 
-    /// Lets the 20 seconds pass after which a silent server counts as one without recovery, with an
-    /// event in them.
+    /// Waits the 20 seconds after which a silent server counts as one without recovery, with an event in
+    /// between.
     func passTalkatively(_ connection: FakeConnection) async {
         await clock.untilSleeping(for: RoomsSocket.syncTimeout)
         #expect(received.isEmpty)

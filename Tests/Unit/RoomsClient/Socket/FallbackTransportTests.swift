@@ -3,7 +3,7 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-/// A proxy that lets no WebSocket through: it refuses them, or takes them and lets nothing pass.
+/// A proxy that lets no WebSocket through: it refuses them, or accepts them and passes nothing on.
 @Suite("FallbackTransport", .timeLimit(.minutes(1)))
 struct FallbackTransportTests {
     private let clock = TestClock()
@@ -34,7 +34,7 @@ struct FallbackTransportTests {
         }
     }
 
-    /// Each connection goes another way.
+    /// Each connection has another outcome.
     private actor ChangingSockets: SocketTransport {
         private var ways: [Sockets.Way]
 
@@ -49,7 +49,7 @@ struct FallbackTransportTests {
         }
     }
 
-    /// The first connection gets through; those after it wait until they are cancelled.
+    /// The first connection succeeds; later ones wait until they are cancelled.
     private actor FirstPolling: SocketTransport {
         private let polling: PollingTransport
         private var isFirst = true
@@ -69,7 +69,7 @@ struct FallbackTransportTests {
         private var answers: [String]
         private(set) var posts: [String] = []
 
-        /// - Parameter answers: those behind the handshake.
+        /// - Parameter answers: the answers after the handshake.
         init(_ answers: [String] = ["40{}\u{1e}42[\"a\",1]", "2"]) {
             self.answers = [#"0{"sid":"s1","pingInterval":25000,"pingTimeout":20000}"#] + answers
         }
@@ -85,7 +85,7 @@ struct FallbackTransportTests {
         }
     }
 
-    @Test("it polls where WebSockets are refused, in order, and says so")
+    @Test("if WebSockets are refused, it polls, in order, and reports that")
     func refused() async throws {
         let engine = Engine()
         let transport = FallbackTransport(
@@ -105,7 +105,7 @@ struct FallbackTransportTests {
         #expect(queries.allSatisfy { $0 == "s1" })
     }
 
-    @Test("it polls where a WebSocket opens and nothing passes")
+    @Test("if a WebSocket opens but nothing passes, it polls")
     func silent() async throws {
         let transport = FallbackTransport(
             webSockets: Sockets(way: .silent), polling: PollingTransport(http: Engine()), clock: clock)
@@ -116,7 +116,7 @@ struct FallbackTransportTests {
         #expect(transport.isPolling)
     }
 
-    @Test("a WebSocket that gets through is used, with all that it brings")
+    @Test("a WebSocket that works is used, from its first packet on")
     func open() async throws {
         let transport = FallbackTransport(
             webSockets: Sockets(way: .open), polling: PollingTransport(http: Engine()), clock: clock)
@@ -125,7 +125,7 @@ struct FallbackTransportTests {
         #expect(try await connection.receive() == "0web")
     }
 
-    @Test("where nothing gets through, the WebSocket's words are the failure")
+    @Test("if nothing works, it throws the WebSocket's failure")
     func offline() async throws {
         let engine = ScriptedServer(clock: clock).makeDevice()
         engine.setAirplaneMode(true)
@@ -135,7 +135,7 @@ struct FallbackTransportTests {
         #expect(!transport.isPolling)
     }
 
-    @Test("where there are no WebSockets at all, the loss of the network passes as ever")
+    @Test("if the platform has no WebSocket, a network loss is still retryable")
     func unsupported() async throws {
         let device = ScriptedServer(clock: clock).makeDevice()
         device.setAirplaneMode(true)
@@ -145,7 +145,7 @@ struct FallbackTransportTests {
         #expect(failure?.isRetryable == true)
     }
 
-    @Test("a WebSocket that failed while the server was starting is tried again once polling gets through")
+    @Test("a WebSocket that failed during a server's start is retried once polling works")
     func restart() async throws {
         let engine = Engine()
         let transport = FallbackTransport(
@@ -153,11 +153,11 @@ struct FallbackTransportTests {
         let connection = try await transport.connect(to: url)
         #expect(!transport.isPolling)
         #expect(try await connection.receive() == "0web")
-        // The session that is not used is ended.
+        // The unused session is closed.
         await lookUntil { await engine.posts == ["1"] }
     }
 
-    @Test("who gives up while it polls has found nothing out: it polls the next time too")
+    @Test("a cancelled connect while polling does not change the transport")
     func cancelled() async throws {
         let transport = FallbackTransport(
             webSockets: ChangingSockets(.refused, .refused), polling: FirstPolling(PollingTransport(http: Engine())),
@@ -170,7 +170,7 @@ struct FallbackTransportTests {
         #expect(transport.isPolling)
     }
 
-    @Test("a poll that is answered with nothing ends the connection, and is not asked again without a pause")
+    @Test("an empty poll ends the connection, and is not repeated without a pause")
     func emptyAnswer() async throws {
         let engine = Engine([""])
         let connection = try await PollingTransport(http: engine).connect(to: url)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Packets")
 struct PacketTests {
-    @Test("of Engine.IO")
+    @Test("packets of Engine.IO are parsed")
     func engine() throws {
         guard
             case .open(let handshake) = try EnginePacket(
@@ -31,14 +31,14 @@ struct PacketTests {
         #expect(negative.longestSilence == .zero && negative.timeBetweenPings == .zero)
     }
 
-    @Test("that are none of Engine.IO", arguments: ["", "0", "0{}", "5", "7", "b4AQ==", "\u{301}"])
+    @Test("invalid packets of Engine.IO are rejected", arguments: ["", "0", "0{}", "5", "7", "b4AQ==", "\u{301}"])
     func noEngine(text: String) {
         #expect(throws: ClientFailure.self) { try EnginePacket(text) }
     }
 
     private func event(_ name: String, _ data: String) -> SocketPacket { .event(name: name, data: Data(data.utf8)) }
 
-    @Test("of Socket.IO, with the default namespace named or not")
+    @Test("packets of Socket.IO are parsed, with the default namespace named or not")
     func socket() throws {
         #expect(try SocketPacket(#"0{"sid":"s"}"#) == .connected)
         #expect(try SocketPacket(#"0/,{"sid":"s"}"#) == .connected)
@@ -57,7 +57,7 @@ struct PacketTests {
     }
 
     @Test(
-        "that are none of Socket.IO",
+        "invalid packets of Socket.IO are rejected",
         arguments: [
             "", "2", "2[", "2]", "2[]", "2[1]", #"2["a]"#, #"2["a\"]"#, #"2["a" 1]"#, "3[]", "3", "3x[1]", "4", "4{}",
             #"51-["a",{"_placeholder":true,"num":0}]"#, "61-1[]", "9", #"2/other,["a",1]"#, #"2["\x",1]"#,
@@ -66,25 +66,25 @@ struct PacketTests {
         #expect(throws: ClientFailure.self) { try SocketPacket(text[...]) }
     }
 
-    @Test("of any text are read or refused, and nothing worse")
+    @Test("any text is parsed or rejected")
     func anything() {
         var random = SystemRandomNumberGenerator()
         let letters = Array(#"0123456[]{}",\/:aé -"#)
         for _ in 0..<20_000 {
             let text = String((0..<Int.random(in: 0...12, using: &random)).compactMap { _ in letters.randomElement() })
-            _ = try? EnginePacket(text)  // whether it is one does not matter
+            _ = try? EnginePacket(text)  // the result does not matter
             _ = try? SocketPacket(text[...])
         }
     }
 
-    @Test("encode as the protocol says")
+    @Test("packets are encoded as the protocol says")
     func outgoing() throws {
         #expect(try SocketPacket.connect(["token": .string("a\"b")]) == #"40{"token":"a\"b"}"#)
         #expect(try SocketPacket.event("a", ["b": .integer(1)], ackID: nil) == #"42["a",{"b":1}]"#)
         #expect(try SocketPacket.event("a", ["b": .bool(true)], ackID: 3) == #"423["a",{"b":true}]"#)
     }
 
-    @Test("an ack is success, or says why not")
+    @Test("an ack is a success, or a refusal with the reason")
     func acks() throws {
         func check(_ json: String) throws -> Data { try SocketAck.check(Data(json.utf8)) }
         #expect(try check(#"{"success":true,"a":1}"#) == Data(#"{"success":true,"a":1}"#.utf8))
@@ -100,7 +100,7 @@ struct PacketTests {
 
 @Suite("JoinedRooms")
 struct JoinedRoomsTests {
-    @Test("a room opened alone replaces the others")
+    @Test("joining a room alone replaces the others")
     func alone() {
         var rooms = JoinedRooms()
         rooms.want("a", keepingOthers: true)

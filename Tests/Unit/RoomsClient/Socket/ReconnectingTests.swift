@@ -5,7 +5,7 @@ import Testing
 @testable import RoomsClient
 
 @MainActor
-@Suite("RoomsSocket: coming back", .timeLimit(.minutes(1)))
+@Suite("RoomsSocket: reconnecting", .timeLimit(.minutes(1)))
 struct ReconnectingTests {
     @Test("a connection that lasts two seconds resets the pauses; a shorter one does not")
     func goodConnection() async throws {
@@ -24,7 +24,7 @@ struct ReconnectingTests {
         await harness.socket.stop()
     }
 
-    @Test("a reconnect in haste still begins with a pause")
+    @Test("after a skipped pause, the next reconnect has a pause")
     func hurryIsOver() async throws {
         let harness = try SocketHarness()
         await harness.socket.reconnectNow()
@@ -35,7 +35,7 @@ struct ReconnectingTests {
         await harness.socket.stop()
     }
 
-    @Test("pauses are a random part of their bound: zero reconnects at once; none is over thirty seconds")
+    @Test("pauses are a random part of a bound of at most thirty seconds; zero reconnects at once")
     func jitter() async throws {
         let failures = (0..<8).map { ClientFailure.offline("no \($0)") }
         let soon = try SocketHarness(failures: failures, random: 0)
@@ -51,7 +51,7 @@ struct ReconnectingTests {
         await late.socket.stop()
     }
 
-    @Test("the stop is the last update, whenever it happens", arguments: 0..<30)
+    @Test("nothing is delivered after a stop, whenever it happens", arguments: 0..<30)
     func stopIsLast(turns: Int) async throws {
         let harness = try SocketHarness()
         let connection = await harness.connected()
@@ -68,7 +68,7 @@ struct ReconnectingTests {
         #expect(harness.received.isEmpty, "and nothing after it")
     }
 
-    @Test("reconnectNow drops a connection that has been silent for longer than the ping interval, and no other")
+    @Test("reconnectNow drops a connection only if it was silent for longer than the ping interval")
     func stale() async throws {
         let harness = try SocketHarness()
         let first = await harness.connected()
@@ -84,7 +84,7 @@ struct ReconnectingTests {
         await harness.socket.stop()
     }
 
-    @Test("on a better network a connection that does not answer is given up, and the next one is made at once")
+    @Test("on a better network, a connection that does not answer is replaced at once")
     func deadOnBetterNetwork() async throws {
         let harness = try SocketHarness()
         let first = await harness.connected()
@@ -95,13 +95,13 @@ struct ReconnectingTests {
         #expect(
             await harness.received.next() == .disconnected(.offline("the connection has not outlived its network")))
         await first.isClosed()
-        // The clock stands: there was no pause.
+        // The clock stands still, so there was no pause.
         _ = await harness.server.accepted(since: "c1")
         #expect(await harness.received.next() == .connected)
         await harness.socket.stop()
     }
 
-    @Test("on a better network a connection that answers stays, also if it refuses", arguments: [false, true])
+    @Test("on a better network, a connection that answers stays, even if it refuses", arguments: [false, true])
     func aliveOnBetterNetwork(refuses: Bool) async throws {
         let harness = try SocketHarness()
         let connection = await harness.connected()

@@ -10,7 +10,7 @@ struct RoomsSocketTests {
     private let present = SocketUpdate.event(.presence(roomID: "r", userID: "u", isPresent: true))
     private let cleared = SocketUpdate.event(.roomCleared(roomID: "r", clearedBy: "u"))
 
-    @Test("reconnects from the last cursor, and delivers missed events before it reports the recovery")
+    @Test("it reconnects from the last cursor, and delivers missed events before it reports the recovery")
     func resumes() async throws {
         let harness = try SocketHarness()
         let first = await harness.connected()
@@ -34,7 +34,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("a cursor counts from sync:done on, and not before")
+    @Test("a cursor is used only after sync:done")
     func lostWhileCatchingUp() async throws {
         let harness = try SocketHarness()
         await harness.connected().drop()
@@ -47,7 +47,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("a room that could not be recovered later is reported, with its cursor")
+    @Test("a later failure to recover a room is reported, and its cursor is used")
     func laterSync() async throws {
         let harness = try SocketHarness()
         let first = await harness.connected()
@@ -68,7 +68,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("a long replay does not count as none, as long as packets arrive")
+    @Test("a replay may take long, as long as events arrive")
     func slowReplay() async throws {
         let harness = try SocketHarness()
         let connection = await harness.admitted()
@@ -78,7 +78,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("a server without recovery that always has events is detected all the same")
+    @Test("a server without recovery is detected, even if it always sends events")
     func busyOlderServer() async throws {
         let harness = try SocketHarness()
         let connection = await harness.admitted()
@@ -87,7 +87,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("pings and acks are no replay")
+    @Test("pings and acks do not count as a replay")
     func silentOlderServer() async throws {
         let harness = try SocketHarness()
         let connection = await harness.admitted()
@@ -100,7 +100,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("answers pings, and drops a silent server")
+    @Test("it answers pings, and drops a silent server")
     func heartbeat() async throws {
         let harness = try SocketHarness()
         let connection = await harness.connected()
@@ -182,7 +182,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("the receiver of the end may start the socket again, or stop it, immediately")
+    @Test("the handler may start or stop the socket at once")
     func fromTheHandler() async throws {
         let harness = try SocketHarness()
         harness.received.onBroadcast = { update in
@@ -199,7 +199,7 @@ struct RoomsSocketTests {
         #expect(await harness.received.next() == .disconnected(RoomsSocket.stopped))
     }
 
-    @Test("updates that arrived before stop are delivered, then the end; a later start catches up")
+    @Test("updates that arrived before a stop are delivered, then the end; a later start catches up")
     func stops() async throws {
         let harness = try SocketHarness()
         let first = await harness.connected()
@@ -213,7 +213,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("events wait for their receiver, acks and pings do not, and reading stops when enough wait")
+    @Test("events wait for the handler, acks and pings do not, and reading stops when the queue is full")
     func backpressure() async throws {
         let harness = try SocketHarness()
         let connection = await harness.connected()
@@ -233,7 +233,7 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
-    @Test("it reports connecting when it is started, and not if it already runs")
+    @Test("it reports connecting when it is started, but not if it is running")
     func connecting() async throws {
         let harness = try SocketHarness(failures: [.offline("no")])
         harness.received.reportsConnecting = true
@@ -255,7 +255,7 @@ struct RoomsSocketTests {
         await connection.holdSends(gate)
         let asked = Task { try await harness.socket.emit("a", [:]) }
         await gate.isReached()
-        // It still reads.
+        // The server still sends.
         await connection.sends("2")
         await connection.sends("room:presence", read)
         #expect(await harness.received.next() == present)

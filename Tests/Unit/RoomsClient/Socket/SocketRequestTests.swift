@@ -7,7 +7,7 @@ import Testing
 @MainActor
 @Suite("RoomsSocket: requests", .timeLimit(.minutes(1)))
 struct SocketRequestTests {
-    @Test("acks reach their callers, in any order")
+    @Test("acks reach their callers in any order")
     func order() async throws {
         let harness = try SocketHarness()
         let connection = await harness.connected()
@@ -22,7 +22,7 @@ struct SocketRequestTests {
         await harness.socket.stop()
     }
 
-    @Test("a refusal in an ack is thrown, with whether to try again")
+    @Test("a refusal in an ack is thrown, and says whether to retry")
     func refused() async throws {
         let harness = try SocketHarness()
         let connection = await harness.connected()
@@ -35,7 +35,7 @@ struct SocketRequestTests {
         await harness.socket.stop()
     }
 
-    @Test("a late ack, a connection that ends, and a missing connection are offline errors")
+    @Test("a late ack, an ended connection and a missing one are offline errors")
     func offline() async throws {
         let harness = try SocketHarness()
         await #expect(throws: ClientFailure.offline("not connected")) { try await harness.socket.emit("a", [:]) }
@@ -66,7 +66,7 @@ struct SocketRequestTests {
 
     private func ack(_ id: Int) -> String { #"43\#(id)[{"success":true,"room":\#(DecodingTests.room)}]"# }
 
-    @Test("joined rooms are joined again, concurrently; left ones are not")
+    @Test("joined rooms are joined again after a reconnect, left ones are not")
     func rejoins() async throws {
         let harness = try SocketHarness()
         let first = await harness.connected()
@@ -100,7 +100,7 @@ struct SocketRequestTests {
         await harness.socket.stop()
     }
 
-    @Test("a join that fails temporarily is retried; one that is refused for good is not")
+    @Test("a join that fails temporarily is retried; one that is refused permanently is not")
     func failedJoins() async throws {
         let harness = try SocketHarness()
         let connection = await harness.connected()
@@ -122,7 +122,7 @@ struct SocketRequestTests {
         await harness.socket.stop()
     }
 
-    @Test("a room is joined again also after a stop and a start during the connecting")
+    @Test("a room is joined even after a stop and a start while connecting")
     func stoppedWhileConnecting() async throws {
         let harness = try SocketHarness()
         await #expect(throws: ClientFailure.self) { try await harness.socket.join("a") }
@@ -133,7 +133,7 @@ struct SocketRequestTests {
         let first = await harness.server.accepted()
         #expect(await first.received() == join)
         await gate.isReached()
-        // Its end fills the queue, and a later addition waits.
+        // These fill the queue, so a later addition waits.
         for _ in 1..<SocketUpdateQueue.capacity {
             await first.sends("room:cleared", #"{"roomId":"r","clearedBy":"u"}"#)
         }

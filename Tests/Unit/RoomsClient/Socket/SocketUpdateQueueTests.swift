@@ -14,7 +14,7 @@ struct SocketUpdateQueueTests {
             await queue.add(.recovered(true))
             isAdded = true
         }
-        // As often as it takes to add, if it did not wait.
+        // Enough turns for the addition, if it did not wait.
         for _ in 0..<1000 { await Task.yield() }
         #expect(!isAdded)
         queue.put(.recovered(false))
@@ -25,7 +25,7 @@ struct SocketUpdateQueueTests {
         #expect(await queue.next() == [.connecting])
     }
 
-    @Test("contents at the finish are still delivered, and nothing after")
+    @Test("after the finish, waiting updates are still delivered, and later ones are dropped")
     func finishes() async {
         let queue = SocketUpdateQueue()
         await queue.add(.connected)
