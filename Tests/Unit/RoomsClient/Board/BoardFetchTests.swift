@@ -4,7 +4,7 @@ import Testing
 
 @testable import RoomsClient
 
-/// Answers when it is let, with the pages that it has then.
+/// Answers when the test allows it, with the elements at the time of the request.
 private actor SlowElements: ElementServer {
     private var gates: [Gate]
     private var stored: [Element] = []
@@ -32,7 +32,7 @@ private actor SlowElements: ElementServer {
 }
 
 @MainActor
-@Suite("Board, fetching and keeping", .timeLimit(.minutes(1)))
+@Suite("Board: fetching and storing", .timeLimit(.minutes(1)))
 struct BoardFetchTests {
     private let folder = TemporaryFolder()
 
@@ -49,7 +49,7 @@ struct BoardFetchTests {
             clock: TestClock())
     }
 
-    @Test("what was missed while a page was on its way is fetched after it")
+    @Test("events missed while a page is on its way are made up for by another fetch")
     func missed() async {
         let gate = Gate()
         let server = SlowElements([gate])
@@ -64,7 +64,7 @@ struct BoardFetchTests {
         #expect(await server.fetches == 2)
     }
 
-    @Test("a room that is cleared while a page is on its way shows nothing of that page")
+    @Test("a page requested before the room was cleared is ignored")
     func cleared() async {
         let gate = Gate()
         let server = SlowElements([gate])
@@ -96,7 +96,7 @@ struct BoardFetchTests {
         #expect(await server.fetches == 2)
     }
 
-    @Test("a board that has ended shows and writes nothing of a page that comes late")
+    @Test("a board that has ended ignores a late page, and writes nothing")
     func ended() async throws {
         let gate = Gate()
         let server = SlowElements([gate])
@@ -113,14 +113,14 @@ struct BoardFetchTests {
 
     private var changes: URL { folder.url.appending(path: "changes") }
 
-    @Test("changes that cannot be read now are neither lost nor overtaken, and are there when they can be")
+    @Test("changes that cannot be read now are neither lost nor overtaken, and are read later")
     func locked() async throws {
         let first = board(SlowElements([]))
         first.create(type: "note", content: ["text": .string("first")])
         await first.keepAll()
         await first.end()
         let (file, hidden) = (changes.appending(path: "room.json"), folder.url.appending(path: "hidden"))
-        // A folder in its place: reading it fails, as of a file that is locked.
+        // A folder in its place cannot be read, like a locked file.
         try FileManager.default.moveItem(at: file, to: hidden)
         try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
 
@@ -141,7 +141,7 @@ struct BoardFetchTests {
         await second.end()
     }
 
-    @Test("changes of another format are put aside, and stay there")
+    @Test("changes of another format are set aside, and stay there")
     func foreign() async throws {
         try FileManager.default.createDirectory(at: changes, withIntermediateDirectories: true)
         let foreign = Data("{\"format\": 9, \"roomID\": \"room\", \"items\": []}".utf8)
@@ -156,10 +156,10 @@ struct BoardFetchTests {
         await board.end()
     }
 
-    @Test("a change that the disk does not take says so, and is written when there is room")
+    @Test("a change that the disk refuses sets the failure, and is written when there is space")
     func diskRefuses() async throws {
         let draft = changes.appending(path: "room.json.new")
-        // A folder in its place: writing it fails, as on a full disk.
+        // A folder in its place cannot be written, like a full disk.
         try FileManager.default.createDirectory(at: draft, withIntermediateDirectories: true)
         let board = board(SlowElements([]))
         board.create(type: "note", content: [:])

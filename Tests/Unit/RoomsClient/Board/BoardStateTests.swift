@@ -24,7 +24,7 @@ struct BoardStateTests {
         return try #require(taken)
     }
 
-    @Test("an element that the server was never asked for is not deleted there")
+    @Test("an element whose creation was never sent needs no deletion")
     mutating func neverAsked() {
         create()
         state.delete("temp")
@@ -32,12 +32,12 @@ struct BoardStateTests {
     }
 
     @Test(
-        "an element whose creation may have arrived is deleted at the server, also after a restart",
+        "an element whose creation may have arrived is deleted on the server, also after a restart",
         arguments: [false, true])
     mutating func mayBeStored(isRestarted: Bool) throws {
         create()
         _ = state.takeNext()
-        // No answer has come.
+        // No answer has arrived.
         state.putBack()
         if isRestarted {
             let kept = state.operations
@@ -56,7 +56,7 @@ struct BoardStateTests {
         #expect(state.operations.isEmpty && state.items.isEmpty)
     }
 
-    @Test("an element that is deleted while the server refuses to create it leaves nothing to do")
+    @Test("an element deleted before its creation is refused leaves nothing to send")
     mutating func refused() throws {
         create()
         let creation = try taken()
@@ -65,7 +65,7 @@ struct BoardStateTests {
         #expect(state.operations.isEmpty && state.items.isEmpty)
     }
 
-    @Test("an element that is newer than a clearing which is sent again comes back")
+    @Test("an element that is newer than a replayed clearing returns")
     mutating func clearedAgain() {
         state.put(element("e1"))
         state.removeAll()
@@ -74,7 +74,7 @@ struct BoardStateTests {
         #expect(state.items.map(\.id) == ["e1"])
     }
 
-    @Test("a change of an element outlives a clearing, and goes when a fetch does not have the element")
+    @Test("a change survives a clearing, unless the next fetch lacks its element")
     mutating func changedBeforeClearing() {
         for id in ["old", "new"] {
             state.put(element(id))
@@ -88,7 +88,7 @@ struct BoardStateTests {
         #expect(state.elements.keys.sorted() == ["new"])
     }
 
-    @Test("of discarded changes those under way stay, and elements that are not made take what was done to them along")
+    @Test("discarding keeps the change being sent, and drops all changes of elements that were not created")
     mutating func discarded() throws {
         state.put(element("e1"))
         state.move("e1", to: nil)
@@ -102,7 +102,7 @@ struct BoardStateTests {
         #expect(state.operations.map(\.elementID) == ["e1", "later"])
     }
 
-    @Test("edits that wait behind one's own change are based on what that has made")
+    @Test("edits that wait behind an own change are based on its version")
     mutating func rebased() throws {
         create()
         state.edit("temp", content: ["text": .string("a")])
@@ -119,30 +119,30 @@ struct BoardStateTests {
         #expect(next?.change == .edit(content: ["text": .string("b")], version: 3))
     }
 
-    @Test("an edit behind a change of others stays based on what it was made to")
+    @Test("an edit that waits behind others' change keeps its base version")
     mutating func notRebased() throws {
         state.put(element("e1"))
         state.move("e1", to: nil)
         let move = try taken()
         state.edit("e1", content: ["text": .string("mine")])
-        // Version 2 is another's.
+        // Version 2 is another person's.
         state.finish(move.id, with: element("e1", version: 3))
         let next = state.takeNext()
         #expect(next?.change == .edit(content: ["text": .string("mine")], version: 1))
     }
 
-    @Test("an edit of an element whose creation was answered late is based on what was created")
+    @Test("an edit of an element whose creation was answered late is based on version 1")
     mutating func editedBeforeAnswer() throws {
         create()
         let creation = try taken()
         state.edit("temp", content: ["text": .string("mine")])
-        // The answer to an earlier try was lost, and others have changed the element since.
+        // The answer to an earlier attempt was lost, and others have changed the element since.
         state.finish(creation.id, with: element("e1", tempID: "temp", version: 2))
         let next = state.takeNext()
         #expect(next?.change == .edit(content: ["text": .string("mine")], version: 1))
     }
 
-    @Test("elements that the server does not have yet come last, in their order, whatever this device's clock says")
+    @Test("elements that are not stored come last, in the order of creation, whatever the device's clock says")
     mutating func order() throws {
         for text in ["z", "a"] {
             state.create(text, type: "note", content: [:], position: nil, at: .distantPast)
@@ -157,7 +157,7 @@ struct BoardStateTests {
         #expect(state.items.map(\.id) == ["e2", "z", "a"])
     }
 
-    @Test("pages that a clearing has overtaken bring nothing")
+    @Test("pages requested before a clearing are ignored")
     mutating func clearedMeanwhile() {
         state.beginLoad()
         state.removeAll()
@@ -165,7 +165,7 @@ struct BoardStateTests {
         #expect(state.items.isEmpty)
     }
 
-    @Test("versions of one's own are kept only while a change may be based on an earlier one")
+    @Test("own versions are kept only while a change may be based on an earlier one")
     mutating func ownVersions() throws {
         state.put(element("e1"))
         for version in 2...50 {

@@ -51,7 +51,7 @@ struct BoardTests {
 
     private func note(_ text: String) -> JSON { ["text": .string(text)] }
 
-    @Test("what one does is shown at once, under the same id until it is stored, and others see it live")
+    @Test("a change is shown at once, keeps its id when it is stored, and is sent to others")
     func live() async throws {
         let (hers, his) = (try await seat(of: ada), try await seat(of: ben))
         let id = hers.board.create(type: "note", content: note("Buy milk"), at: .init(x: 1, y: 2))
@@ -74,7 +74,7 @@ struct BoardTests {
         for seat in [hers, his] { await seat.client.stop() }
     }
 
-    @Test("a clearing that is sent again after a reconnect takes away nothing that was made since")
+    @Test("a clearing that is replayed after a reconnect removes no later elements")
     func clearedBefore() async throws {
         let hers = try await seat(of: ada)
         try server.addElement(in: roomID, by: ben.id)
@@ -94,7 +94,7 @@ struct BoardTests {
         await hers.client.stop()
     }
 
-    @Test("a board that could not be fetched is fetched again, also while the connection lasts")
+    @Test("a board whose fetch failed is fetched again, also on the same connection")
     func fetchedAgain() async throws {
         let device = server.makeDevice()
         let client = try makeClient(ada, on: device)
@@ -125,7 +125,7 @@ struct BoardTests {
         await hers.client.stop()
     }
 
-    @Test("clearing a board leaves what is made while it is under way")
+    @Test("clearing a board keeps elements that are created meanwhile")
     func clearing() async throws {
         let hers = try await seat(of: ada)
         hers.board.create(type: "note", content: note("old"))
@@ -147,7 +147,7 @@ struct BoardTests {
         await hers.client.stop()
     }
 
-    @Test("an answer that is lost makes no second element, and a change is made once")
+    @Test("a lost answer leads to no second element, and a change takes effect once")
     func idempotent() async throws {
         let hers = try await seat(of: ada)
         hers.device.loseNextAnswer(droppingSocket: false)
@@ -164,7 +164,7 @@ struct BoardTests {
         await hers.client.stop()
     }
 
-    @Test("content that others have changed first is not overwritten, and one is asked")
+    @Test("content that others changed first is not overwritten, and the conflict is shown")
     func conflicts() async throws {
         let (hers, his) = (try await seat(of: ada), try await seat(of: ben))
         let id = hers.board.create(type: "note", content: note("plan"))
@@ -184,7 +184,7 @@ struct BoardTests {
         for seat in [hers, his] { await seat.client.stop() }
     }
 
-    @Test("content that waits for its person's decision outlives the app")
+    @Test("an unresolved conflict survives a restart")
     func keptConflict() async throws {
         let (hers, his) = (try await seat(of: ada), try await seat(of: ben))
         let id = hers.board.create(type: "note", content: note("plan"))
@@ -209,7 +209,7 @@ struct BoardTests {
     }
 
     @Test(
-        "changes made without a network are kept, also when the app ends, and made in their order with the next start")
+        "changes made offline survive a restart, and are sent in order")
     func offline() async throws {
         let hers = try await seat(of: ada)
         let id = hers.board.create(type: "note", content: note("first"))
@@ -218,7 +218,7 @@ struct BoardTests {
         hers.board.edit(id, content: note("edited"))
         for x in 1...50 { hers.board.move(id, to: .init(x: Double(x), y: 0)) }
         hers.board.create(type: "note", content: note("second"))
-        // A drag is one change, beside the one that is under way perhaps.
+        // A drag is one change, besides one that may be being sent.
         #expect(hers.board.unsentCount <= 4)
         await hers.board.keepAll()
         await hers.client.stop()
@@ -232,7 +232,7 @@ struct BoardTests {
         for client in [again, his.client] { await client.stop() }
     }
 
-    @Test("what the server refuses says why, and can be given up or tried again")
+    @Test("a refused change has the reason, and can be discarded or sent again")
     func refused() async throws {
         let hers = try await seat(of: ada)
         let refusal = Refusal(code: "payload_too_large", message: "Too large.", status: 413)
@@ -250,7 +250,7 @@ struct BoardTests {
         await hers.client.stop()
     }
 
-    @Test("signed out, nothing of a board stays on the device")
+    @Test("after signing out, no board is left on the device")
     func signOut() async throws {
         let hers = try await seat(of: ada)
         hers.device.setAirplaneMode(true)
@@ -261,10 +261,10 @@ struct BoardTests {
         #expect((kept ?? []).allSatisfy { !$0.contains(".json") })
     }
 
-    @Test("whatever order versions, deletions and pages come in, the board shows the same", arguments: 0..<200)
+    @Test("a board is the same for any order of versions, deletions and pages", arguments: 0..<200)
     func anyOrder(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
-        // The last is as old as the first: then the ids decide.
+        // The third is as old as the first, so their ids decide.
         let ages = ["a": 2.0, "b": 1.0, "c": 2.0]
         func element(_ id: String, _ version: Int) -> Element {
             let date = Date(timeIntervalSince1970: ages[id] ?? 0)
@@ -273,7 +273,7 @@ struct BoardTests {
                 createdAt: date, updatedBy: "x", updatedAt: date, version: version)
         }
         var state = BoardState(roomID: "r", ownID: "me")
-        // In a page "b" is not deleted yet, or is.
+        // In the first page "b" exists, in the second it is deleted.
         let pages = [[element("b", 2), element("a", 1)], [element("a", 3), element("c", 2)]]
         var steps: [(inout BoardState) -> Void] = []
         for id in ["a", "b", "c"] { for version in 1...4 { steps.append { $0.put(element(id, version)) } } }
