@@ -15,14 +15,14 @@ struct BackoffTests {
         #expect(nearly > .milliseconds(998) && nearly < .seconds(1))
     }
 
-    @Test("the wait that the server asks for is the minimum, and counts as a failure")
+    @Test("a pause is at least as long as the server asks, and counts as a failure")
     func asked() {
         var backoff = Backoff()
         #expect(backoff.next(random: 0.5, atLeast: .seconds(3)) == .seconds(3))
         #expect(backoff.next(random: 0.5, atLeast: .milliseconds(100)) == .milliseconds(500))
     }
 
-    @Test("it can begin with failures counted elsewhere")
+    @Test("it can begin with failures that were counted elsewhere")
     func counted() {
         func bound(_ failures: Int) -> Duration {
             var backoff = Backoff(from: .seconds(1), upTo: .seconds(10), after: failures)

@@ -8,7 +8,7 @@ import Testing
 struct DeadlineTests {
     private let clock = TestClock()
 
-    @Test("work that never ends is not awaited beyond the deadline, and its late result is not lost")
+    @Test("endless work is not awaited beyond the deadline, and its late result is passed on")
     func endless() async throws {
         let gate = Gate()
         let (late, lateness) = AsyncStream.makeStream(of: Int.self, bufferingPolicy: .unbounded)
@@ -38,7 +38,7 @@ struct DeadlineTests {
         await gate.open()
     }
 
-    @Test("a result in time is returned, and the clock left alone")
+    @Test("a result in time is returned, and leaves no sleep behind")
     func inTime() async throws {
         #expect(try await within(.seconds(5), by: clock, else: "too long") { 1 } == 1)
         await TestClock.settle()

@@ -5,13 +5,13 @@ import Testing
 @Suite("Display")
 struct DisplayTests {
     @Test(
-        "badges show nothing for none, and 99+ above 99",
+        "badges show nothing for zero, and 99+ above 99",
         arguments: [(-1, nil), (0, nil), (1, "1"), (99, "99"), (100, "99+")])
     func badges(count: Int, text: String?) {
         #expect(BadgeText.text(count) == text)
     }
 
-    @Test("a room is shown by its name, or its people, and never by nothing")
+    @Test("a room's title is its name, its people, or a text for unnamed rooms")
     func titles() {
         var room = Given.room("r")
         #expect(room.title() == "me & bob")

@@ -3,9 +3,9 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-/// To the background and back, and out, with a room open, on a scripted server.
+/// Background, foreground and sign-out with an open room, on a scripted server.
 @MainActor
-@Suite("RoomsClient, the app's life", .timeLimit(.minutes(1)))
+@Suite("RoomsClient: the app's life cycle", .timeLimit(.minutes(1)))
 struct RoomsClientLifeTests {
     private let clock = TestClock()
     private let server: ScriptedServer
@@ -27,7 +27,7 @@ struct RoomsClientLifeTests {
             folder: temporary.url)
     }
 
-    /// Connected, with a room open, in which a message was read just now.
+    /// Connects, opens a room, and reads a message in it.
     private func readMessage() async throws {
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
@@ -40,7 +40,7 @@ struct RoomsClientLifeTests {
         await clock.advance(by: .milliseconds(500))
     }
 
-    @Test("into the background: what was read is told, then the connection ends; it comes back with the app")
+    @Test("going to the background sends receipts, then disconnects; the foreground reconnects")
     func background() async throws {
         try await readMessage()
         #expect(await client.enterBackground() == .settled)
@@ -52,7 +52,7 @@ struct RoomsClientLifeTests {
         await client.stop()
     }
 
-    @Test("a way to the background that ends after the app has come back ends no connection")
+    @Test("going to the background does not disconnect if the app comes back before it is done")
     func backAgain() async throws {
         try await readMessage()
         device.holdAcks()
@@ -67,7 +67,7 @@ struct RoomsClientLifeTests {
         await client.stop()
     }
 
-    @Test("on a dead network the app is in the background after the time that it has")
+    @Test("on a dead network, the app is in the background after its time limit")
     func deadNetwork() async throws {
         try await readMessage()
         device.holdAcks()
@@ -80,7 +80,7 @@ struct RoomsClientLifeTests {
         await lookUntil { client.connection == .idle }
     }
 
-    @Test("stopped before, it sends nothing on the way to the background, and says how much waits")
+    @Test("after a stop, going to the background sends nothing, and returns the number of unsent messages")
     func backgroundWhenStopped() async throws {
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
@@ -92,7 +92,7 @@ struct RoomsClientLifeTests {
         #expect(server.texts(in: roomID) == [])
     }
 
-    @Test("a message that the server refuses waits for its person, and is not settled")
+    @Test("a message that the server refuses is counted as waiting")
     func backgroundWithRefused() async throws {
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
@@ -103,10 +103,10 @@ struct RoomsClientLifeTests {
         await client.stop()
     }
 
-    @Test("one who stops, or signs out, while it starts is not connected afterwards", arguments: [false, true])
+    @Test("a stop or sign-out during a start leaves it disconnected", arguments: [false, true])
     func stoppedWhileStarting(signsOut: Bool) async throws {
         let starting = Task { await client.start() }
-        // Behind it: before the disk has answered it.
+        // It runs after the start has begun, and before the disk has answered.
         let ending = Task { if signsOut { try await client.signOut() } else { await client.stop() } }
         await starting.value
         try await ending.value
@@ -115,7 +115,7 @@ struct RoomsClientLifeTests {
         #expect(client.connection == .idle)
     }
 
-    @Test("signing out waits for no network, and leaves nothing on the device")
+    @Test("signing out does not wait for the network, and leaves nothing on the device")
     func signingOut() async throws {
         try await readMessage()
         device.holdAcks()
@@ -130,7 +130,7 @@ struct RoomsClientLifeTests {
         await expectNoTrace()
     }
 
-    /// Their store takes nothing.
+    /// Tokens whose store fails to save a sign-out.
     private struct LockedTokens: TokenProvider {
         let tokens: ScriptedTokens
 
@@ -139,7 +139,7 @@ struct RoomsClientLifeTests {
         func signOut(device token: String?) async throws { throw CocoaError(.fileWriteNoPermission) }
     }
 
-    @Test("a sign-out that cannot be stored says so, and leaves nothing on the device all the same")
+    @Test("a sign-out that cannot be stored throws, and still leaves nothing on the device")
     func lockedStore() async throws {
         let client = RoomsClient(
             server: try #require(URL(string: "https://chat.example")), user: ada,
@@ -151,7 +151,7 @@ struct RoomsClientLifeTests {
         await expectNoTrace()
     }
 
-    /// Of what a person read and saw who has signed out, a minute later.
+    /// Expects that a minute after the sign-out, nothing was sent or stored.
     private func expectNoTrace() async {
         for _ in 0..<60 { await clock.advance(by: .seconds(1)) }
         #expect(device.socketCount == 0)
@@ -161,7 +161,7 @@ struct RoomsClientLifeTests {
         #expect(kept ?? [] == [], "no folder is as good")
     }
 
-    @Test("while one signs out, and after, nothing begins: no room is opened, and nobody connected", arguments: 0..<20)
+    @Test("during and after a sign-out, no room is opened, and nothing connects", arguments: 0..<20)
     func signedOut(turns: Int) async throws {
         try await readMessage()
         let room = try #require(client.rooms[roomID])
@@ -183,7 +183,7 @@ struct RoomsClientLifeTests {
         await expectNoTrace()
     }
 
-    @Test("stopped, it asks the server for nothing more, until it is started: then what is not sent is sent")
+    @Test("after a stop, nothing is sent until the next start, which sends what waits")
     func stopped() async throws {
         try await readMessage()
         let conversation = client.open(try #require(client.rooms[roomID]))
@@ -200,7 +200,7 @@ struct RoomsClientLifeTests {
         await client.stop()
     }
 
-    @Test("into the background: what was typed is on the disk, and what was read in a room just closed is told")
+    @Test("in the background, typed messages are on the disk, and receipts of a closed room are sent")
     func backgroundAtOnce() async throws {
         try await readMessage()
         let conversation = client.open(try #require(client.rooms[roomID]))
@@ -212,16 +212,16 @@ struct RoomsClientLifeTests {
         #expect(device.requests.contains("messages:mark-read"))
         #expect(try await client.outbox.unsentCount() == 50)
         device.release()
-        // It waits for the messages, too: the system may end the app any time after.
+        // It also waits for the messages, because the system may end the app at any time after it.
         #expect(await background.value == .settled)
         #expect(try await client.outbox.unsentCount() == 0)
     }
 
-    @Test("unsent messages that could not be read are read with the next connection, and nothing says otherwise then")
+    @Test("unsent messages that could not be read are read with the next connection, which clears the failure")
     func lockedDevice() async throws {
         let outbox = folder.appending(path: "outbox")
         let locked = outbox.appending(path: "locked%2F1.json")
-        // A folder in its place: reading it fails, as of a file that is locked.
+        // A folder in its place cannot be read, like a locked file.
         try FileManager.default.createDirectory(at: locked, withIntermediateDirectories: true)
         await client.start()
         await lookUntil { client.connection == .connected }
@@ -237,7 +237,7 @@ struct RoomsClientLifeTests {
         await client.stop()
     }
 
-    @Test("coming to the foreground without a network, it still says that it waits, and why")
+    @Test("in the foreground without a network, the connection is waiting and has the reason")
     func waiting() async throws {
         device.setAirplaneMode(true)
         await client.start()

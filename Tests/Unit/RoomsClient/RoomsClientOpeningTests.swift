@@ -4,9 +4,9 @@ import Testing
 
 @testable import RoomsClient
 
-/// Rooms opened and closed, on a scripted server.
+/// Opening and closing rooms, on a scripted server.
 @MainActor
-@Suite("RoomsClient, opening rooms", .timeLimit(.minutes(1)))
+@Suite("RoomsClient: opening rooms", .timeLimit(.minutes(1)))
 struct RoomsClientOpeningTests {
     private let clock = TestClock()
     private let folder = TemporaryFolder()
@@ -32,7 +32,7 @@ struct RoomsClientOpeningTests {
         func connect(to url: URL) async throws -> any SocketConnection { throw ClientFailure.offline("403") }
     }
 
-    @Test("where no socket comes through, a room is shown, but never as verified: nobody would tell of a change")
+    @Test("without sockets, a room is shown, but never as verified, because changes would not arrive")
     func withoutSockets() async throws {
         try server.post("Hello", in: roomID, by: ben.id)
         let client = try makeClient(sockets: NoSockets())
@@ -48,7 +48,7 @@ struct RoomsClientOpeningTests {
         await client.stop()
     }
 
-    @Test("opened and closed again while it is being left, a room is one conversation's until the last closing is done")
+    @Test("a room that is reopened and closed during a leave keeps its conversation until the last leave is done")
     func closedTwice() async throws {
         let messageID = try server.post("Hello", in: roomID, by: ada.id)
         let client = try makeClient()
@@ -58,12 +58,12 @@ struct RoomsClientOpeningTests {
         let first = client.open(room)
         await until { first.isVerified }
         let closing = Task { await client.close(first) }
-        // Behind it: before the first closing is done.
+        // It runs before the first closing is done.
         var isClosed = false
         let closingAgain = Task {
             let second = client.open(room)
             #expect(second === first)
-            // Something to write, so that the second closing takes its time.
+            // There is something to write, so the second closing takes longer.
             second.apply(.messagesRead(roomID: roomID, userID: ben.id, messageIDs: [messageID], readAt: clock.now))
             await client.close(second)
             isClosed = true

@@ -3,9 +3,9 @@ import RoomsClient
 import RoomsClientTesting
 import Testing
 
-/// Tokens that end, and a history that is gone, on a scripted server.
+/// Expired tokens and a lost history, on a scripted server.
 @MainActor
-@Suite("RoomsClient, coming back", .timeLimit(.minutes(1)))
+@Suite("RoomsClient: recovery", .timeLimit(.minutes(1)))
 struct RoomsClientRecoveryTests {
     private let clock = TestClock()
     private let folder = TemporaryFolder()
@@ -37,7 +37,7 @@ struct RoomsClientRecoveryTests {
         await TestClock.settle()
     }
 
-    @Test("a token that the server takes no longer is replaced once, for the socket and all calls together")
+    @Test("a refused token is replaced once, for the socket and all calls")
     func refusedToken() async throws {
         await connect()
         server.expireTokens()
@@ -52,7 +52,7 @@ struct RoomsClientRecoveryTests {
         await client.stop()
     }
 
-    @Test("a token that ends within the minute is replaced before it is used to connect")
+    @Test("a token that expires within a minute is replaced before the socket connects")
     func endingToken() async throws {
         await connect()
         await clock.advance(by: .seconds(14 * 60 + 30))
@@ -65,7 +65,7 @@ struct RoomsClientRecoveryTests {
         await client.stop()
     }
 
-    @Test("whoever is signed out and signs in again goes on with the same client, and sends what was not sent")
+    @Test("after a forced sign-out, signing in again continues with the same client, and sends what waits")
     func signingInAgain() async throws {
         await connect()
         let conversation = client.open(try #require(client.rooms[roomID]))
@@ -84,7 +84,7 @@ struct RoomsClientRecoveryTests {
     }
 
     @Test(
-        "a firewall or a login page that answers in the server's place signs nobody out, and fails nothing for good",
+        "a firewall or login page that answers for the server signs nobody out, and fails nothing permanently",
         arguments: [200, 400, 401, 403, 404])
     func intercepted(status: Int) async throws {
         await connect()
@@ -105,7 +105,7 @@ struct RoomsClientRecoveryTests {
         await client.stop()
     }
 
-    @Test("a server that no longer knows what was missed: the room and the list are fetched anew")
+    @Test("if the server cannot replay missed events, the room and the list are fetched again")
     func forgotten() async throws {
         await connect()
         let conversation = client.open(try #require(client.rooms[roomID]))

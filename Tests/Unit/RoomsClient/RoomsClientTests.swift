@@ -4,7 +4,7 @@ import Testing
 
 @testable import RoomsClient
 
-/// All of it together, on the scripted server.
+/// The whole client on a scripted server.
 @MainActor
 @Suite("RoomsClient", .timeLimit(.minutes(1)))
 struct RoomsClientTests {
@@ -30,7 +30,7 @@ struct RoomsClientTests {
             folder: folder, settings: settings)
     }
 
-    @Test("from a start to a live list: rooms come, an event moves one up and counts, opening it shows its messages")
+    @Test("after a start, rooms appear, an event moves and counts one, and opening it shows its messages")
     func journey() async throws {
         let device = server.makeDevice()
         let client = try makeClient(on: device)
@@ -59,7 +59,7 @@ struct RoomsClientTests {
         try await client.signOut()
     }
 
-    @Test("a room closed in the moment it is opened is not joined, and opened again it is, once")
+    @Test("a room closed as soon as it is opened is not joined; reopened, it is joined once")
     func closedAtOnce() async throws {
         let device = server.makeDevice()
         let client = try makeClient(on: device)
@@ -84,7 +84,7 @@ struct RoomsClientTests {
         await client.stop()
     }
 
-    @Test("a room that is gone leaves no trace: its conversation ends, and nothing of it stays on the device")
+    @Test("the conversation and files of a room that is gone are removed")
     func goneRoom() async throws {
         let device = server.makeDevice()
         let client = try makeClient(on: device)
@@ -107,7 +107,7 @@ struct RoomsClientTests {
         await client.stop()
     }
 
-    @Test("what was typed in airplane mode is sent after the app was killed and has come back")
+    @Test("messages typed in airplane mode are sent after the app was killed and restarted")
     func offline() async throws {
         let device = server.makeDevice()
         device.setAirplaneMode(true)
@@ -133,7 +133,7 @@ struct RoomsClientTests {
         #expect(await again.outbox.messages(in: roomID).isEmpty)
     }
 
-    @Test("an ordinary start asks for all rooms twice: at once, and once everything that was missed is told")
+    @Test("a start fetches all rooms twice: at once, and after the missed events")
     func asks() async throws {
         let device = server.makeDevice()
         let client = try makeClient(on: device)
@@ -148,7 +148,7 @@ struct RoomsClientTests {
         func connect(to url: URL) async throws -> any SocketConnection { throw ClientFailure.offline("403") }
     }
 
-    @Test("where no socket comes through, rooms are loaded all the same")
+    @Test("without sockets, rooms are still loaded")
     func withoutSockets() async throws {
         let client = try makeClient(on: server.makeDevice(), sockets: NoSockets())
         await client.start()
@@ -157,7 +157,7 @@ struct RoomsClientTests {
         await client.stop()
     }
 
-    @Test("a start without a network shows the rooms of the last time, and says why it has no others until it has")
+    @Test("an offline start shows the cached rooms and the failure, until the server answers")
     func offlineStart() async throws {
         let device = server.makeDevice()
         let client = try makeClient(on: device)
@@ -182,7 +182,7 @@ struct RoomsClientTests {
         await again.stop()
     }
 
-    @Test("settings reach the parts that they are of")
+    @Test("each setting reaches its part of the client")
     func settings() async throws {
         var settings = RoomsClient.Settings()
         settings.order = .content

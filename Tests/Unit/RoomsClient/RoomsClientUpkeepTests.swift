@@ -4,9 +4,9 @@ import Testing
 
 @testable import RoomsClient
 
-/// What a client leaves to nobody: its socket, its events, what it writes and asks.
+/// The ends of a client, its events, and what it fetches and writes.
 @MainActor
-@Suite("RoomsClient, frugal", .timeLimit(.minutes(1)))
+@Suite("RoomsClient: saving resources", .timeLimit(.minutes(1)))
 struct RoomsClientUpkeepTests {
     private let clock = TestClock()
     private let server: ScriptedServer
@@ -37,7 +37,7 @@ struct RoomsClientUpkeepTests {
         return client
     }
 
-    @Test("a client that nobody holds any more closes its socket")
+    @Test("a client without references closes its socket")
     func letGo() async throws {
         var client: RoomsClient? = try await connected()
         #expect(device.socketCount == 1)
@@ -46,7 +46,7 @@ struct RoomsClientUpkeepTests {
         await lookUntil { device.socketCount == 0 }
     }
 
-    /// - Returns: whether the client that has left it is gone.
+    /// - Returns: a check whether the client has been deallocated.
     private func leaveUnsent() async throws -> @MainActor () -> Bool {
         let client = try await connected()
         device.setAirplaneMode(true)
@@ -60,7 +60,7 @@ struct RoomsClientUpkeepTests {
         return { [weak client] in client == nil }
     }
 
-    @Test("a client that nobody holds any more sends nothing, and the next one does")
+    @Test("a client without references sends nothing, and the next client does")
     func letGoUnsent() async throws {
         let isGone = try await leaveUnsent()
         await lookUntil { isGone() }
@@ -74,7 +74,7 @@ struct RoomsClientUpkeepTests {
         await next.stop()
     }
 
-    @Test("every event comes to everyone who has asked, in order")
+    @Test("every event reaches all streams, in order")
     func events() async throws {
         let client = try await connected()
         var (first, second) = (client.events().makeAsyncIterator(), client.events().makeAsyncIterator())
@@ -88,7 +88,7 @@ struct RoomsClientUpkeepTests {
         await client.stop()
     }
 
-    @Test("entering a room again on the same connection asks for no page, and what came meanwhile is there")
+    @Test("a room entered again on the same connection fetches no page, and has the events meanwhile")
     func freshCache() async throws {
         for number in 1...60 { try server.post("\(number)", in: roomID, by: ada.id) }
         let client = try await connected()
@@ -113,7 +113,7 @@ struct RoomsClientUpkeepTests {
             await TestClock.settle()
         }
         #expect(pages() == before)
-        // A connection that comes back may have missed what happened in a room that is not open.
+        // After a reconnect, events of a room that is not open may be missing.
         device.dropSockets()
         await lookUntil { client.connection != .connected }
         try server.post("newest", in: roomID, by: ben.id)
@@ -125,7 +125,7 @@ struct RoomsClientUpkeepTests {
         await client.stop()
     }
 
-    @Test("a room opens down to its first unread message, and all can be marked as read")
+    @Test("a room is loaded down to its first unread message, and all messages can be marked as read")
     func firstUnread() async throws {
         try server.post("read", in: roomID, by: ada.id)
         for number in 1...120 { try server.post("\(number)", in: roomID, by: ben.id) }
@@ -134,7 +134,7 @@ struct RoomsClientUpkeepTests {
         await lookUntil { conversation.isVerified }
         let first = conversation.items.first { $0.id == conversation.firstUnread }
         #expect(first?.text == "1")
-        // While it was loading, and for half a second after, nothing is read.
+        // Messages that were on the screen for less than half a second are not read.
         conversation.noteVisible(conversation.items)
         await clock.advance(by: .milliseconds(400))
         conversation.noteHidden(conversation.items)
@@ -154,7 +154,7 @@ struct RoomsClientUpkeepTests {
         await lookUntil { if case .waiting = client.connection { true } else { false } }
         device.setAirplaneMode(false)
         paths.improve()
-        // The clock stands: no pause has ended.
+        // The clock stands still, so no pause has ended.
         await lookUntil { client.connection == .connected }
         await client.stop()
     }
@@ -167,7 +167,7 @@ struct RoomsClientUpkeepTests {
     }
 }
 
-@Suite("Rooms on disk, frugally")
+@Suite("RoomListCache: the journal")
 struct RoomListJournalTests {
     private let temporary = TemporaryFolder()
     private var folder: URL { temporary.url }
@@ -176,7 +176,7 @@ struct RoomListJournalTests {
         (try? Data(contentsOf: folder.appending(path: name)).count) ?? 0
     }
 
-    @Test("33 changes of one room in 501 write less than a twentieth of writing all each time")
+    @Test("33 changes of one of 501 rooms write less than a twentieth of 33 full files")
     func journal() async {
         let cache = RoomListCache(folder: folder)
         var rooms = (0..<501).map { Given.room("room-\($0)") }
@@ -191,11 +191,11 @@ struct RoomListJournalTests {
         rooms.remove(at: 100)
         await cache.keep(rooms)
         #expect(await RoomListCache(folder: folder).rooms().count == 500)
-        // What is gone is in no file.
+        // A removed room is in no file.
         #expect(size("rooms.journal") == 0)
     }
 
-    @Test("a journal that was cut off anywhere, or is of an older file, gives what was whole")
+    @Test("a journal that was cut off, or belongs to an older file, yields its complete lines")
     func torn() async throws {
         let cache = RoomListCache(folder: folder)
         var rooms = (0..<40).map { Given.room("room-\($0)") }
@@ -213,7 +213,7 @@ struct RoomListJournalTests {
         let next = RoomListCache(folder: folder)
         #expect(await next.rooms().count == 40)
         await next.keep(rooms)
-        // Behind the rest of a line it could not be read.
+        // A line appended to the cut-off one could not be read.
         #expect(await RoomListCache(folder: folder).rooms().first { $0.id == "room-3" }?.elementCount == 7)
         await RoomListCache(folder: folder).keep(Array(rooms.prefix(2)))
         try data.write(to: journal)

@@ -14,7 +14,7 @@ struct ServerConnectionTests {
         return (ServerConnection(api: api, socket: harness.socket), server)
     }
 
-    @Test("a message is sent over the socket while that is connected")
+    @Test("a message is sent over the socket while it is connected")
     func socket() async throws {
         let harness = try SocketHarness()
         let link = await harness.connected()
@@ -34,7 +34,7 @@ struct ServerConnectionTests {
         #expect(await http.missing.isEmpty)
     }
 
-    @Test("a message without an answer on the socket is sent again over HTTP, with the same tempID")
+    @Test("a message without a reply on the socket is sent again over HTTP, with the same tempID")
     func lostAck() async throws {
         let harness = try SocketHarness()
         let link = await harness.connected()
@@ -48,7 +48,7 @@ struct ServerConnectionTests {
         await harness.socket.stop()
     }
 
-    @Test("a message that the server refuses is not sent again")
+    @Test("a message that the server refuses is not repeated")
     func refused() async throws {
         let harness = try SocketHarness()
         let link = await harness.connected()
@@ -61,7 +61,7 @@ struct ServerConnectionTests {
         await harness.socket.stop()
     }
 
-    @Test("a deletion that finds nothing after a lost answer has succeeded; another has not")
+    @Test("a deletion that finds nothing succeeds only after a lost reply")
     func deletion() async throws {
         let harness = try SocketHarness()
         let link = await harness.connected()

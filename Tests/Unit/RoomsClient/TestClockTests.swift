@@ -36,7 +36,7 @@ struct TestClockTests {
         for task in tasks { try await task.value }
     }
 
-    @Test("sleepers with later times sleep on")
+    @Test("sleepers with later times continue to sleep")
     func sleepsOn() async throws {
         let diary = Diary()
         let task = Task { [clock] in
@@ -52,7 +52,7 @@ struct TestClockTests {
         try await task.value
     }
 
-    @Test("a sleeper that sleeps again within the advanced time wakes again within it")
+    @Test("a sleeper that sleeps again within the advance wakes again within it")
     func again() async throws {
         let diary = Diary()
         let task = Task { [clock] in
@@ -67,7 +67,7 @@ struct TestClockTests {
         try await task.value
     }
 
-    @Test("a cancelled sleep ends at once, and sleeps no more")
+    @Test("a cancelled sleep ends at once")
     func cancelling() async {
         let task = Task { [clock] in try await clock.sleep(for: .seconds(60)) }
         await clock.untilSleeping(1)
@@ -85,7 +85,7 @@ struct TestClockTests {
         await #expect(throws: CancellationError.self) { try await task.value }
     }
 
-    @Test("a sleep of a given duration is awaited, whatever else sleeps")
+    @Test("a sleep of a given duration can be awaited, whatever else sleeps")
     func exactly() async throws {
         let others = Task { [clock] in try await clock.sleep(for: .seconds(9)) }
         await clock.untilSleeping(for: .seconds(9))
