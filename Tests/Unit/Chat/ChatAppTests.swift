@@ -22,7 +22,7 @@ struct ChatAppTests {
         await harness.untilShown { $0.contains("\n> ") && !$0.contains("checking…") }
     }
 
-    @Test("a connection that answers nothing holds nobody: Esc leaves the room, and Ctrl-C the program")
+    @Test("a connection that answers nothing blocks nobody: Esc leaves the room, and Ctrl-C the program")
     func halfOpen() async throws {
         await enterRoom()
         harness.device.loseNextAnswer(droppingSocket: false)
@@ -38,7 +38,7 @@ struct ChatAppTests {
         await quit()
     }
 
-    @Test("quitting in a room gives the server a second to answer, and no more")
+    @Test("quitting in a room waits at most a second for the server")
     func shutdownGrace() async throws {
         await enterRoom()
         harness.device.loseNextAnswer(droppingSocket: false)
@@ -48,7 +48,7 @@ struct ChatAppTests {
         #expect(harness.clock.elapsed == .seconds(1))
     }
 
-    @Test("quitting keeps what was typed, and tells what was read, also in a room that is only just being left")
+    @Test("quitting stores typed messages and sends receipts, even of a room that was just left")
     func quittingAtOnce() async throws {
         try harness.server.post("Hello", in: harness.roomID, by: harness.ben.id)
         await enterRoom()
@@ -64,7 +64,7 @@ struct ChatAppTests {
         await harness.end()
     }
 
-    @Test("what was drawn is read, and nothing else")
+    @Test("only messages that were drawn are read")
     func reading() async throws {
         for number in 1...30 { try harness.server.post("number \(number).", in: harness.roomID, by: harness.ben.id) }
         await harness.untilShown("(30)")
@@ -72,7 +72,7 @@ struct ChatAppTests {
         await harness.untilShown {
             $0.contains("number 30.") && $0.contains("number 22.") && !$0.contains("number 21.")
         }
-        // As long as it takes to read.
+        // Long enough to count as read.
         await harness.clock.advance(by: .milliseconds(600))
         harness.press(.pageUp)
         await harness.untilShown {
@@ -86,7 +86,7 @@ struct ChatAppTests {
         await quit()
     }
 
-    @Test("what could not be asked is said above what is shown")
+    @Test("a failure is shown above the list")
     func failing() async throws {
         await harness.untilShown("› Plans")
         let refusal = Refusal(code: "internal_error", message: "Out of order.", isRetryable: true)
@@ -102,7 +102,7 @@ struct ChatAppTests {
         await quit()
     }
 
-    @Test("a command that waits leaves the keys to whoever types, and says at last what became of it")
+    @Test("a waiting command does not block the keys, and shows its outcome at the end")
     func command() async throws {
         await enterRoom()
         harness.device.delayAnswers(by: .seconds(20))
@@ -115,7 +115,7 @@ struct ChatAppTests {
         await quit()
     }
 
-    @Test("whoever comes back to a room at once is in it")
+    @Test("a person who returns to a room at once is in it")
     func back() async throws {
         await enterRoom()
         harness.press(.escape, .enter)
@@ -125,7 +125,7 @@ struct ChatAppTests {
         await quit()
     }
 
-    @Test("a pasted text is one message, with its lines, and two slashes begin one with a slash")
+    @Test("a pasted text is one message with its lines, and two slashes begin one that starts with a slash")
     func writing() async throws {
         await enterRoom()
         harness.press(.paste("one\ntwo"))
@@ -141,7 +141,7 @@ struct ChatAppTests {
         await quit()
     }
 
-    @Test("what cannot be undone is asked first")
+    @Test("commands that cannot be undone ask first")
     func asking() async throws {
         for _ in 1...2 { try harness.server.addElement(in: harness.roomID, by: harness.ben.id) }
         await harness.untilShown("2 elements")
@@ -164,7 +164,7 @@ struct ChatAppTests {
         await quit()
     }
 
-    @Test("the board shows all there is, and scrolls")
+    @Test("the board shows all elements, and scrolls")
     func board() async throws {
         for number in 1...250 {
             let fields: JSON = [
@@ -185,7 +185,7 @@ struct ChatAppTests {
         await quit()
     }
 
-    @Test("the board is live, and its elements are changed and deleted one by one")
+    @Test("the board is live, and single elements can be changed and deleted")
     func liveBoard() async throws {
         await enterRoom()
         harness.write("/board")
@@ -208,7 +208,7 @@ struct ChatAppTests {
         await quit()
     }
 
-    @Test("long messages scroll by lines, and none is passed over")
+    @Test("long messages scroll by lines, and every line can be seen")
     func scrolling() async throws {
         let long = (1...40).map { "word\($0)." }.joined(separator: " ")
         try harness.server.post(long, in: harness.roomID, by: harness.ben.id)
@@ -225,7 +225,7 @@ struct ChatAppTests {
         await quit()
     }
 
-    @Test("people come page by page, and a name is searched as it is typed")
+    @Test("people are loaded page by page, and a typed name is searched")
     func strangers() async throws {
         for number in 100..<180 { _ = harness.server.addPerson("person\(number)") }
         await harness.untilShown("› Plans")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Chat
 
-/// Ada at parlor-chat, on a scripted server: what she presses, and what she sees.
+/// Ada's parlor-chat on a scripted server: her keys and her screen.
 @MainActor
 final class ChatHarness {
     let clock = TestClock()
@@ -29,7 +29,7 @@ final class ChatHarness {
             tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder.url
         )
         let stream: AsyncStream<Key>
-        (stream, keys) = AsyncStream.makeStream(of: Key.self, bufferingPolicy: .unbounded)  // a test's few
+        (stream, keys) = AsyncStream.makeStream(of: Key.self, bufferingPolicy: .unbounded)  // a test sends only a few keys
         let app = ChatApp(client, StatusLine(client), on: display, clock: clock)
         running = Task { await app.run(keys: stream) }
     }
@@ -41,20 +41,20 @@ final class ChatHarness {
         keys.yield(.enter)
     }
 
-    /// Until the screen has it. The time stands still meanwhile.
+    /// Waits until the screen shows it; no time passes on the clock.
     func untilShown(_ isShown: @escaping @MainActor (String) -> Bool) async { await display.until(isShown) }
 
     func untilShown(_ text: String) async { await untilShown { $0.contains(text) } }
 
     func untilOver() async { await running.value }
 
-    /// Until the program is over; nothing of it is left then.
+    /// Returns once the program has ended.
     func end() async {
         await untilOver()
     }
 }
 
-/// A display that keeps what was drawn last.
+/// A display that has the last frame as plain text.
 @MainActor
 final class PaperDisplay: Display {
     let window = WindowSize(columns: 60, rows: 12)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The command line of parlor-chat")
 struct ChatOptionsTests {
-    @Test("without arguments it uses the last account that signed in on this machine")
+    @Test("without arguments, the last account that signed in on this machine is used")
     func defaults() throws {
         let options = try ChatOptions([])
         #expect(options.server.absoluteString == "http://127.0.0.1:8080")
@@ -24,7 +24,7 @@ struct ChatOptionsTests {
     }
 
     @Test(
-        "an invalid option is refused by name",
+        "an invalid option is named in the error",
         arguments: [
             ["--user"], ["--data"], ["--what"], ["parlor.test"], ["ftp://parlor.test"], ["--register"], ["http://"],
             ["--discard"],

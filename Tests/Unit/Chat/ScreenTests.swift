@@ -17,7 +17,7 @@ struct ScreenTests {
             selection: selection, emptyText: "No rooms yet.", help: "Enter opens")
     }
 
-    @Test("every line fits, and there are as many as the window has", arguments: [0, 1, 3, 50])
+    @Test("a frame has as many lines as the window, and every line fits", arguments: [0, 1, 3, 50])
     func fits(count: Int) {
         for selection in stride(from: 0, to: max(1, count), by: 7) {
             let lines = plain(rooms(count, selection: selection).frame(in: size))
@@ -27,14 +27,14 @@ struct ScreenTests {
         }
     }
 
-    @Test("what is unseen and when stand at the right end")
+    @Test("unseen counts and times are at the right edge")
     func badges() {
         let lines = plain(rooms(3, selection: 0).frame(in: size))
         #expect(lines[2].hasPrefix("  Room 1 ") && lines[2].hasSuffix("(3)  now"))
         #expect(plain(rooms(0, selection: 0).frame(in: size))[1].hasPrefix("  No rooms yet."))
     }
 
-    @Test("a question takes the last line, with the cursor behind what was typed")
+    @Test("a question is on the last line, with the cursor after the answer")
     func question() {
         var answer = LineEditor()
         for character in "Plans" { answer.press(.character(character)) }
@@ -45,7 +45,7 @@ struct ScreenTests {
         #expect(frame.cursor?.column == 11 && frame.cursor?.row == 7)
     }
 
-    @Test("of a line that is too long the part around the cursor is shown")
+    @Test("a line that is too long shows the part around the cursor")
     func longInput() {
         var editor = LineEditor()
         for character in String(repeating: "x", count: 100) + "end" { editor.press(.character(character)) }
@@ -56,7 +56,7 @@ struct ScreenTests {
         #expect(start.column == 2 && start.line.hasSuffix("…"))
     }
 
-    @Test("the newest messages stand at the bottom, long ones are wrapped, failed ones say why")
+    @Test("the newest messages are at the bottom, long ones wrap, and failed ones show the reason")
     func messages() {
         let entries = (0..<20).map {
             RoomScreen.Entry(
@@ -79,7 +79,7 @@ struct ScreenTests {
         #expect(lines.contains { $0.contains("Message 19") })
     }
 
-    @Test("a text is wrapped, and scrolls as far as its last line")
+    @Test("a text wraps, and scrolls down to its last line")
     func text() {
         var screen = TextScreen(
             title: "Board", status: "9 elements",

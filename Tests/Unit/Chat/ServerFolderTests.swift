@@ -6,7 +6,7 @@ import class RoomsClientTesting.TemporaryFolder
 
 @testable import Chat
 
-@Suite("What parlor-chat keeps of servers")
+@Suite("parlor-chat's folders of servers")
 final class ServerFolderTests {
     private let folder = TemporaryFolder()
 
@@ -15,7 +15,7 @@ final class ServerFolderTests {
         return try ServerFolder(options).folder(of: Person(id: "1", username: "ada")).url.path(percentEncoded: false)
     }
 
-    @Test("each server has a folder of its own: none is sent another's tokens")
+    @Test("each server has its own folder, so no server gets another's tokens")
     func apart() throws {
         let servers = [
             "http://a-b:80", "http://a.b:80", "https://a.b:80", "http://a.b:8080", "http://a.b/c", "http://a.b/C",
@@ -24,7 +24,7 @@ final class ServerFolderTests {
         #expect(try Set(servers.map(path)).count == servers.count)
     }
 
-    @Test("however its address is written, one server has one folder")
+    @Test("a server has one folder, however its address is written")
     func together() throws {
         for (one, other) in [("http://a.b", "http://A.B:80/"), ("https://a.b/c", "https://a.b:443/c//")] {
             #expect(try path(one) == path(other))

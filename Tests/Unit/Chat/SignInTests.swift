@@ -27,7 +27,7 @@ final class SignInTests {
         }
     }
 
-    @Test("each has a session of their own, asked for a password once; without a name it is whoever was here last")
+    @Test("each person has a session and enters a password once; the last person is the default")
     func two() async throws {
         for name in ["ada", "ben", "ada"] {
             #expect(try await program("--user", name).signIn().client.user.username == name)
@@ -40,7 +40,7 @@ final class SignInTests {
         #expect(try await program("--user", "cleo", "--register").signIn().client.user.username == "cleo")
     }
 
-    @Test("of one person there is one program at a time; others don't mind")
+    @Test("a person can run one program at a time, other people another")
     func held() async throws {
         let ada = try await program("--user", "ada").signIn()
         await #expect(throws: PersonFolder.Held.self) { try await self.program().signIn() }
@@ -49,7 +49,7 @@ final class SignInTests {
         #expect([ada, ben].map(\.client.user.username) == ["ada", "ben"])
     }
 
-    @Test("signing out ends one person's session, here and on the server, and leaves the others'")
+    @Test("signing out ends one person's session, here and on the server, and no other's")
     func signingOut() async throws {
         for name in ["ada", "ben"] { _ = try await program("--user", name).signIn() }
         #expect(try await program("--sign-out", "--user", "ada").signOut() == 0)
@@ -60,7 +60,7 @@ final class SignInTests {
         await #expect(throws: SignIn.Nobody.self) { try await self.program("--sign-out").signOut() }
     }
 
-    @Test("messages that are not sent keep somebody signed in, unless they are to be thrown away")
+    @Test("unsent messages prevent a sign-out, unless they are to be discarded")
     func unsent() async throws {
         var ada: SignIn.Person? = try await program("--user", "ada").signIn()
         device.setAirplaneMode(true)

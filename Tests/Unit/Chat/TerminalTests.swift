@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A terminal's keys and columns")
 struct TerminalTests {
-    @Test("bytes become keys, also when they come one at a time")
+    @Test("bytes are parsed into keys, also one at a time")
     func keys() {
         let bytes = Array("hé👍\r\u{1b}[A\u{1b}OB\u{1b}[3~\u{1b}[1;5C\u{7f}\u{1}\t".utf8)
         let expected: [Key] = [
@@ -20,7 +20,7 @@ struct TerminalTests {
         #expect(keys == expected)
     }
 
-    @Test("an escape is a key when nothing follows it")
+    @Test("an escape is a key if nothing follows it")
     func escape() {
         var parser = KeyParser()
         var keys = parser.parse([0x1b])
@@ -52,7 +52,7 @@ struct TerminalTests {
         #expect(after == [.character("y")])
     }
 
-    @Test("arbitrary bytes become keys or nothing, and leave the parser usable")
+    @Test("arbitrary bytes do not break the parser")
     func noise() {
         var random = SeededGenerator(seed: 1)
         for _ in 0..<2000 {
@@ -65,7 +65,7 @@ struct TerminalTests {
         }
     }
 
-    @Test("a line is edited where the cursor stands")
+    @Test("a line is edited at the cursor")
     func editing() {
         var line = LineEditor()
         for character in "one two three" { line.press(.character(character)) }
