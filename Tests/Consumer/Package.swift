@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A package as an app's team has it: it knows Parlor by a git address and a version. deploy/test-consumer makes both.
+// The package of an app that depends on Parlor by a git address and a version. deploy/test-consumer creates
+// both.
 let package = Package(
     name: "Consumer",
     platforms: [.iOS(.v17), .macOS(.v14)],
@@ -12,7 +13,7 @@ let package = Package(
         .executableTarget(
             name: "App",
             dependencies: [.product(name: "RoomsClient", package: "parlor")],
-            // As a new project of Xcode 26 has it.
+            // The default of a new project in Xcode 26.
             swiftSettings: [.defaultIsolation(MainActor.self)])
     ],
     swiftLanguageModes: [.v6]

@@ -1,7 +1,8 @@
 import Foundation
 import RoomsClient
 
-/// A small app without a screen: `App http://127.0.0.1:PORT`. Two people sign in, share a room, and each sees what the other does.
+/// A small app without a screen: `App http://127.0.0.1:PORT`. Two people sign in and share a room, and each
+/// sees the other's actions.
 @main
 struct App {
     static func main() async throws {
@@ -11,7 +12,7 @@ struct App {
         let folder = FileManager.default.temporaryDirectory.appending(path: "consumer-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let ada = try await Phone("ada", server, folder)
-        // A proxy lets none of his WebSockets through: all that follows goes by polling.
+        // WebSockets fail for Ben, as behind some proxies, so he uses polling.
         let ben = try await Phone("ben", server, folder, sockets: BlockedSockets())
         await ada.client.start()
         await ben.client.start()
@@ -55,7 +56,7 @@ struct App {
     }
 }
 
-/// What stands in an app's own code: the session in a keychain, and one client.
+/// An app's own code: it stores the session, and has one client.
 final class Phone {
     let client: RoomsClient
     let tokens: SessionTokens
@@ -76,11 +77,11 @@ final class Phone {
             folder: folder.appending(path: session.user.id))
     }
 
-    /// Whether its first refresh token is good for anything.
+    /// True if the first refresh token still works.
     func isSignedIn() async -> Bool { (try? await accounts.refresh(session.refreshToken)) != nil }
 }
 
-/// As a proxy that lets none through.
+/// WebSockets that fail, as behind some proxies.
 struct BlockedSockets: SocketTransport {
     func connect(to url: URL) async throws -> any SocketConnection { throw ClientFailure.offline("403") }
 }
@@ -90,7 +91,7 @@ struct Failed: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// Waits for what a screen would show.
+/// Waits for a condition, such as a change on a screen.
 func until(_ what: String, _ isSo: () -> Bool) async throws {
     let end = ContinuousClock.now + .seconds(30)
     while !isSo() {
