@@ -30,7 +30,7 @@ public struct MessageStore: Sendable {
     var gone = RecentValues<Bool>(limit: rememberedIDs)
     /// The sort key of each stored message, by id.
     private var sortKeys: [String: Int] = [:]
-    /// The `tempId`s of one's own stored messages.
+    /// The `tempId`s of own stored messages.
     private(set) var ownTempIDs: Set<String> = []
     /// Messages that are no longer pending because the server has or had them; the outbox has to be
     /// informed.

@@ -29,7 +29,7 @@ final class ChatHarness {
             tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder.url
         )
         let stream: AsyncStream<Key>
-        (stream, keys) = AsyncStream.makeStream(of: Key.self, bufferingPolicy: .unbounded)  // a test sends only a few keys
+        (stream, keys) = AsyncStream.makeStream(of: Key.self, bufferingPolicy: .unbounded)  // a test has few keys
         let app = ChatApp(client, StatusLine(client), on: display, clock: clock)
         running = Task { await app.run(keys: stream) }
     }
