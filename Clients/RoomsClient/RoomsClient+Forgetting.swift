@@ -5,7 +5,7 @@ extension RoomsClient {
     public enum BackgroundResult: Equatable, Sendable {
         /// All messages and board changes are sent, and everything else is stored.
         case settled
-        /// The time ran out. This many messages and board changes are unsent, and on disk.
+        /// The time ran out with this many messages and board changes unsent. They are on disk, unless it failed.
         case outOfTime(unsent: Int)
         /// This many messages and board changes are unsent, for another reason: the client is stopped, the
         /// server refuses them, or the disk fails. Those that cannot be read now are not counted.

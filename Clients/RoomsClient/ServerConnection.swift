@@ -14,7 +14,7 @@ public struct ServerConnection: Sendable {
         self.socket = socket
     }
 
-    /// - Returns: nil if there was no connection, or it was lost before the reply.
+    /// - Returns: nil if no reply arrived, or there was no connection.
     private func ask(_ event: String, _ payload: JSON) async throws -> Data? {
         do {
             return try await socket.emit(event, payload)

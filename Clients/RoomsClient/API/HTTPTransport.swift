@@ -12,7 +12,7 @@ public protocol HTTPTransport: Sendable {
 /// An HTTP request, without its server.
 public struct HTTPRequest: Sendable, Equatable {
     public var method: String
-    /// The path from `/api` on; each segment is percent-encoded.
+    /// The path below the server's address; each segment is percent-encoded.
     public var path: String
     public var query: [URLQueryItem]
     public var headers: [String: String]

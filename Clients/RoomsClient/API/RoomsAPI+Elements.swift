@@ -49,6 +49,7 @@ extension RoomsAPI {
     }
 
     /// Deletes all elements.
+    ///
     /// - Returns: the number of deleted elements.
     @discardableResult
     public func clear(_ roomID: String) async throws -> Int {

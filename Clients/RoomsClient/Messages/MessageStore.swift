@@ -10,7 +10,7 @@ import Foundation
 /// deleted.
 public struct MessageStore: Sendable {
     /// The number of remembered ids: enough for requests under way when a message is deleted, but
-    /// not for one's whole history.
+    /// not for a whole history.
     private static let rememberedIDs = 1_000
 
     public let roomID: String

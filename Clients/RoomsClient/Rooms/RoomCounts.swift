@@ -107,7 +107,7 @@ public struct RoomCounts: Sendable {
         return zeroed.remove(roomID) != nil
     }
 
-    /// Notes that events may have been missed. The next event of a room then counts as no skip.
+    /// Notes that events may have been missed: the next `rev` of each room then causes no fetch.
     public mutating func noteAbsence() {
         for id in notes.keys { notes[id]?.isFollowing = false }
     }

@@ -11,14 +11,14 @@ extension RoomList {
 
     private enum Outcome: Sendable {
         case done
-        /// There was no answer, and this is the server's `Retry-After`.
+        /// The fetch failed. The time is the server's `Retry-After`.
         case failed(Duration?)
     }
 
     private enum Round {
         case done
         case answered
-        /// There was no answer, and this is the server's `Retry-After`.
+        /// The fetch failed. The time is the server's `Retry-After`.
         case failed(Duration?)
     }
 

@@ -109,8 +109,7 @@ public final class RoomList {
 
     // MARK: Loading
 
-    /// Loads all rooms, and returns with an answer that was requested after this call. Concurrent calls share
-    /// one request.
+    /// Loads all rooms, and returns when a request made after this call has ended. Concurrent calls share one.
     public func refresh() async {
         if let queued { return await queued.value }
         guard let current = running else {

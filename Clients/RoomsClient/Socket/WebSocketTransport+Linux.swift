@@ -47,7 +47,7 @@
         }
     }
 
-    /// Starts the loop when it is first needed, and ends it with the last connection.
+    /// Starts the loop on first use, and ends it with the transport and its last connection.
     private actor LoopOwner {
         private var group: EventLoopGroup?
 

@@ -4,7 +4,7 @@ import Foundation
 /// when the message is sent, on leaving, and in the background.
 @MainActor
 public final class TypingSignal {
-    /// Renews in time: the server ends the typing after three seconds.
+    /// Below three seconds, after which the server ends the typing.
     static let renewal: TimeInterval = 1
     static let idle: Duration = .seconds(2)
 
