@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import resource
 import signal
 import sqlite3
@@ -9,7 +10,7 @@ import stat
 import subprocess
 
 import pytest
-from parlor import SERVICES, START_DEADLINE, Parlor, binaries
+from parlor import ROOT, SERVICES, START_DEADLINE, Parlor, binaries
 from people import World, eventually
 
 MAX_FILE = 64 * 1024  # bytes, fewer than a database has
@@ -135,6 +136,32 @@ def identities(data) -> set[str]:
             found |= {row[0] for row in database.execute("SELECT id FROM database_identity")}
     assert len(found) == len(SERVICES)
     return found
+
+
+def test_a_backup_over_the_containers_volumes_has_the_files_of_one_data_folder(start, tmp_path):
+    running = start("separate", "--push-provider", "webhook", "--push-webhook-url", "http://127.0.0.1:1/hook")
+    assert running.stop() == 0
+    assert parlor("backup", "--data", running.data, "--to", tmp_path / "one").returncode == 0
+    wanted = {path.name: path.read_bytes() for path in (tmp_path / "one").iterdir()}
+    del wanted["bus.url"], wanted["bus.token"]  # of the bus that deploy/separate ran
+
+    volumes, secrets = tmp_path / "volumes", tmp_path / "secrets"
+    places = {"jwt.secret": secrets, "manifests.json": volumes / "gateway", "webhook.secret": volumes / "push"}
+    for name in wanted:
+        place = places.get(name) or volumes / name.removesuffix(".db")
+        place.mkdir(parents=True, exist_ok=True)
+        for path in running.data.glob(f"{name}*"):
+            path.rename(place / path.name)
+    script = (ROOT / "deploy/on-volumes").read_text().replace("/volumes/", f"{volumes}/").replace("/secrets/", f"{secrets}/")
+    (tmp_path / "data").mkdir()
+    result = subprocess.run(
+        ["bash", "-c", script, "on-volumes", "backup", "--to", tmp_path / "volumes-backup"], capture_output=True, text=True,
+        timeout=START_DEADLINE,
+        env={**os.environ, "PATH": f"{binaries()}:{os.environ['PATH']}", "DATA_DIR": str(tmp_path / "data")})  # fmt: skip
+    assert (result.returncode, result.stderr) == (0, "")
+    found = {path.name: path.read_bytes() for path in (tmp_path / "volumes-backup").iterdir()}
+    assert found.keys() == wanted.keys() >= places.keys()
+    assert all(found[name] == wanted[name] for name in places)
 
 
 async def test_a_backup_without_space_says_so_and_leaves_nothing(start, tmp_path):
