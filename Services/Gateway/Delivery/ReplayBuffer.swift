@@ -15,7 +15,7 @@ struct ReplayBuffer {
         case found([Broadcast])
         /// Some of the entries are no longer kept.
         case older
-        /// The position is in a log that was replaced, or after this loop's.
+        /// The position is in a log that was replaced, or after the last entry that this loop has fanned out.
         case unknown
     }
 

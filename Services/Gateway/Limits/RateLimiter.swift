@@ -16,8 +16,8 @@ package final class RateLimiter: Sendable {
         let party: Party
     }
 
-    /// The share of one call in one key's limit, in whole nanoseconds: with binary fractions the last allowed
-    /// call would often not fit.
+    /// The time that one call uses up of one key's limit (the period divided by the count), in whole
+    /// nanoseconds: rounding errors of a `Double` would often refuse the last permitted call.
     private struct Share {
         let key: Key
         let window: Int

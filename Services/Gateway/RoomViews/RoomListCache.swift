@@ -44,8 +44,8 @@ package final class RoomListCache: Sendable {
 
         /// The limit of changed rooms for a patch. A room that is requested alone takes about twice as long
         /// as one among all. In a short list all rooms may change: recomposing them takes a millisecond, and
-        /// the next change finds a list to patch. In a long one the limit is what a few requests ask for, as
-        /// other people's requests wait in the same queue.
+        /// the next change finds a list to patch. In a long list the limit is the number of rooms that fit into a
+        /// few requests, as other people's requests wait in the same queue.
         private var maxChanges: Int {
             min(max(list.count / 2, Self.changesRange.lowerBound), Self.changesRange.upperBound)
         }

@@ -138,8 +138,8 @@ public struct EventLog: Sendable {
     /// The entries deleted in one write, so that other writes run in between.
     private static let pruneBatch = 1000
 
-    /// Deletes entries that were superseded by another before a time, oldest first, and stops at the first
-    /// that must stay. The newest always stays.
+    /// Deletes the oldest entries, each only if the next entry was written before the given time too. The
+    /// newest always stays.
     ///
     /// So the entry that was the newest at that time also stays. Positions of readers that were up to date
     /// then refer to it, and remain valid.

@@ -32,8 +32,8 @@ public struct EdgeLimits: Sendable {
     /// The bytes that each client may buffer regardless of others: a head and a small body. The number of
     /// connections bounds this memory.
     static let smallBuffer = 4 * 1024
-    /// The divisor of an address's share that gives the part for its clients that have neither connected nor
-    /// signed in. By default, sixteen addresses fill what all such clients may have.
+    /// An address's clients that have neither connected nor signed in may use one eighth of its share. By
+    /// default, sixteen addresses fill what all such clients may have.
     static let strangersPart = 8
 
     /// The largest message or POST of a socket before it has connected to a namespace.
@@ -42,8 +42,7 @@ public struct EdgeLimits: Sendable {
     public var maxUnconnectedMessages = 64
 
     /// The percentage of a loop's time that one address may use for the processing of its requests and
-    /// messages; nil: no limit. Of a trusted proxy's connections, which are not pipelined, only WebSockets
-    /// count.
+    /// messages; nil: no limit. Behind a trusted proxy each request counts for its own client's address.
     public var loopTimePerAddress: Int?
 
     /// Values for other servers, such as those of tests. A gateway's come from `fitting` and its settings.

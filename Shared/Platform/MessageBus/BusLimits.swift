@@ -16,7 +16,8 @@ public enum BusLimits {
     /// The queued bytes at which a connection is closed: eight of the longest lines.
     public static let defaultMaxPendingBytes = 8 << 20
 
-    /// The extra space for lines that report a reply without room: four thousand of them.
+    /// The queue's space beyond the limit for the lines that report that a reply did not fit (`slow_consumer`
+    /// with an `id`): some four thousand of them.
     static let maxRefusalBytes = 256 << 10
 
     // MARK: Lengths

@@ -15,8 +15,9 @@ public final class Channel: @unchecked Sendable {
     /// (RFC 1122, section 4.2.2.13).
     static let lingerTimeout: Duration = .seconds(2)
 
-    /// The limit of lingering connections of a loop. They are closed for their handlers, whose limits no
-    /// longer count them. Without it, peers that keep closed connections open would use up the descriptors.
+    /// The limit of lingering connections of a loop. Their handlers were notified that they are closed, so no
+    /// limit of a handler counts them any more. Without this one, peers that keep closed connections open would
+    /// use up the descriptors.
     public static let maxLingering = 64
 
     enum State {
