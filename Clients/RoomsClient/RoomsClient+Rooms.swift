@@ -3,7 +3,7 @@ extension RoomsClient {
     /// Opens a room. The conversation shows cached messages at once, and current ones when the server
     /// answers. The room's element badge is cleared.
     ///
-    /// - Returns: the same conversation for all screens of a room. Each screen has to ``close(_:)`` it.
+    /// - Returns: the same conversation for all screens of a room. Each screen has to ``close(_:)-(Conversation)`` it.
     public func open(_ room: Room) -> Conversation {
         let conversation =
             open[room.id]

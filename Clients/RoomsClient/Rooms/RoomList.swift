@@ -3,7 +3,7 @@ import Observation
 
 /// One person's rooms, live: in order, by person, and with the people who share no room with them yet.
 ///
-/// All changes arrive through ``apply(_:)``, in order. An event's data is shown at once, and later events
+/// All changes arrive through ``apply(_:)-(SocketUpdate)``, in order. An event's data is shown at once, and later events
 /// within 100 ms together. If an event lacks data, such as a message's text, the room is fetched, once for
 /// many events. If the server cannot be reached, the rooms stay and ``failure`` is set.
 ///

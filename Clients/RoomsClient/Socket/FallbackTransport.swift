@@ -3,7 +3,7 @@ import Foundation
 /// WebSockets, or HTTP long-polling where WebSockets do not work.
 ///
 /// A WebSocket counts as working once its first packet arrives: a proxy may accept one and pass nothing on.
-/// After polling has worked, it is used first for ``retryInterval``, or until it fails to connect. Then
+/// After polling has worked, it is used first for ten minutes, or until it fails to connect. Then
 /// WebSockets are tried first again.
 public final class FallbackTransport: SocketTransport {
     /// Longer than a handshake takes on any usable network.
