@@ -193,6 +193,10 @@ let package = Package(
             ["Reactor", "Security", "WebSocket"].map { .target(name: $0, condition: .when(platforms: [.linux])) },
             resources: [.process("PrivacyInfo.xcprivacy")]),
         client("RoomsClientTesting", ["RoomsClient"]),
+        // What runs of the screens without SwiftUI. deploy/test-screens checks the rest.
+        .target(
+            name: "ScreenModels", dependencies: ["RoomsClient", "RoomsClientTesting"], path: "Clients/iOS/Models",
+            swiftSettings: settings),
         client("Chat", ["RoomsClient"], exclude: ["Main"]),
         .executableTarget(
             name: "parlor-chat", dependencies: ["Chat"], path: "Clients/Chat/Main", swiftSettings: settings),
@@ -267,6 +271,7 @@ let package = Package(
         // Without a module of the server, so that they build wherever the client does.
         tests("RoomsClient", ["RoomsClient", "RoomsClientTesting"]),
         tests("RoomsClientLinux", ["Reactor", "RoomsClient", "WebSocket"]),
+        tests("ScreenModels", ["RoomsClient", "RoomsClientTesting", "ScreenModels"]),
         tests("Chat", ["Chat", "RoomsClient", "RoomsClientTesting"]),
         // With the log, too: its entries are what writes report.
         tests("Storage", ["Storage", "Contracts", "EventLog", "JSON", "TestSupport", "Workers"]),

@@ -1,0 +1,60 @@
+#if DEBUG
+    import Foundation
+    import RoomsClient
+    import RoomsClientTesting
+
+    /// A server in memory with Ada's rooms, and Ada's client: what previews show.
+    @MainActor
+    final class PreviewWorld {
+        let server = ScriptedServer(clock: SystemClock())
+        let ada: Person
+        let ben: Person
+        let client: RoomsClient
+        /// Ada's: what goes wrong with a network goes wrong here.
+        let device: ScriptedDevice
+        /// Nobody is signed in here.
+        let account: Account
+        private let folder = TemporaryFolder()
+
+        init() {
+            ada = server.addPerson("ada", firstName: "Ada")
+            ben = server.addPerson("ben", firstName: "Ben")
+            device = server.makeDevice()
+            // No request goes there: the device is the network.
+            let address = URL(filePath: "/")
+            client = RoomsClient(
+                server: address, user: ada, tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device,
+                folder: folder.url.appending(path: "ada"))
+            account = Account(
+                server: address, store: FileSessionStore(url: folder.url.appending(path: "session")),
+                folder: folder.url, http: device, sockets: device)
+            do { try fill() } catch { preconditionFailure("the server in memory refuses: \(error)") }
+        }
+
+        /// Connects, and returns with the first of Ada's rooms, the most recent one.
+        func start() async -> Room? {
+            await client.start()
+            await client.rooms.refresh()
+            return client.rooms.rooms.first
+        }
+
+        private func fill() throws {
+            for number in 1...60 { _ = server.addPerson("guest\(number)", firstName: "Guest \(number)") }
+            // Two rooms of one pair, which only the name and the time tell apart.
+            try server.makeRoom(by: ben.id, with: ada.id)
+            let kitchen = try server.makeRoom(by: ada.id, with: ben.id, name: "Kitchen")
+            let cleo = server.addPerson("cleo", firstName: "Cleo")
+            try server.post("See you in Lisbon", in: try server.makeRoom(by: cleo.id, with: ada.id), by: cleo.id)
+            for number in 1...40 { try server.post("Tea or coffee, \(number)?", in: kitchen, by: ada.id) }
+            try server.post("Tea, please", in: kitchen, by: ben.id)
+            for (text, x) in [("Buy milk", 24.0), ("Call the plumber", 256)] {
+                try server.act(
+                    as: ben.id, "element:create",
+                    .object([
+                        "roomId": .string(kitchen), "type": .string(Element.note), "content": .note(text),
+                        "position": .object(["x": .number(x), "y": .number(24)]),
+                    ]))
+            }
+        }
+    }
+#endif

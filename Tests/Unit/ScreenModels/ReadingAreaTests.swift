@@ -1,0 +1,92 @@
+import Foundation
+import RoomsClient
+import RoomsClientTesting
+import Testing
+
+@testable import ScreenModels
+
+@MainActor
+@Suite("ReadingArea", .timeLimit(.minutes(1)))
+struct ReadingAreaTests {
+    private let clock = TestClock()
+    private let server: ScriptedServer
+    private let client: RoomsClient
+    private let conversation: Conversation
+    private let folder = TemporaryFolder()
+
+    init() async throws {
+        server = ScriptedServer(clock: clock)
+        let (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
+        let roomID = try server.makeRoom(by: ada.id, with: ben.id)
+        try server.post("Hello", in: roomID, by: ben.id)
+        try server.post("Are you there?", in: roomID, by: ben.id)
+        let device = server.makeDevice()
+        client = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder.url
+        )
+        await client.start()
+        let client = client
+        await until { client.connection == .connected && client.rooms.isLoaded }
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        await until { conversation.isVerified && !conversation.isLoading }
+        self.conversation = conversation
+    }
+
+    private func isRead(_ index: Int) -> Bool { conversation.items[index].message?.readBy.isEmpty == false }
+
+    /// Half a second passes, and what is to be sent then is sent.
+    private func read() async {
+        await clock.untilSleeping(for: .milliseconds(500))
+        await clock.advance(by: .milliseconds(500))
+        await clock.advance(by: .seconds(2))
+    }
+
+    /// The second message is read meanwhile: the first would have been, too.
+    private func readOther() async {
+        conversation.noteVisible([conversation.items[1]])
+        await read()
+        await until { isRead(1) }
+    }
+
+    @Test("what has been on a shown screen for half a second is read")
+    func shown() async {
+        let area = ReadingArea(conversation)
+        area.isShown = true
+        area.appeared(conversation.items[0])
+        await read()
+        await until { isRead(0) }
+        #expect(!isRead(1))
+    }
+
+    @Test("what another screen covers is not read, until that is gone")
+    func covered() async {
+        let area = ReadingArea(conversation)
+        area.appeared(conversation.items[0])
+        area.isShown = true
+        area.isShown = false
+        await readOther()
+        #expect(!isRead(0))
+        area.isShown = true
+        await read()
+        await until { isRead(0) }
+    }
+
+    @Test("what comes onto a screen that is covered is not read")
+    func comesCovered() async {
+        let area = ReadingArea(conversation)
+        area.appeared(conversation.items[0])
+        await readOther()
+        #expect(!isRead(0))
+    }
+
+    @Test("a row that has left the screen is not read when the screen comes back")
+    func gone() async {
+        let area = ReadingArea(conversation)
+        area.appeared(conversation.items[0])
+        area.disappeared(conversation.items[0])
+        area.isShown = true
+        await readOther()
+        #expect(!isRead(0))
+    }
+}
