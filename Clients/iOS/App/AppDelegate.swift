@@ -1,0 +1,42 @@
+import RoomsClient
+import UIKit
+import UserNotifications
+
+/// What the system gives to an app's delegate alone: the device's token, and notifications that were tapped.
+final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCenterDelegate {
+    let account = Account(
+        server: Server.address, store: KeychainSessionStore(service: Server.address.host() ?? "rooms"),
+        folder: .applicationSupportDirectory.appending(path: "Rooms", directoryHint: .isDirectory))
+
+    func application(
+        _ application: UIApplication,
+        didFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]? = nil
+    ) -> Bool {
+        UNUserNotificationCenter.current().delegate = self
+        return true
+    }
+
+    /// Asks the person, the first time, and has the system give the token, each time.
+    func askForNotifications() async {
+        // Refused, there is nothing to register.
+        let center = UNUserNotificationCenter.current()
+        guard (try? await center.requestAuthorization(options: [.alert, .badge, .sound])) == true else { return }
+        UIApplication.shared.registerForRemoteNotifications()
+    }
+
+    func application(
+        _ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken deviceToken: Data
+    ) {
+        Task { await account.noteDevice(deviceToken) }
+    }
+
+    nonisolated func userNotificationCenter(
+        _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse,
+        withCompletionHandler completionHandler: @escaping () -> Void
+    ) {
+        if let roomID = response.notification.request.content.userInfo["roomId"] as? String {
+            Task { @MainActor in account.roomToOpen = roomID }
+        }
+        completionHandler()
+    }
+}

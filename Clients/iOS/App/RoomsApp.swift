@@ -1,0 +1,30 @@
+import RoomsClient
+import SwiftUI
+
+@main
+struct RoomsApp: App {
+    @UIApplicationDelegateAdaptor(AppDelegate.self) private var delegate
+    @Environment(\.scenePhase) private var phase
+
+    var body: some Scene {
+        WindowGroup {
+            RootView(account: delegate.account) { await delegate.askForNotifications() }
+        }
+        .onChange(of: phase, initial: true) {
+            switch phase {
+            case .active: Task { await delegate.account.becomeActive() }
+            case .background: enterBackground()
+            default: break
+            }
+        }
+    }
+
+    private func enterBackground() {
+        // At once: the system stops the app that does not ask for time before this returns.
+        let time = BackgroundTime()
+        Task {
+            await delegate.account.enterBackground()
+            time.end()
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import RoomsClient
+import SwiftUI
+
+/// What a person has to know or to decide: texts that others were faster with, and what this device cannot keep.
+struct BoardNotices: View {
+    let board: Board
+    let room: Room
+
+    var body: some View {
+        VStack(alignment: .leading, spacing: 8) {
+            ForEach(board.conflicts) { conflict in
+                ConflictNotice(conflict: conflict, rival: room.name(of: conflict.current.updatedBy), board: board)
+            }
+            if let reason = board.keepFailure {
+                FailureLabel("Changes cannot be kept on this device: \(reason)")
+            }
+            if board.setAside != nil {
+                FailureLabel("Some of your earlier changes could not be read, and were put aside.")
+            }
+            if let failure = board.failure, !failure.isOffline, !board.items.isEmpty {
+                FailureLabel(failure.localizedDescription)
+            }
+        }
+        .padding(.horizontal)
+        .frame(maxWidth: .infinity, alignment: .leading)
+        .background(.bar)
+    }
+}
+
+/// Both texts of a note, and the choice.
+private struct ConflictNotice: View {
+    let conflict: BoardConflict
+    /// nil of oneself, on another device, and of somebody who has left.
+    let rival: String?
+    let board: Board
+
+    var body: some View {
+        VStack(alignment: .leading, spacing: 4) {
+            Text("\(rival ?? "Somebody") changed this note first.").font(.footnote.bold())
+            Text("Theirs: \(conflict.current.words)").font(.footnote)
+            Text("Yours: \(conflict.content["text"]?.string ?? "")").font(.footnote)
+            HStack {
+                Button("Keep theirs") { board.resolve(conflict.id, overwriting: false) }
+                Button("Use mine") { board.resolve(conflict.id, overwriting: true) }
+            }
+            .buttonStyle(.bordered)
+        }
+        .padding(.vertical, 8)
+        .accessibilityElement(children: .contain)
+    }
+}

@@ -1,0 +1,92 @@
+import RoomsClient
+import SwiftUI
+
+/// A room's board. Changes show at once and are kept until the server has them; who is faster wins, and the other one is asked.
+struct BoardScreen: View {
+    let client: RoomsClient
+    let room: Room
+    @State private var board: Board?
+    @State private var isOnScreen = false
+
+    var body: some View {
+        ZStack {
+            if let board { BoardContent(board: board, room: room) }
+        }
+        .connectionLine(client)
+        .navigationTitle("Board")
+        .navigationBarTitleDisplayMode(.inline)
+        .onAppear { appear() }
+        .onDisappear { disappear() }
+    }
+
+    private func appear() {
+        guard !isOnScreen else { return }
+        isOnScreen = true
+        board = client.openBoard(room)
+    }
+
+    private func disappear() {
+        guard isOnScreen else { return }
+        isOnScreen = false
+        guard let board else { return }
+        Task { await client.close(board) }
+    }
+}
+
+private struct BoardContent: View {
+    let board: Board
+    let room: Room
+    @State private var draft: NoteDraft?
+
+    var body: some View {
+        BoardCanvas(board: board, draft: $draft)
+            .overlay { EmptyBoard(board: board) }
+            .safeAreaInset(edge: .top, spacing: 0) { BoardNotices(board: board, room: room) }
+            .toolbar {
+                ToolbarItem(placement: .topBarTrailing) {
+                    Button("New note", systemImage: "plus") { draft = NoteDraft() }
+                }
+                ToolbarItem(placement: .topBarTrailing) { ClearButton(board: board) }
+            }
+            .sheet(item: $draft) { draft in NoteEditor(board: board, draft: draft) }
+    }
+}
+
+private struct ClearButton: View {
+    let board: Board
+    @State private var isAsking = false
+    @State private var failure: String?
+
+    var body: some View {
+        Button("Clear board", systemImage: "trash") { isAsking = true }
+            .disabled(board.items.isEmpty)
+            .confirmationDialog("Clear the board?", isPresented: $isAsking, titleVisibility: .visible) {
+                Button("Clear", role: .destructive) { Task { await $failure.catching { try await board.clear() } } }
+            } message: {
+                Text("Everything on it is removed for everyone.")
+            }
+            .failureAlert("The board was not cleared.", $failure)
+    }
+}
+
+private struct EmptyBoard: View {
+    let board: Board
+
+    var body: some View {
+        if board.items.isEmpty {
+            if let failure = board.failure, !board.isLoading {
+                ContentUnavailableView {
+                    Label("The board could not be loaded.", systemImage: "exclamationmark.triangle")
+                } description: {
+                    Text(failure.localizedDescription)
+                } actions: {
+                    Button("Try again") { Task { await board.refresh() } }
+                }
+            } else if board.isVerified {
+                ContentUnavailableView("Nothing on the board yet", systemImage: "note.text")
+            } else {
+                ProgressView()
+            }
+        }
+    }
+}

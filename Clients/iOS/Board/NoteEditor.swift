@@ -1,0 +1,53 @@
+import RoomsClient
+import SwiftUI
+
+/// Writes a note. What others do to it meanwhile is shown before one saves.
+struct NoteEditor: View {
+    let board: Board
+    let draft: NoteDraft
+    @State private var text: String
+    @Environment(\.dismiss) private var dismiss
+
+    init(board: Board, draft: NoteDraft) {
+        self.board = board
+        self.draft = draft
+        _text = State(initialValue: draft.text)
+    }
+
+    var body: some View {
+        NavigationStack {
+            Form {
+                Section {
+                    TextEditor(text: $text)
+                        .frame(minHeight: 160)
+                        .accessibilityLabel("Text of the note")
+                } footer: {
+                    footer
+                }
+            }
+            .navigationTitle(draft.itemID == nil ? "New note" : "Edit note")
+            .navigationBarTitleDisplayMode(.inline)
+            .toolbar {
+                ToolbarItem(placement: .cancellationAction) { Button("Cancel") { dismiss() } }
+                ToolbarItem(placement: .confirmationAction) {
+                    Button(isTheirs ? "Replace" : "Save") { save() }.disabled(text.allSatisfy(\.isWhitespace))
+                }
+            }
+        }
+    }
+
+    private var isTheirs: Bool { if case .changed = draft.now(on: board) { true } else { false } }
+
+    @ViewBuilder private var footer: some View {
+        switch draft.now(on: board) {
+        case .unchanged: EmptyView()
+        case .changed(let theirs): Text("This was changed meanwhile to “\(theirs)”. Your text would replace it.")
+        case .deleted: Text("This note was deleted meanwhile. Saving makes a new one.")
+        }
+    }
+
+    private func save() {
+        draft.save(text, on: board)
+        dismiss()
+    }
+}

@@ -1,0 +1,132 @@
+import RoomsClient
+import SwiftUI
+
+/// A room's chat. The room is open while this is on the screen: what comes is read, and its badges stay away.
+struct ChatScreen: View {
+    let client: RoomsClient
+    let room: Room
+    @State private var chat: OpenChat?
+    @State private var isOnScreen = false
+    @State private var isNaming = false
+    @State private var failure: String?
+    @Environment(\.scenePhase) private var phase
+
+    var body: some View {
+        ZStack {
+            if let chat {
+                VStack(spacing: 0) {
+                    // Opened again it is another conversation, which has its own place to begin at.
+                    MessageList(chat: chat, room: room, failure: $failure).id(ObjectIdentifier(chat.conversation))
+                    TypingLine(conversation: chat.conversation, room: room)
+                    Composer(conversation: chat.conversation)
+                }
+            }
+        }
+        .connectionLine(client)
+        .navigationBarTitleDisplayMode(.inline)
+        .toolbar {
+            ToolbarItem(placement: .principal) {
+                ChatTitle(rooms: client.rooms, room: room, ownID: client.user.id) { isNaming = true }
+            }
+            ToolbarItem(placement: .topBarTrailing) {
+                NavigationLink(value: Route.board(room)) { Label("Board", systemImage: "square.grid.2x2") }
+            }
+            ToolbarItem(placement: .topBarTrailing) {
+                if let chat { MarkAllReadButton(counts: client.rooms.counts, chat: chat, failure: $failure) }
+            }
+        }
+        .sheet(isPresented: $isNaming) { RoomNameScreen(rooms: client.rooms, room: client.rooms[room.id] ?? room) }
+        .failureAlert("This did not work.", $failure)
+        .onAppear { appear() }
+        .onDisappear { disappear() }
+        .onChange(of: isRead) { _, isRead in chat?.reading.isShown = isRead }
+    }
+
+    /// Whether a person sees the messages: no other screen covers them, nor does the lock screen.
+    private var isRead: Bool { isOnScreen && phase == .active && !isNaming }
+
+    private func appear() {
+        guard !isOnScreen else { return }
+        isOnScreen = true
+        let conversation = client.open(room)
+        guard chat?.conversation !== conversation else { return }
+        let opened = OpenChat(conversation)
+        opened.reading.isShown = phase == .active
+        chat = opened
+    }
+
+    /// Also when the board covers it, which keeps the room open by itself.
+    private func disappear() {
+        guard isOnScreen else { return }
+        isOnScreen = false
+        guard let chat else { return }
+        Task { await client.close(chat.conversation) }
+    }
+}
+
+/// A conversation that is open, and what of it is on the screen.
+struct OpenChat {
+    let conversation: Conversation
+    let reading: ReadingArea
+
+    @MainActor
+    init(_ conversation: Conversation) {
+        self.conversation = conversation
+        reading = ReadingArea(conversation)
+    }
+}
+
+/// The room's name and who is there. A tap names the room.
+private struct ChatTitle: View {
+    let rooms: RoomList
+    let room: Room
+    let ownID: Person.ID
+    let rename: () -> Void
+
+    var body: some View {
+        // The list's room is live: a name that the other one gives shows at once.
+        let room = rooms[room.id] ?? room
+        Button {
+            rename()
+        } label: {
+            VStack {
+                if let name = room.visibleName {
+                    Text(name).font(.headline).lineLimit(1)
+                } else {
+                    Text("Name this room").font(.headline)
+                }
+                presence(in: room)
+                    .font(.caption)
+                    .foregroundStyle(.secondary)
+            }
+        }
+        .buttonStyle(.plain)
+        .accessibilityHint("Changes the room's name")
+    }
+
+    private func presence(in room: Room) -> Text {
+        let others = room.others(besides: ownID)
+        return room.isVisited(besides: ownID) ? Text("\(others) is here") : Text("\(others) is away")
+    }
+}
+
+/// Reads everything, also what is not loaded. It is there while something is unread.
+private struct MarkAllReadButton: View {
+    let counts: RoomCountManager
+    let chat: OpenChat
+    @Binding var failure: String?
+    @State private var isWaiting = false
+
+    var body: some View {
+        if counts[chat.conversation.roomID].unreadMessages > 0 {
+            Button("Mark all as read", systemImage: "checkmark.message") { Task { await markAllRead() } }
+                .disabled(isWaiting)
+        }
+    }
+
+    private func markAllRead() async {
+        isWaiting = true
+        defer { isWaiting = false }
+        await $failure.catching { try await chat.conversation.markAllRead() }
+    }
+}

@@ -1,0 +1,49 @@
+import RoomsClient
+import SwiftUI
+
+/// Where a message is written. Its text is its own: a key that is pressed draws nothing else again.
+struct Composer: View {
+    let conversation: Conversation
+    @State private var text = ""
+
+    var body: some View {
+        HStack(alignment: .bottom) {
+            TextField("Message", text: $text, axis: .vertical)
+                .lineLimit(1...6)
+                .textFieldStyle(.roundedBorder)
+                .onChange(of: text) { _, text in
+                    if text.isEmpty { conversation.stoppedTyping() } else { conversation.typed() }
+                }
+            Button("Send", systemImage: "arrow.up.circle.fill") { send() }
+                .labelStyle(.iconOnly)
+                .font(.title)
+                .disabled(text.allSatisfy(\.isWhitespace))
+                .keyboardShortcut(.return, modifiers: .command)
+        }
+        .padding(.horizontal)
+        .padding(.vertical, 8)
+        .background(.bar)
+    }
+
+    private func send() {
+        conversation.send(text)
+        text = ""
+    }
+}
+
+/// Who types. It changes alone.
+struct TypingLine: View {
+    let conversation: Conversation
+    let room: Room
+
+    var body: some View {
+        let names = conversation.typistIDs.compactMap { room.name(of: $0) }
+        if !names.isEmpty {
+            Text("\(names.joined(separator: ", ")) is typing…")
+                .font(.caption)
+                .foregroundStyle(.secondary)
+                .frame(maxWidth: .infinity, alignment: .leading)
+                .padding(.horizontal)
+        }
+    }
+}

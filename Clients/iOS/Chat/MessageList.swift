@@ -1,0 +1,109 @@
+import RoomsClient
+import SwiftUI
+
+/// The messages, the newest at the bottom. It opens at the first unread one.
+///
+/// Rows have the identity of their messages, also while one's own is on its way: a message that comes, a receipt or an older page
+/// changes the rows that differ, and the list stays where it is.
+struct MessageList: View {
+    let chat: OpenChat
+    let room: Room
+    @Binding var failure: String?
+
+    private var conversation: Conversation { chat.conversation }
+
+    var body: some View {
+        ScrollViewReader { list in
+            ScrollView {
+                LazyVStack(spacing: 8) {
+                    EarlierMessages(conversation: conversation, list: list)
+                    ForEach(conversation.items) { item in
+                        MessageRow(
+                            item: item, sender: sender(of: item), isFirstUnread: item.id == conversation.firstUnread,
+                            chat: chat, failure: $failure)
+                    }
+                }
+                .padding()
+            }
+            .defaultScrollAnchor(.bottom)
+            .scrollDismissesKeyboard(.interactively)
+            .overlay { EmptyChat(conversation: conversation) }
+            .safeAreaInset(edge: .top) { ChatFailure(conversation: conversation) }
+            .onChange(of: conversation.firstUnread) { _, first in
+                if let first { list.scrollTo(first, anchor: .top) }
+            }
+            .onChange(of: conversation.items.last?.id) { follow(list) }
+        }
+    }
+
+    private func sender(of item: MessageItem) -> String? {
+        item.senderID == conversation.ownID ? nil : room.name(of: item.senderID)
+    }
+
+    /// One's own message is shown wherever the list stands; others' only to who is at the bottom, which the anchor does.
+    private func follow(_ list: ScrollViewProxy) {
+        guard let last = conversation.items.last, last.senderID == conversation.ownID else { return }
+        withAnimation { list.scrollTo(last.id, anchor: .bottom) }
+    }
+}
+
+/// Loads older messages, and keeps the list at the message that was the first.
+private struct EarlierMessages: View {
+    let conversation: Conversation
+    let list: ScrollViewProxy
+
+    var body: some View {
+        if conversation.hasOlder {
+            Button {
+                Task { await load() }
+            } label: {
+                if conversation.isLoadingOlder { ProgressView() } else { Text("Load earlier messages") }
+            }
+            .disabled(conversation.isLoadingOlder)
+            .frame(minHeight: 44)
+        }
+    }
+
+    private func load() async {
+        let first = conversation.items.first?.id
+        await conversation.loadOlder()
+        if let first { list.scrollTo(first, anchor: .top) }
+    }
+}
+
+/// That nothing is there yet, or why.
+private struct EmptyChat: View {
+    let conversation: Conversation
+
+    var body: some View {
+        if conversation.items.isEmpty {
+            if let failure = conversation.failure {
+                ContentUnavailableView {
+                    Label("Messages could not be loaded.", systemImage: "exclamationmark.triangle")
+                } description: {
+                    Text(failure.localizedDescription)
+                } actions: {
+                    if failure.isRetryable { Button("Try again") { Task { await conversation.refresh() } } }
+                }
+            } else if conversation.isVerified {
+                ContentUnavailableView("Say hello", systemImage: "hand.wave")
+            } else {
+                ProgressView()
+            }
+        }
+    }
+}
+
+/// Why what is shown may be incomplete. Without a connection the line above says so.
+private struct ChatFailure: View {
+    let conversation: Conversation
+
+    var body: some View {
+        if let failure = conversation.failure, !failure.isOffline, !conversation.items.isEmpty {
+            FailureLabel(failure.localizedDescription)
+                .padding(8)
+                .frame(maxWidth: .infinity)
+                .background(.bar)
+        }
+    }
+}

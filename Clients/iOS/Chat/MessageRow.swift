@@ -1,0 +1,150 @@
+import RoomsClient
+import SwiftUI
+
+/// One message, with its state if it is one's own.
+struct MessageRow: View {
+    let item: MessageItem
+    /// nil of one's own.
+    let sender: String?
+    let isFirstUnread: Bool
+    let chat: OpenChat
+    @Binding var failure: String?
+
+    private var isOwn: Bool { item.senderID == chat.conversation.ownID }
+
+    var body: some View {
+        VStack(alignment: isOwn ? .trailing : .leading, spacing: 4) {
+            if isFirstUnread { NewMessagesLine() }
+            bubble
+            if case .failed(let reason) = item.state {
+                FailedMessage(reason: reason, id: item.id, conversation: chat.conversation)
+            }
+        }
+        .frame(maxWidth: .infinity, alignment: isOwn ? .trailing : .leading)
+        .modifier(ReadWhenVisible(item: item, reading: chat.reading))
+    }
+
+    private var bubble: some View {
+        VStack(alignment: .trailing, spacing: 2) {
+            Text(item.text)
+            HStack(spacing: 4) {
+                Text(item.createdAt, format: .dateTime.hour().minute())
+                if isOwn { DeliveryMark(state: item.state) }
+            }
+            .font(.caption2)
+            .foregroundStyle(.secondary)
+        }
+        .padding(10)
+        .background(isOwn ? Color.accentColor.opacity(0.2) : Color.gray.opacity(0.15), in: .rect(cornerRadius: 14))
+        .frame(maxWidth: 320, alignment: isOwn ? .trailing : .leading)
+        .opacity(item.state == .queued ? 0.6 : 1)
+        .contextMenu { if isOwn, item.message != nil { DeleteButton(id: item.id, chat: chat, failure: $failure) } }
+        .accessibilityElement(children: .combine)
+        .accessibilityLabel(spoken)
+    }
+
+    private var spoken: Text {
+        let time = Text(item.createdAt, format: .dateTime.hour().minute())
+        guard isOwn else { return Text("\(sender ?? ""): \(item.text), \(time)") }
+        return Text("You: \(item.text), \(time), \(DeliveryMark.words(of: item.state))")
+    }
+}
+
+/// How far an own message is.
+private struct DeliveryMark: View {
+    let state: MessageItem.State
+
+    var body: some View { Image(systemName: symbol).accessibilityLabel(Self.words(of: state)) }
+
+    private var symbol: String {
+        switch state {
+        case .queued: "clock"
+        case .sent: "arrow.up"
+        case .stored: "checkmark"
+        case .read: "checkmark.circle.fill"
+        case .failed: "exclamationmark.circle"
+        }
+    }
+
+    static func words(of state: MessageItem.State) -> Text {
+        switch state {
+        case .queued: Text("waiting")
+        case .sent: Text("sending")
+        case .stored: Text("sent")
+        case .read: Text("read")
+        case .failed: Text("not sent")
+        }
+    }
+}
+
+/// Why the server does not take it, and what the person can do.
+private struct FailedMessage: View {
+    let reason: SendFailure
+    let id: MessageItem.ID
+    let conversation: Conversation
+
+    var body: some View {
+        VStack(alignment: .trailing) {
+            FailureLabel(reason.localizedDescription)
+            HStack {
+                Button("Retry", systemImage: "arrow.clockwise") { Task { await conversation.retry(id) } }
+                Button("Discard", systemImage: "trash", role: .destructive) { Task { await conversation.discard(id) } }
+            }
+            .font(.footnote)
+            .buttonStyle(.bordered)
+        }
+    }
+}
+
+private struct DeleteButton: View {
+    let id: MessageItem.ID
+    let chat: OpenChat
+    @Binding var failure: String?
+
+    var body: some View {
+        Button("Delete for everyone", systemImage: "trash", role: .destructive) {
+            Task { await $failure.catching { try await chat.conversation.delete(id) } }
+        }
+    }
+}
+
+private struct NewMessagesLine: View {
+    var body: some View {
+        HStack {
+            VStack { Divider() }
+            Text("New messages")
+                .font(.caption.bold())
+                .foregroundStyle(.tint)
+            VStack { Divider() }
+        }
+        .accessibilityAddTraits(.isHeader)
+    }
+}
+
+/// Reports when a row has come onto the screen, and when it has left it.
+private struct ReadWhenVisible: ViewModifier {
+    let item: MessageItem
+    let reading: ReadingArea
+    @State private var isVisible = false
+
+    func body(content: Content) -> some View {
+        if #available(iOS 18, *) {
+            content
+                .onScrollVisibilityChange(threshold: 0.5) { isVisible in
+                    self.isVisible = isVisible
+                    report(isVisible)
+                }
+                // The whole list comes back, from behind another screen: nothing in it was scrolled.
+                .onAppear { report(isVisible) }
+                .onDisappear { report(false) }
+        } else {
+            content
+                .onAppear { report(true) }
+                .onDisappear { report(false) }
+        }
+    }
+
+    private func report(_ isVisible: Bool) {
+        if isVisible { reading.appeared(item) } else { reading.disappeared(item) }
+    }
+}

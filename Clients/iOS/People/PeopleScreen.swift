@@ -1,0 +1,144 @@
+import RoomsClient
+import SwiftUI
+
+/// The people with whom one shares rooms, and all others, to start a room with. The others are loaded page by page.
+struct PeopleScreen: View {
+    let client: RoomsClient
+    /// Shows a room that was made here.
+    let open: (Room) -> Void
+    @State private var query = ""
+    @State private var partner: Person?
+
+    /// The wait for the next key before the server is asked.
+    private static let pause = Duration.milliseconds(300)
+
+    var body: some View {
+        List {
+            PeopleWithRooms(rooms: client.rooms, ownID: client.user.id, query: query) { partner = $0 }
+            OtherPeople(people: client.rooms.peopleWithoutRooms) { partner = $0 }
+        }
+        .searchable(text: $query, prompt: "Username or first name")
+        .task(id: query) { await search() }
+        .refreshable { [query] in
+            await client.rooms.refresh()
+            await client.rooms.peopleWithoutRooms.search(query)
+        }
+        .connectionLine(client)
+        .navigationTitle("People")
+        .sheet(item: $partner) { partner in
+            NewRoomScreen(partner: partner) { name in
+                open(try await client.rooms.makeRoom(with: partner.id, name: name.isEmpty ? nil : name))
+            }
+        }
+    }
+
+    private func search() async {
+        let people = client.rooms.peopleWithoutRooms
+        if !query.isEmpty {
+            // Ended by the next key.
+            do { try await Task.sleep(for: Self.pause) } catch { return }
+        } else if people.prefix.isEmpty, !people.people.isEmpty {
+            // Back from another tab: what was loaded is still there.
+            return
+        }
+        await people.search(query)
+    }
+}
+
+private struct PeopleWithRooms: View {
+    let rooms: RoomList
+    let ownID: Person.ID
+    let query: String
+    let start: (Person) -> Void
+
+    var body: some View {
+        let people = shown
+        if !people.isEmpty {
+            Section("People you share rooms with") {
+                ForEach(people) { group in
+                    DisclosureGroup {
+                        RoomRows(rooms: group.rooms, ownID: ownID)
+                        Button("New room with \(group.person.displayName)", systemImage: "plus") {
+                            start(group.person)
+                        }
+                    } label: {
+                        PersonRow(person: group.person, rooms: group.rooms)
+                    }
+                }
+            }
+        }
+    }
+
+    private var shown: [PersonWithRooms] {
+        let prefix = query.trimmingCharacters(in: .whitespaces)
+        return prefix.isEmpty ? rooms.people : rooms.people.filter { $0.person.matches(prefix) }
+    }
+}
+
+private struct OtherPeople: View {
+    let people: PeopleWithoutRooms
+    let start: (Person) -> Void
+
+    var body: some View {
+        Section("Others") {
+            ForEach(people.people) { person in
+                Button {
+                    start(person)
+                } label: {
+                    PersonRow(person: person, rooms: [])
+                }
+                .tint(.primary)
+                .accessibilityHint("Starts a room")
+            }
+            if let failure = people.failure {
+                FailureLabel(failure.localizedDescription)
+                Button("Try again") { Task { await loadAgain() } }
+            } else if people.hasMore {
+                // As it comes onto the screen, and again while a page leaves it there.
+                ProgressView()
+                    .frame(maxWidth: .infinity)
+                    .task(id: people.people.count) { await people.loadMore() }
+            } else if people.isLoading {
+                ProgressView().frame(maxWidth: .infinity)
+            } else if people.people.isEmpty {
+                Text(people.prefix.isEmpty ? "There is nobody else." : "Nobody found.")
+                    .foregroundStyle(.secondary)
+            }
+        }
+    }
+
+    private func loadAgain() async {
+        if people.hasMore { await people.loadMore() } else { await people.search(people.prefix) }
+    }
+}
+
+private struct PersonRow: View {
+    let person: Person
+    let rooms: [Room]
+
+    var body: some View {
+        HStack {
+            VStack(alignment: .leading) {
+                Text(person.displayName)
+                Text(person.username)
+                    .font(.caption)
+                    .foregroundStyle(.secondary)
+            }
+            Spacer()
+            if !rooms.isEmpty {
+                RoomBadges(badges: sum)
+                Text("^[\(rooms.count) room](inflect: true)")
+                    .font(.caption)
+                    .foregroundStyle(.secondary)
+            }
+        }
+        .accessibilityElement(children: .combine)
+    }
+
+    private var sum: Room.Badges {
+        rooms.reduce(into: Room.Badges()) { sum, room in
+            sum.messages += room.badges.messages
+            sum.elements += room.badges.elements
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import RoomsClient
+import SwiftUI
+
+/// All rooms, live, in an order of the person's choice or by the people in them.
+struct RoomsScreen: View {
+    let client: RoomsClient
+    @State private var isByPerson = false
+
+    var body: some View {
+        List {
+            if isByPerson {
+                RoomsByPerson(rooms: client.rooms, ownID: client.user.id)
+            } else {
+                RoomRows(rooms: client.rooms.rooms, ownID: client.user.id)
+            }
+        }
+        .listStyle(.plain)
+        .overlay { EmptyRooms(rooms: client.rooms) }
+        .refreshable { await client.rooms.refresh() }
+        .connectionLine(client)
+        .navigationTitle("Rooms")
+        .toolbar {
+            ToolbarItem(placement: .topBarTrailing) { RoomOrderMenu(rooms: client.rooms, isByPerson: $isByPerson) }
+        }
+    }
+}
+
+/// Each room is a row of its own identity: one that moves or changes is the only one that is drawn again.
+struct RoomRows: View {
+    let rooms: [Room]
+    let ownID: Person.ID
+
+    var body: some View {
+        ForEach(rooms) { room in
+            NavigationLink(value: Route.chat(room)) { RoomRow(room: room, ownID: ownID) }
+        }
+    }
+}
+
+/// The people in the order of their latest activity, each with their rooms.
+private struct RoomsByPerson: View {
+    let rooms: RoomList
+    let ownID: Person.ID
+
+    var body: some View {
+        ForEach(rooms.people) { group in
+            Section(group.person.displayName) { RoomRows(rooms: group.rooms, ownID: ownID) }
+        }
+    }
+}
+
+private struct RoomOrderMenu: View {
+    @Bindable var rooms: RoomList
+    @Binding var isByPerson: Bool
+
+    var body: some View {
+        Menu {
+            Toggle("By person", systemImage: "person.2", isOn: $isByPerson)
+            Picker("Sort by", selection: $rooms.order) {
+                Text("Latest activity").tag(RoomOrder.activity)
+                Text("Latest message").tag(RoomOrder.messages)
+                Text("Latest on the board").tag(RoomOrder.content)
+            }
+            // People have an order of their own.
+            .disabled(isByPerson)
+        } label: {
+            Label("Sort", systemImage: "arrow.up.arrow.down")
+        }
+    }
+}
+
+/// Why there are no rooms to see: they are being loaded, could not be, or there are none.
+private struct EmptyRooms: View {
+    let rooms: RoomList
+
+    var body: some View {
+        if rooms.rooms.isEmpty {
+            if rooms.isLoaded {
+                ContentUnavailableView(
+                    "No rooms yet", systemImage: "bubble.left.and.bubble.right",
+                    description: Text("Start one with somebody under People."))
+            } else if let failure = rooms.failure, !rooms.isLoading {
+                ContentUnavailableView {
+                    Label("Your rooms could not be loaded.", systemImage: "exclamationmark.triangle")
+                } description: {
+                    Text(failure.localizedDescription)
+                } actions: {
+                    Button("Try again") { Task { await rooms.refresh() } }
+                }
+            } else {
+                ProgressView()
+            }
+        }
+    }
+}

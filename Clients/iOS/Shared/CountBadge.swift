@@ -1,0 +1,43 @@
+import RoomsClient
+import SwiftUI
+
+/// A count on a coloured ground, `99+` at most; nothing for zero.
+struct CountBadge<Label: View>: View {
+    private let count: Int
+    private let color: Color
+    private let label: Label
+
+    /// - Parameter label: what VoiceOver says in place of the number.
+    init(_ count: Int, color: Color, @ViewBuilder label: () -> Label) {
+        self.count = count
+        self.color = color
+        self.label = label()
+    }
+
+    var body: some View {
+        if let text = BadgeText.text(count) {
+            Text(text)
+                .font(.caption2.bold())
+                .monospacedDigit()
+                .foregroundStyle(.white)
+                .padding(.horizontal, 6)
+                .padding(.vertical, 2)
+                .background(color, in: .capsule)
+                .accessibilityRepresentation { label }
+        }
+    }
+}
+
+/// A room's two badges.
+struct RoomBadges: View {
+    let badges: Room.Badges
+
+    var body: some View {
+        CountBadge(badges.messages, color: .red) {
+            Text("^[\(badges.messages) unread message](inflect: true)")
+        }
+        CountBadge(badges.elements, color: .blue) {
+            Text("^[\(badges.elements) new item](inflect: true) on the board")
+        }
+    }
+}

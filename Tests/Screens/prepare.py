@@ -1,0 +1,70 @@
+"""Writes what deploy/test-screens checks: `prepare.py OUT`.
+
+OUT/Clients/iOS has the screens, with each `#Preview("…") {` as a function of the same body: Linux does not have Apple's macro.
+OUT/Pages has the Swift code of the pages. Code that begins with a declaration stands as it is; statements get a function around them,
+whose parameters are what the pages take for granted. Errors name the file and line of the original.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = [*sorted((ROOT / "Clients/RoomsClient/RoomsClient.docc").glob("*.md")), ROOT / "Clients/RoomsClientTesting/README.md"]
+DECLARATION = re.compile(r"(@main|import|(public |private |final )*(struct|class|enum|extension|protocol|func))\b")
+PREVIEW = re.compile(r'#Preview\("[^"]*"\) \{')
+PARAMETERS = (
+    "client: RoomsClient, room: Room, conversation: Conversation, board: Board, tokens: SessionTokens, accounts: AccountsAPI"
+)
+
+
+def copy_screens(out):
+    count = 0
+    for file in sorted((ROOT / "Clients/iOS").glob("**/*.swift")):
+        def function(_):
+            nonlocal count
+            count += 1
+            return f"@MainActor @ViewBuilder private func preview{count}() -> some View {{"
+
+        text = PREVIEW.sub(function, file.read_text())
+        if "#Preview" in text:
+            sys.exit(f"{file}: a preview is not of the form #Preview(\"…\") {{")
+        copy = out / file.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(text)
+    return count
+
+
+def code_blocks(page):
+    """Yields the line of the first line of code, and the code, of each block of Swift."""
+    lines = page.read_text().splitlines()
+    start = None
+    for number, line in enumerate(lines, 1):
+        if start is None and line == "```swift":
+            start = number + 1
+        elif start is not None and line == "```":
+            yield start, "\n".join(lines[start - 1 : number - 1])
+            start = None
+
+
+def write_pages(out):
+    count = 0
+    (out / "Pages").mkdir()
+    for page in PAGES:
+        for line, code in code_blocks(page):
+            count += 1
+            location = f'#sourceLocation(file: "{page.relative_to(ROOT)}", line: {line})'
+            if DECLARATION.match(code):
+                text = f"{location}\n{code}\n"
+            else:
+                head = "import RoomsClient\nimport RoomsClientTesting\n"
+                text = f"{head}@MainActor func block{count}({PARAMETERS}) async throws {{\n{location}\n{code}\n}}\n"
+            (out / "Pages" / f"Block{count}.swift").write_text(text)
+    return count
+
+
+out = pathlib.Path(sys.argv[1])
+previews, blocks = copy_screens(out), write_pages(out)
+if previews == 0 or blocks == 0:
+    sys.exit(f"{previews} previews and {blocks} blocks of code were found: this cannot be right")
+print(f"{previews} previews, {blocks} blocks of code in {len(PAGES)} pages")
