@@ -14,6 +14,16 @@ extension RoomsClient {
         case overtaken
     }
 
+    /// Returns the number of messages and changes of boards that the server does not have: those that ``signOut()`` would discard.
+    ///
+    /// Changes of boards from an earlier time count once the client was started.
+    ///
+    /// - Throws: the file system's error, if messages cannot be counted now.
+    public func unsentCount() async throws -> Int {
+        let messages = try await outbox.unsentCount()
+        return boards.values.reduce(messages) { $0 + $1.unsentCount }
+    }
+
     func backgroundResult(of boards: [Board], isOutOfTime: Bool) async -> BackgroundResult {
         // nil if some cannot be read now.
         let messages = try? await outbox.unsentCount()

@@ -1,7 +1,7 @@
 import RoomsClient
 import SwiftUI
 
-/// Who is signed in, and the way out. Messages that would be lost with it are counted first.
+/// Who is signed in, and the way out. What would be lost with it is counted first.
 struct AccountMenu: View {
     let account: Account
     let client: RoomsClient
@@ -21,13 +21,15 @@ struct AccountMenu: View {
         .confirmationDialog("Sign out?", isPresented: $isAsking, titleVisibility: .visible) {
             Button("Sign out", role: .destructive) { Task { await account.signOut() } }
         } message: {
-            if unsentCount > 0 { Text("^[\(unsentCount) unsent message](inflect: true) will be lost.") }
+            if unsentCount > 0 {
+                Text("^[\(unsentCount) unsent change](inflect: true) will be lost, messages included.")
+            }
         }
     }
 
     private func ask() async {
         // What cannot be read now cannot be counted either.
-        unsentCount = (try? await client.outbox.unsentCount()) ?? 0
+        unsentCount = (try? await client.unsentCount()) ?? 0
         isAsking = true
     }
 }

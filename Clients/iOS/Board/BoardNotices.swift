@@ -30,7 +30,7 @@ struct BoardNotices: View {
 /// Both texts of a note, and the choice.
 private struct ConflictNotice: View {
     let conflict: BoardConflict
-    /// nil of oneself, on another device, and of somebody who has left.
+    /// Who was faster, perhaps oneself on another device; nil of somebody who is not in the room any more.
     let rival: String?
     let board: Board
 

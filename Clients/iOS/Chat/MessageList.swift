@@ -29,7 +29,7 @@ struct MessageList: View {
             .scrollDismissesKeyboard(.interactively)
             .overlay { EmptyChat(conversation: conversation) }
             .safeAreaInset(edge: .top) { ChatFailure(conversation: conversation) }
-            .onChange(of: conversation.firstUnread) { _, first in
+            .onChange(of: conversation.firstUnread, initial: true) { _, first in
                 if let first { list.scrollTo(first, anchor: .top) }
             }
             .onChange(of: conversation.items.last?.id) { follow(list) }
@@ -40,9 +40,9 @@ struct MessageList: View {
         item.senderID == conversation.ownID ? nil : room.name(of: item.senderID)
     }
 
-    /// One's own message is shown wherever the list stands; others' only to who is at the bottom, which the anchor does.
+    /// A message that was just written is shown wherever the list stands; others' only to who is at the bottom, which the anchor does.
     private func follow(_ list: ScrollViewProxy) {
-        guard let last = conversation.items.last, last.senderID == conversation.ownID else { return }
+        guard let last = conversation.items.last, last.pending != nil else { return }
         withAnimation { list.scrollTo(last.id, anchor: .bottom) }
     }
 }

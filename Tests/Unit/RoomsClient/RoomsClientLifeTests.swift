@@ -92,6 +92,23 @@ struct RoomsClientLifeTests {
         #expect(server.texts(in: roomID) == [])
     }
 
+    @Test("what is not sent is counted: messages, and changes of boards, also those of boards that are closed")
+    func unsent() async throws {
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        #expect(try await client.unsentCount() == 0)
+        let room = try #require(client.rooms[roomID])
+        let (conversation, board) = (client.open(room), client.openBoard(room))
+        await lookUntil { conversation.isVerified && board.isVerified }
+        device.setAirplaneMode(true)
+        conversation.send("Later")
+        board.create(type: "note", content: [:])
+        board.create(type: "note", content: [:])
+        await client.close(board)
+        await lookUntil { (try? await client.unsentCount()) == 3 }
+        await client.stop()
+    }
+
     @Test("a message that the server refuses is counted as waiting")
     func backgroundWithRefused() async throws {
         await client.start()
