@@ -83,7 +83,8 @@ extension Never: Gesture { public typealias Value = Never }
 extension Gesture where Body == Never { public var body: Never { fatalError("a shim") } }
 
 extension Gesture {
-    public nonisolated func updating<State>(
+    @MainActor @preconcurrency
+    public func updating<State>(
         _ state: GestureState<State>, body: @escaping (Value, inout State, inout Transaction) -> Void
     ) -> GestureStateGesture<Self, State> { GestureStateGesture() }
     public nonisolated func onEnded(_ action: @escaping (Value) -> Void) -> _EndedGesture<Self> { _EndedGesture() }

@@ -67,7 +67,7 @@ extension PrimitiveButtonStyle where Self == BorderedButtonStyle {
 public struct IconOnlyLabelStyle: LabelStyle { public nonisolated init() {} }
 extension LabelStyle where Self == IconOnlyLabelStyle { public static var iconOnly: IconOnlyLabelStyle { .init() } }
 
-@MainActor @preconcurrency public protocol TextFieldStyle {}
+public protocol TextFieldStyle {}
 public struct RoundedBorderTextFieldStyle: TextFieldStyle { public nonisolated init() {} }
 extension TextFieldStyle where Self == RoundedBorderTextFieldStyle {
     public static var roundedBorder: RoundedBorderTextFieldStyle { .init() }
