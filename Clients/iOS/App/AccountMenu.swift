@@ -1,7 +1,7 @@
 import RoomsClient
 import SwiftUI
 
-/// Who is signed in, and the way out. What would be lost with it is counted first.
+/// Shows who is signed in, and signs them out. It first says how many unsent changes that would discard.
 struct AccountMenu: View {
     let account: Account
     let client: RoomsClient
@@ -28,7 +28,7 @@ struct AccountMenu: View {
     }
 
     private func ask() async {
-        // What cannot be read now cannot be counted either.
+        // If the count cannot be read, the question is asked without it.
         unsentCount = (try? await client.unsentCount()) ?? 0
         isAsking = true
     }

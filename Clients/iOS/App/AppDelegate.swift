@@ -2,7 +2,7 @@ import RoomsClient
 import UIKit
 import UserNotifications
 
-/// What the system gives to an app's delegate alone: the device's token, and notifications that were tapped.
+/// Receives what the system gives only to the app's delegate: the device token, and taps on notifications.
 final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCenterDelegate {
     let account = Account(
         server: Server.address, store: KeychainSessionStore(service: Server.address.host() ?? "rooms"),
@@ -16,9 +16,9 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
         return true
     }
 
-    /// Asks the person, the first time, and has the system give the token, each time.
+    /// Asks for permission the first time, and requests the device token each time.
     func askForNotifications() async {
-        // Refused, there is nothing to register.
+        // Without permission there is no device to register.
         let center = UNUserNotificationCenter.current()
         guard (try? await center.requestAuthorization(options: [.alert, .badge, .sound])) == true else { return }
         UIApplication.shared.registerForRemoteNotifications()

@@ -1,12 +1,12 @@
 import UIKit
 
-/// Time from the system, about thirty seconds, in which messages are sent and the session is stored before the app is suspended.
+/// A background task: about thirty seconds in which the app sends messages and stores the session before it is suspended.
 @MainActor
 final class BackgroundTime {
     private var identifier = UIBackgroundTaskIdentifier.invalid
 
     init() {
-        // An app that has not ended its task when this is called is killed.
+        // The system kills an app that does not end its task here.
         identifier = UIApplication.shared.beginBackgroundTask { [weak self] in self?.end() }
     }
 

@@ -2,7 +2,7 @@ import RoomsClient
 import SwiftUI
 import UserNotifications
 
-/// The tabs, each with its own way from a list to a room.
+/// The tabs. Each has its own navigation from a list to a room.
 struct HomeScreen: View {
     let account: Account
     let client: RoomsClient
@@ -32,7 +32,7 @@ struct HomeScreen: View {
         .background { IconBadge(rooms: client.rooms) }
     }
 
-    /// A notification has the room's id alone, and the list may not have the room yet.
+    /// Opens the room of a tapped notification, which has only the id. The room is fetched if the list lacks it.
     private func openRequestedRoom() async {
         guard let roomID = account.roomToOpen else { return }
         await $failure.catching {
@@ -44,22 +44,22 @@ struct HomeScreen: View {
     }
 }
 
-/// The tab's badge. It reads the counts, so that the tabs need not.
+/// The tab's badge. Only this view reads the counts, so the tabs are not updated with them.
 private struct UnreadBadge: ViewModifier {
     let counts: RoomCountManager
 
     func body(content: Content) -> some View { content.badge(counts.unreadMessages) }
 }
 
-/// Keeps the badge of the app's icon at the number of unread messages, as notifications do while the app is away.
+/// Sets the badge of the app's icon to the number of unread messages. In the background, notifications do that.
 private struct IconBadge: View {
     let rooms: RoomList
 
     var body: some View {
         Color.clear.task(id: rooms.isLoaded ? rooms.counts.unreadMessages : nil) {
-            // Until the list is loaded nobody knows the number.
+            // The number is unknown until the list is loaded.
             guard rooms.isLoaded else { return }
-            // Refused where the person has not allowed badges.
+            // It throws if the person has not allowed badges.
             try? await UNUserNotificationCenter.current().setBadgeCount(rooms.counts.unreadMessages)
         }
     }
@@ -70,7 +70,7 @@ enum HomeTab: Hashable {
     case people
 }
 
-/// What a list leads to. The room is as it was when it was tapped: screens show the list's, which is live.
+/// A destination of navigation. The room is a snapshot; the screens read the current one from the list.
 enum Route: Hashable {
     case chat(Room)
     case board(Room)

@@ -20,7 +20,7 @@ struct RoomsApp: App {
     }
 
     private func enterBackground() {
-        // At once: the system stops the app that does not ask for time before this returns.
+        // Before this returns: afterwards the system may suspend the app.
         let time = BackgroundTime()
         Task {
             await delegate.account.enterBackground()

@@ -1,7 +1,7 @@
 import RoomsClient
 import SwiftUI
 
-/// The rooms of the person who is signed in, or the way to sign in.
+/// Shows the rooms if somebody is signed in, and the sign-in screen otherwise.
 struct RootView: View {
     @Bindable var account: Account
     let askForNotifications: () async -> Void

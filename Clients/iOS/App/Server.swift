@@ -1,7 +1,7 @@
 import Foundation
 
-/// Where the app's Parlor is.
+/// The address of the app's Parlor.
 enum Server {
-    // A literal that is an address: it can be checked by reading it.
+    // A literal; reading it shows that it is a valid address.
     static let address = URL(string: "https://parlor.example")!
 }

@@ -1,13 +1,13 @@
 import RoomsClient
 import SwiftUI
 
-/// The notes at their positions, on a plane that is as large as they need.
+/// The elements at their positions, on a plane of the size they need.
 struct BoardCanvas: View {
     let board: Board
     @Binding var draft: NoteDraft?
 
     var body: some View {
-        // Once for each change of the board. A drag changes nothing here until it ends.
+        // Computed once for each change of the board. A drag changes the board only when it ends.
         let layout = BoardLayout(board.items)
         ScrollView([.horizontal, .vertical]) {
             ZStack(alignment: .topLeading) {
@@ -22,13 +22,13 @@ struct BoardCanvas: View {
     }
 }
 
-/// One element, which can be dragged. VoiceOver moves it by its actions.
+/// An element that can be dragged. For VoiceOver it has actions that move it.
 private struct BoardCard: View {
     let item: BoardItem
     let board: Board
     let layout: BoardLayout
     let edit: () -> Void
-    /// Of a drag that is under way: it belongs to this card alone, so that nothing else is drawn for each of its points.
+    /// The current drag. It is state of this card, so a drag updates no other view.
     @GestureState private var drag = CGSize.zero
 
     private static let step = 48.0

@@ -1,7 +1,7 @@
 import RoomsClient
 import SwiftUI
 
-/// What a person has to know or to decide: texts that others were faster with, and what this device cannot keep.
+/// Conflicts to resolve, and failures of loading and storing.
 struct BoardNotices: View {
     let board: Board
     let room: Room
@@ -27,10 +27,10 @@ struct BoardNotices: View {
     }
 }
 
-/// Both texts of a note, and the choice.
+/// Both versions of a note, and the buttons to choose one.
 private struct ConflictNotice: View {
     let conflict: BoardConflict
-    /// Who was faster, perhaps oneself on another device; nil of somebody who is not in the room any more.
+    /// Who changed the note first; nil if that person is no longer in the room.
     let rival: String?
     let board: Board
 

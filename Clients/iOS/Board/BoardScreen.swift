@@ -1,7 +1,7 @@
 import RoomsClient
 import SwiftUI
 
-/// A room's board. Changes show at once and are kept until the server has them; who is faster wins, and the other one is asked.
+/// A room's board. If two people edit a note at once, the first edit is stored, and the other person decides.
 struct BoardScreen: View {
     let client: RoomsClient
     let room: Room

@@ -1,7 +1,7 @@
 import RoomsClient
 import SwiftUI
 
-/// Writes a note. What others do to it meanwhile is shown before one saves.
+/// Edits a note, or a new one. It says if somebody has changed or deleted the note meanwhile.
 struct NoteEditor: View {
     let board: Board
     let draft: NoteDraft

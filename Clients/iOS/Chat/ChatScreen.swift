@@ -1,7 +1,7 @@
 import RoomsClient
 import SwiftUI
 
-/// A room's chat. The room is open while this is on the screen: what comes is read, and its badges stay away.
+/// A room's chat. The room is open while this screen is visible.
 struct ChatScreen: View {
     let client: RoomsClient
     let room: Room
@@ -15,7 +15,7 @@ struct ChatScreen: View {
         ZStack {
             if let chat {
                 VStack(spacing: 0) {
-                    // Opened again it is another conversation, which has its own place to begin at.
+                    // A conversation that was opened again starts at its own scroll position.
                     MessageList(chat: chat, room: room, failure: $failure).id(ObjectIdentifier(chat.conversation))
                     TypingLine(conversation: chat.conversation, room: room)
                     Composer(conversation: chat.conversation)
@@ -42,7 +42,7 @@ struct ChatScreen: View {
         .onChange(of: isRead) { _, isRead in chat?.reading.isShown = isRead }
     }
 
-    /// Whether a person sees the messages: no other screen covers them, nor does the lock screen.
+    /// True while nothing covers the messages: no other screen, no sheet, no lock screen.
     private var isRead: Bool { isOnScreen && phase == .active && !isNaming }
 
     private func appear() {
@@ -55,7 +55,7 @@ struct ChatScreen: View {
         chat = opened
     }
 
-    /// Also when the board covers it, which keeps the room open by itself.
+    /// Also called when the board covers the chat. The board keeps the room open itself.
     private func disappear() {
         guard isOnScreen else { return }
         isOnScreen = false
@@ -64,7 +64,7 @@ struct ChatScreen: View {
     }
 }
 
-/// A conversation that is open, and what of it is on the screen.
+/// An open conversation and its visible messages.
 struct OpenChat {
     let conversation: Conversation
     let reading: ReadingArea
@@ -76,7 +76,7 @@ struct OpenChat {
     }
 }
 
-/// The room's name and who is there. A tap names the room.
+/// The room's name, and whether the other person is there. A tap renames the room.
 private struct ChatTitle: View {
     let rooms: RoomList
     let room: Room
@@ -84,7 +84,7 @@ private struct ChatTitle: View {
     let rename: () -> Void
 
     var body: some View {
-        // The list's room is live: a name that the other one gives shows at once.
+        // The list has the current name and presence.
         let room = rooms[room.id] ?? room
         Button {
             rename()
@@ -110,7 +110,7 @@ private struct ChatTitle: View {
     }
 }
 
-/// Reads everything, also what is not loaded. It is there while something is unread.
+/// Marks all messages as read, including those that are not loaded. Hidden if none is unread.
 private struct MarkAllReadButton: View {
     let counts: RoomCountManager
     let chat: OpenChat

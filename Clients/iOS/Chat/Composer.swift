@@ -1,7 +1,7 @@
 import RoomsClient
 import SwiftUI
 
-/// Where a message is written. Its text is its own: a key that is pressed draws nothing else again.
+/// The text field and the send button. The text is state of this view, so typing updates no other view.
 struct Composer: View {
     let conversation: Conversation
     @State private var text = ""
@@ -31,7 +31,7 @@ struct Composer: View {
     }
 }
 
-/// Who types. It changes alone.
+/// Shows who is typing. A view of its own, so that typing does not update the list.
 struct TypingLine: View {
     let conversation: Conversation
     let room: Room

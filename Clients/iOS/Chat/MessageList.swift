@@ -1,10 +1,10 @@
 import RoomsClient
 import SwiftUI
 
-/// The messages, the newest at the bottom. It opens at the first unread one.
+/// The messages, the newest at the bottom. It opens at the first unread message.
 ///
-/// Rows have the identity of their messages, also while one's own is on its way: a message that comes, a receipt or an older page
-/// changes the rows that differ, and the list stays where it is.
+/// A row's identity is that of its item, which stays the same when the server stores a pending message. So a new message, a receipt
+/// or an older page updates only the rows that differ, and the scroll position stays.
 struct MessageList: View {
     let chat: OpenChat
     let room: Room
@@ -40,14 +40,14 @@ struct MessageList: View {
         item.senderID == conversation.ownID ? nil : room.name(of: item.senderID)
     }
 
-    /// A message that was just written is shown wherever the list stands; others' only to who is at the bottom, which the anchor does.
+    /// Scrolls to a message that was just written. For others' messages the scroll anchor does it, if the list is at the bottom.
     private func follow(_ list: ScrollViewProxy) {
         guard let last = conversation.items.last, last.pending != nil else { return }
         withAnimation { list.scrollTo(last.id, anchor: .bottom) }
     }
 }
 
-/// Loads older messages, and keeps the list at the message that was the first.
+/// Loads older messages, and scrolls to the message that was first before.
 private struct EarlierMessages: View {
     let conversation: Conversation
     let list: ScrollViewProxy
@@ -71,7 +71,7 @@ private struct EarlierMessages: View {
     }
 }
 
-/// That nothing is there yet, or why.
+/// Shown without messages: loading, the failure, or an invitation to write.
 private struct EmptyChat: View {
     let conversation: Conversation
 
@@ -94,7 +94,7 @@ private struct EmptyChat: View {
     }
 }
 
-/// Why what is shown may be incomplete. Without a connection the line above says so.
+/// Why the messages may be incomplete. `ConnectionLine` shows a lost connection.
 private struct ChatFailure: View {
     let conversation: Conversation
 

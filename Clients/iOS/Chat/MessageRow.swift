@@ -1,10 +1,10 @@
 import RoomsClient
 import SwiftUI
 
-/// One message, with its state if it is one's own.
+/// A message. An own message also shows its state.
 struct MessageRow: View {
     let item: MessageItem
-    /// nil of one's own.
+    /// nil for an own message.
     let sender: String?
     let isFirstUnread: Bool
     let chat: OpenChat
@@ -50,7 +50,7 @@ struct MessageRow: View {
     }
 }
 
-/// How far an own message is.
+/// The delivery state of an own message.
 private struct DeliveryMark: View {
     let state: MessageItem.State
 
@@ -77,7 +77,7 @@ private struct DeliveryMark: View {
     }
 }
 
-/// Why the server does not take it, and what the person can do.
+/// The reason why a message was not sent, and the buttons to retry or discard it.
 private struct FailedMessage: View {
     let reason: SendFailure
     let id: MessageItem.ID
@@ -121,7 +121,7 @@ private struct NewMessagesLine: View {
     }
 }
 
-/// Reports when a row has come onto the screen, and when it has left it.
+/// Reports to the `ReadingArea` when a row becomes visible and when it is no longer visible.
 private struct ReadWhenVisible: ViewModifier {
     let item: MessageItem
     let reading: ReadingArea
@@ -134,7 +134,7 @@ private struct ReadWhenVisible: ViewModifier {
                     self.isVisible = isVisible
                     report(isVisible)
                 }
-                // The whole list comes back, from behind another screen: nothing in it was scrolled.
+                // When a covering screen goes away, rows appear again without a change of their visibility.
                 .onAppear { report(isVisible) }
                 .onDisappear { report(false) }
         } else {

@@ -2,17 +2,17 @@ import Foundation
 import Observation
 import RoomsClient
 
-/// Who is signed in on this device, and their client.
+/// Signs people in and out on this device, and makes their client.
 @MainActor @Observable
 final class Account {
-    /// The client of the person who is signed in. A session that the server has ended leaves it here: who signs in again continues
-    /// with it, and it sends what was not sent.
+    /// The signed-in person's client. It stays when the server ends the session: if the same person signs in again, it continues and
+    /// sends what was not sent.
     private(set) var client: RoomsClient?
-    /// False until the stored session has been read: until then nobody knows whether to ask for a password.
+    /// False until the stored session has been read. Only then is it known whether to ask for a password.
     private(set) var isRestored = false
-    /// Why the last sign-out was not complete, as a sentence.
+    /// A sentence that says why the last sign-out was incomplete; nil if it was not.
     var signOutFailure: String?
-    /// The room of a notification that the person has tapped.
+    /// The room of a tapped notification, until it is open.
     var roomToOpen: Room.ID?
 
     @ObservationIgnored private let server: URL
@@ -22,14 +22,14 @@ final class Account {
     @ObservationIgnored private let sockets: (any SocketTransport)?
     @ObservationIgnored private let clock: any ClientClock
     @ObservationIgnored private let accounts: AccountsAPI
-    /// The only one in the app: each refresh token works once.
+    /// One instance for the whole app, because each refresh token works only once.
     @ObservationIgnored private var tokens: SessionTokens?
     @ObservationIgnored private var deviceToken: Data?
 
     /// - Parameters:
-    ///   - folder: for the files of all people; each gets a folder in it.
-    ///   - http: by default a `URLSessionTransport`; tests and previews have a server in memory.
-    ///   - sockets: by default the library's.
+    ///   - folder: the parent of each person's folder.
+    ///   - http: by default a `URLSessionTransport`. Tests and previews pass a scripted device.
+    ///   - sockets: by default the library's WebSockets.
     init(
         server: URL, store: any SessionStore, folder: URL, http: (any HTTPTransport)? = nil,
         sockets: (any SocketTransport)? = nil, clock: any ClientClock = SystemClock()
@@ -43,18 +43,18 @@ final class Account {
         accounts = AccountsAPI(transport: self.http)
     }
 
-    /// False also once the server has ended the session.
+    /// False if nobody has signed in, or if the server has ended the session.
     var isSignedIn: Bool { client.map { $0.connection != .ended(.signedOut) } ?? false }
 
     // MARK: The app's life
 
-    /// Restores the session at the first time, connects, and catches up.
+    /// Restores the session on the first call, and connects.
     func becomeActive() async {
         await restore()
         await client?.enterForeground()
     }
 
-    /// Sends what is not sent, for up to 25 seconds, and disconnects.
+    /// Sends what is not sent yet, for up to 25 seconds, and disconnects.
     func enterBackground() async { await client?.enterBackground() }
 
     private func restore() async {
@@ -68,13 +68,13 @@ final class Account {
 
     // MARK: Signing in and out
 
-    /// - Parameter username: or the e-mail address.
+    /// - Parameter username: the username or the e-mail address.
     /// - Throws: `ClientFailure`.
     func logIn(username: String, password: String) async throws {
         try await use(try await accounts.logIn(username: username, password: password))
     }
 
-    /// - Parameter firstName: what others see; empty for none.
+    /// - Parameter firstName: the name that others see; empty for none.
     /// - Throws: `ClientFailure`.
     func register(username: String, password: String, firstName: String) async throws {
         let firstName = firstName.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -84,10 +84,10 @@ final class Account {
     }
 
     private func use(_ session: Session) async throws {
-        guard let tokens else { throw ClientFailure.signedOut }  // nothing offers to sign in before it is restored
+        guard let tokens else { throw ClientFailure.signedOut }  // the sign-in screen is shown only after the restoring
         let isSomebodyElse = client?.user.id != session.user.id
         if isSomebodyElse {
-            // Nobody's requests may go out with another's tokens.
+            // No request of one person may use another person's token.
             await client?.stop()
             client = nil
         }
@@ -97,12 +97,12 @@ final class Account {
         await registerDevice()
     }
 
-    /// Removes all that the device has of the person, unsent messages included. The server ends the session as soon as it can be
+    /// Removes the person's data from this device, including unsent messages. The server ends the session as soon as it can be
     /// reached.
     func signOut() async {
         guard let client else { return }
         do { try await client.signOut() } catch { signOutFailure = error.localizedDescription }
-        // It is of no use any more, also to the same person.
+        // After a sign-out a client does not connect again, not for the same person either.
         if self.client === client { self.client = nil }
     }
 
@@ -114,7 +114,7 @@ final class Account {
 
     // MARK: Notifications
 
-    /// Takes the token that the system gives this device at each start.
+    /// Call this with the device token at each start of the app.
     func noteDevice(_ token: Data) async {
         deviceToken = token
         await registerDevice()
@@ -127,7 +127,7 @@ final class Account {
         #else
             let environment = PushEnvironment.production
         #endif
-        // The system gives the token again at the next start, which tries again.
+        // The next start of the app tries again.
         try? await client.registerDevice(deviceToken, environment: environment)
     }
 }

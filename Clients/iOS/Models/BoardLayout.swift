@@ -1,21 +1,20 @@
 import Foundation
 import RoomsClient
 
-/// Where a board's elements stand on the screen. Pure.
+/// Converts between the positions of a board's elements and places on the screen. Pure.
 ///
-/// Positions are any numbers, also negative ones. The layout moves them so that the first is at the margin, and gives places to
-/// elements that have none.
+/// Positions may be negative. The layout shifts all of them so that the leftmost and the topmost element touch the margin. Elements
+/// without a position are arranged in columns.
 struct BoardLayout: Equatable {
     static let margin = 24.0
-    /// How far from the margin a position may be: what is farther is shown at this distance, so that one stray element does not make
-    /// the board endless.
+    /// Coordinates beyond this are clamped, so that one stray element does not make the board huge.
     static let reach = 20_000.0
     private static let columns = 3
     private static let gap = 16.0
 
-    /// Of the whole board.
+    /// The size of the whole board.
     let size: CGSize
-    /// By item, of the upper left corner.
+    /// The upper left corner of each item.
     private let places: [BoardItem.ID: CGPoint]
     private let origin: CGPoint
 
@@ -43,16 +42,16 @@ struct BoardLayout: Equatable {
         ) { $1 }
     }
 
-    /// Returns the place of an item's upper left corner on the screen's board.
+    /// Returns the place of an item's upper left corner on the canvas.
     func place(of id: BoardItem.ID) -> CGPoint { places[id] ?? CGPoint(x: Self.margin, y: Self.margin) }
 
-    /// Returns the position that an item has after it was dragged.
+    /// Returns an item's position after a drag.
     func position(of id: BoardItem.ID, movedBy offset: CGSize) -> Element.Position {
         let place = place(of: id)
         return Element.Position(x: place.x + offset.width + origin.x, y: place.y + offset.height + origin.y)
     }
 
-    /// Returns a position below all that is there.
+    /// A position below all elements.
     var freePosition: Element.Position {
         let below = places.isEmpty ? 0 : size.height - 2 * Self.margin + Self.gap
         return Element.Position(x: origin.x + Self.margin, y: origin.y + Self.margin + below)

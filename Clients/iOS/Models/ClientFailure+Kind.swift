@@ -1,6 +1,6 @@
 import RoomsClient
 
 extension ClientFailure {
-    /// Whether there is no network, or nobody at its other end: the line above the lists says that already.
+    /// True if the server could not be reached. `ConnectionLine` shows that already.
     var isOffline: Bool { if case .offline = self { true } else { false } }
 }

@@ -1,13 +1,13 @@
 import Foundation
 import RoomsClient
 
-/// What a note's content is: `{"text": …}`, and whatever other clients add to it, such as the web client's `tint`, `w` and `h`.
+// The content of a note is `{"text": …}`. Other clients add members, such as the web client's `tint`, `w` and `h`.
 extension Element {
     static let note = "note"
 
     var isNote: Bool { type == Self.note }
 
-    /// The words to show: a note's text; of what this app does not draw, what there is to say.
+    /// The text of a note; for other types, their title, description or address.
     var words: String {
         for name in ["text", "title", "alt", "url"] {
             if let words = content[name]?.string, !words.isEmpty { return words }
@@ -15,7 +15,7 @@ extension Element {
         return ""
     }
 
-    /// Another client may have written anything: sizes that no screen can show are not taken.
+    /// The size that the content gives, unless it is missing or out of bounds: other clients may write anything.
     var size: CGSize {
         CGSize(width: content["w"]?.length ?? 208, height: content["h"]?.length ?? 144)
     }
@@ -25,7 +25,7 @@ extension JSON {
     /// The content of a new note.
     static func note(_ text: String) -> JSON { .object(["text": .string(text)]) }
 
-    /// The same content with another text; what other clients have put into it stays.
+    /// Returns the content with another text and all of its other members.
     func replacingText(_ text: String) -> JSON {
         guard case .object(var members) = self else { return .note(text) }
         members["text"] = .string(text)

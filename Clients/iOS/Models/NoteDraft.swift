@@ -1,10 +1,11 @@
 import Foundation
 import RoomsClient
 
-/// A note as it was when its editor opened; a new one has no item yet.
+/// A note as it was when its editor opened, or a new note.
 struct NoteDraft: Identifiable {
-    /// Of the editor, so that two new notes are two.
+    /// The identity of the editor's sheet.
     let id = UUID()
+    /// nil for a new note.
     let itemID: BoardItem.ID?
     let content: JSON
 
@@ -14,12 +15,12 @@ struct NoteDraft: Identifiable {
 
     var text: String { content["text"]?.string ?? "" }
 
-    /// What has become of the note since.
+    /// What has happened to the note since the editor opened.
     enum Now: Equatable {
         case unchanged
-        /// Somebody has changed it. Saved, one's own text takes the place of theirs.
+        /// Somebody has changed it. Saving replaces their text.
         case changed(theirs: String)
-        /// Somebody has deleted it. Saved, it is a new note.
+        /// Somebody has deleted it. Saving makes a new note.
         case deleted
     }
 
@@ -30,7 +31,7 @@ struct NoteDraft: Identifiable {
         return item.element.content == content ? .unchanged : .changed(theirs: item.element.words)
     }
 
-    /// Shows the note with this text, and has it sent.
+    /// Changes or creates the note. The board shows it at once.
     @MainActor
     func save(_ text: String, on board: Board) {
         if let itemID, let item = board[itemID] {

@@ -3,16 +3,16 @@
     import RoomsClient
     import RoomsClientTesting
 
-    /// A server in memory with Ada's rooms, and Ada's client: what previews show.
+    /// A server in memory with Ada's rooms, and Ada's client, for previews.
     @MainActor
     final class PreviewWorld {
         let server = ScriptedServer(clock: SystemClock())
         let ada: Person
         let ben: Person
         let client: RoomsClient
-        /// Ada's: what goes wrong with a network goes wrong here.
+        /// Ada's device. It can simulate network failures.
         let device: ScriptedDevice
-        /// Nobody is signed in here.
+        /// An account without a signed-in person, for the sign-in screen.
         let account: Account
         private let folder = TemporaryFolder()
 
@@ -20,7 +20,7 @@
             ada = server.addPerson("ada", firstName: "Ada")
             ben = server.addPerson("ben", firstName: "Ben")
             device = server.makeDevice()
-            // No request goes there: the device is the network.
+            // Never contacted: the device is the network.
             let address = URL(filePath: "/")
             client = RoomsClient(
                 server: address, user: ada, tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device,
@@ -31,7 +31,9 @@
             do { try fill() } catch { preconditionFailure("the server in memory refuses: \(error)") }
         }
 
-        /// Connects, and returns with the first of Ada's rooms, the most recent one.
+        /// Connects Ada's client.
+        ///
+        /// - Returns: the most recent room.
         func start() async -> Room? {
             await client.start()
             await client.rooms.refresh()
@@ -40,7 +42,7 @@
 
         private func fill() throws {
             for number in 1...60 { _ = server.addPerson("guest\(number)", firstName: "Guest \(number)") }
-            // Two rooms of one pair, which only the name and the time tell apart.
+            // Two rooms of the same two people. Their names and times of creation differ.
             try server.makeRoom(by: ben.id, with: ada.id)
             let kitchen = try server.makeRoom(by: ada.id, with: ben.id, name: "Kitchen")
             let cleo = server.addPerson("cleo", firstName: "Cleo")

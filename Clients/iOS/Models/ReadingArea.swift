@@ -1,9 +1,9 @@
 import RoomsClient
 
-/// The messages on the screen, and whether anybody can see the screen.
+/// Reports visible messages to the conversation, which marks them as read after half a second.
 ///
-/// Rows report when they come and go. The conversation learns of them while the chat is shown and the app is active: what another
-/// screen or the lock screen covers is not read.
+/// Rows report when they become visible. The conversation is informed only while `isShown` is true, so messages are not read while
+/// another screen or the lock screen covers them.
 @MainActor
 final class ReadingArea {
     private let conversation: Conversation
@@ -11,7 +11,7 @@ final class ReadingArea {
 
     init(_ conversation: Conversation) { self.conversation = conversation }
 
-    /// Whether the chat is in front of a person.
+    /// Whether the person can see the chat.
     var isShown = false {
         didSet { if isShown != oldValue { conversation.setVisible(isShown ? Array(items.values) : []) } }
     }

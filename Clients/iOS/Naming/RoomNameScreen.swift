@@ -1,7 +1,7 @@
 import RoomsClient
 import SwiftUI
 
-/// Names a room, or takes its name away.
+/// Names or renames a room. An empty name removes the name.
 struct RoomNameScreen: View {
     let rooms: RoomList
     let room: Room
@@ -16,7 +16,7 @@ struct RoomNameScreen: View {
     }
 }
 
-/// Starts a room with somebody, with a name or without.
+/// Creates a room with a person. The name is optional.
 struct NewRoomScreen: View {
     let partner: Person
     let make: (String) async throws -> Void
@@ -28,7 +28,7 @@ struct NewRoomScreen: View {
     }
 }
 
-/// A name, and what is done with it. It closes when that has succeeded.
+/// A field for a name. It closes after the name is saved.
 private struct RoomNameForm: View {
     let title: LocalizedStringKey
     let action: LocalizedStringKey

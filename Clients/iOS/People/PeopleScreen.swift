@@ -1,15 +1,15 @@
 import RoomsClient
 import SwiftUI
 
-/// The people with whom one shares rooms, and all others, to start a room with. The others are loaded page by page.
+/// The people with shared rooms, and all others. The others are loaded page by page while scrolling.
 struct PeopleScreen: View {
     let client: RoomsClient
-    /// Shows a room that was made here.
+    /// Opens a room that was just created.
     let open: (Room) -> Void
     @State private var query = ""
     @State private var partner: Person?
 
-    /// The wait for the next key before the server is asked.
+    /// The pause after a key press before a search is sent.
     private static let pause = Duration.milliseconds(300)
 
     var body: some View {
@@ -35,10 +35,10 @@ struct PeopleScreen: View {
     private func search() async {
         let people = client.rooms.peopleWithoutRooms
         if !query.isEmpty {
-            // Ended by the next key.
+            // The next key press cancels it.
             do { try await Task.sleep(for: Self.pause) } catch { return }
         } else if people.prefix.isEmpty, !people.people.isEmpty {
-            // Back from another tab: what was loaded is still there.
+            // Back from another tab. The people are loaded already.
             return
         }
         await people.search(query)
@@ -94,7 +94,7 @@ private struct OtherPeople: View {
                 FailureLabel(failure.localizedDescription)
                 Button("Try again") { Task { await loadAgain() } }
             } else if people.hasMore {
-                // As it comes onto the screen, and again while a page leaves it there.
+                // Loads a page when it becomes visible, and the next one if it is still visible then.
                 ProgressView()
                     .frame(maxWidth: .infinity)
                     .task(id: people.people.count) { await people.loadMore() }

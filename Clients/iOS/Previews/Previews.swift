@@ -2,7 +2,7 @@
     import RoomsClient
     import SwiftUI
 
-    /// A screen in a world of its own, once its rooms are loaded.
+    /// Shows a screen once the rooms of its preview world are loaded.
     struct InPreviewWorld<Content: View>: View {
         @State private var world = PreviewWorld()
         @State private var room: Room?

@@ -1,7 +1,7 @@
 import RoomsClient
 import SwiftUI
 
-/// A room in a list: who is in it, what happened last and when, and when it was made. So two rooms of one pair can be told apart.
+/// A row of the list of rooms. The time of creation distinguishes unnamed rooms of the same two people.
 struct RoomRow: View {
     let room: Room
     let ownID: Person.ID
@@ -49,7 +49,7 @@ struct RoomRow: View {
     }
 }
 
-/// The name, or that there is none.
+/// The name, or "Unnamed room".
 struct RoomName: View {
     let room: Room
 
@@ -62,7 +62,7 @@ struct RoomName: View {
     }
 }
 
-/// What happened last, and a dot while somebody else is in the room.
+/// The kind of the last activity, and a dot while the other person is in the room.
 private struct ActivityIcon: View {
     let type: Room.ActivityType
     let isVisited: Bool

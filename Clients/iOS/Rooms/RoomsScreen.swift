@@ -1,7 +1,7 @@
 import RoomsClient
 import SwiftUI
 
-/// All rooms, live, in an order of the person's choice or by the people in them.
+/// All rooms, in the chosen order or grouped by person.
 struct RoomsScreen: View {
     let client: RoomsClient
     @State private var isByPerson = false
@@ -25,7 +25,7 @@ struct RoomsScreen: View {
     }
 }
 
-/// Each room is a row of its own identity: one that moves or changes is the only one that is drawn again.
+/// A row for each room, identified by the room's id. Only rows that change are updated.
 struct RoomRows: View {
     let rooms: [Room]
     let ownID: Person.ID
@@ -37,7 +37,7 @@ struct RoomRows: View {
     }
 }
 
-/// The people in the order of their latest activity, each with their rooms.
+/// A section for each person, latest activity first.
 private struct RoomsByPerson: View {
     let rooms: RoomList
     let ownID: Person.ID
@@ -61,7 +61,7 @@ private struct RoomOrderMenu: View {
                 Text("Latest message").tag(RoomOrder.messages)
                 Text("Latest on the board").tag(RoomOrder.content)
             }
-            // People have an order of their own.
+            // The order of people is fixed.
             .disabled(isByPerson)
         } label: {
             Label("Sort", systemImage: "arrow.up.arrow.down")
@@ -69,7 +69,7 @@ private struct RoomOrderMenu: View {
     }
 }
 
-/// Why there are no rooms to see: they are being loaded, could not be, or there are none.
+/// Shown without rooms: loading, the failure, or an invitation to start one.
 private struct EmptyRooms: View {
     let rooms: RoomList
 

@@ -1,7 +1,7 @@
 import RoomsClient
 import SwiftUI
 
-/// How long ago something was: it changes by itself, once a minute.
+/// The age of a date. It is updated every minute.
 struct ActivityTime: View {
     let date: Date
     @Environment(\.calendar) private var calendar

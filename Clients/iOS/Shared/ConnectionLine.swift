@@ -1,7 +1,7 @@
 import RoomsClient
 import SwiftUI
 
-/// Why what is shown may be out of date; nothing while it is not.
+/// The state of the connection; hidden while it is connected.
 struct ConnectionLine: View {
     let client: RoomsClient
 

@@ -1,13 +1,13 @@
 import RoomsClient
 import SwiftUI
 
-/// A count on a coloured ground, `99+` at most; nothing for zero.
+/// A count on a coloured background; `99+` above 99, hidden for 0.
 struct CountBadge<Label: View>: View {
     private let count: Int
     private let color: Color
     private let label: Label
 
-    /// - Parameter label: what VoiceOver says in place of the number.
+    /// - Parameter label: the text for VoiceOver, in place of the number.
     init(_ count: Int, color: Color, @ViewBuilder label: () -> Label) {
         self.count = count
         self.color = color
@@ -28,7 +28,7 @@ struct CountBadge<Label: View>: View {
     }
 }
 
-/// A room's two badges.
+/// The badges of a room or a person.
 struct RoomBadges: View {
     let badges: Room.Badges
 

@@ -1,13 +1,13 @@
 import SwiftUI
 
 extension Binding where Value == String? {
-    /// Does what may fail, and takes the sentence that an alert shows then. A call that was cancelled has none.
+    /// Runs a call that may throw, and keeps the error's sentence for an alert. Cancellation is not an error.
     @MainActor
     func catching(_ body: @MainActor () async throws -> Void) async {
         do {
             try await body()
         } catch is CancellationError {
-            // The screen is gone.
+            // The screen was closed.
         } catch {
             wrappedValue = error.localizedDescription
         }
@@ -15,7 +15,7 @@ extension Binding where Value == String? {
 }
 
 extension Optional {
-    /// For an alert, whose end takes the value away.
+    /// Whether there is a value. Setting it to false, as an alert does, removes the value.
     fileprivate var isPresent: Bool {
         get { self != nil }
         set { if !newValue { self = nil } }
@@ -23,7 +23,7 @@ extension Optional {
 }
 
 extension View {
-    /// Shows a sentence in an alert, until the person has seen it.
+    /// Shows the sentence in an alert.
     func failureAlert(_ title: LocalizedStringKey, _ failure: Binding<String?>) -> some View {
         alert(title, isPresented: failure.isPresent, presenting: failure.wrappedValue) { _ in
             Button("OK") {}
@@ -33,7 +33,7 @@ extension View {
     }
 }
 
-/// A sentence on what is wrong, beside what it is about.
+/// An error's sentence as a small red label.
 struct FailureLabel: View {
     private let sentence: String
 

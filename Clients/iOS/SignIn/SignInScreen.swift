@@ -1,7 +1,7 @@
 import RoomsClient
 import SwiftUI
 
-/// Logging in, and creating an account. A signed-in person never sees it; one whose session has ended does.
+/// Logs in, or creates an account. It is also shown when the server has ended the session.
 struct SignInScreen: View {
     let account: Account
     @State private var isNew = false
@@ -65,14 +65,14 @@ struct SignInScreen: View {
         }
     }
 
-    /// The server has the last word: it says what is wrong with a name or a password.
+    /// Only checks for empty fields. The server says what is wrong with a name or a password.
     private var isComplete: Bool { !username.isEmpty && !password.isEmpty }
 
     private func submit() async {
         isWaiting = true
         defer { isWaiting = false }
         failure = nil
-        // A keyboard may add a blank behind a word.
+        // Keyboards add a space after a suggested word.
         let username = username.trimmingCharacters(in: .whitespaces)
         await $failure.catching {
             if isNew {
