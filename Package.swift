@@ -269,9 +269,10 @@ let package = Package(
         tests("WebClient", ["WebClient", "Reactor", "TestSupport"]),
         tests("Workers", ["Workers"]),
         // Without a module of the server, so that they build wherever the client does.
-        tests("RoomsClient", ["RoomsClient", "RoomsClientTesting"]),
+        support("ClientTestSupport", []),
+        tests("RoomsClient", ["ClientTestSupport", "RoomsClient", "RoomsClientTesting"]),
         tests("RoomsClientLinux", ["Reactor", "RoomsClient", "WebSocket"]),
-        tests("ScreenModels", ["RoomsClient", "RoomsClientTesting", "ScreenModels"]),
+        tests("ScreenModels", ["ClientTestSupport", "RoomsClient", "RoomsClientTesting", "ScreenModels"]),
         tests("Chat", ["Chat", "RoomsClient", "RoomsClientTesting"]),
         // With the log, too: its entries are what writes report.
         tests("Storage", ["Storage", "Contracts", "EventLog", "JSON", "TestSupport", "Workers"]),

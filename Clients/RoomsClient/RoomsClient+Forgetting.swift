@@ -20,14 +20,17 @@ extension RoomsClient {
     ///
     /// - Throws: the file system's error, if messages cannot be counted now.
     public func unsentCount() async throws -> Int {
-        let messages = try await outbox.unsentCount()
-        return boards.values.reduce(messages) { $0 + $1.unsentCount }
+        Self.unsentCount(messages: try await outbox.unsentCount(), boards: boards.values)
+    }
+
+    private static func unsentCount(messages: Int, boards: some Sequence<Board>) -> Int {
+        boards.reduce(messages) { $0 + $1.unsentCount }
     }
 
     func backgroundResult(of boards: [Board], isOutOfTime: Bool) async -> BackgroundResult {
         // nil if some cannot be read now.
         let messages = try? await outbox.unsentCount()
-        let unsent = boards.reduce(messages ?? 0) { $0 + $1.unsentCount }
+        let unsent = Self.unsentCount(messages: messages ?? 0, boards: boards)
         if isOutOfTime { return .outOfTime(unsent: unsent) }
         return messages != nil && unsent == 0 ? .settled : .waiting(unsent: unsent)
     }

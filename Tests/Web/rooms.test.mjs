@@ -46,6 +46,16 @@ test("a name shows at once, and is reverted if the server refuses it", async () 
   assert.equal(a.parlor.rooms.get(roomId).name, "Plans");
 });
 
+test("the list is cached when the page is hidden, also right after it has changed", async () => {
+  const { network, clock, a, roomId } = await pair();
+  await clock.advance(1_000);
+  await Promise.all([a.parlor.rooms.rename(roomId, "Plans"), clock.advance(100)]);
+  await a.parlor.flush();
+  const { parlor } = await network.device(a.user, { storage: a.storage, isOffline: true });
+  await clock.advance(100);
+  assert.equal(parlor.rooms.get(roomId).name, "Plans");
+});
+
 test("missed changes appear after a reconnect, also those that no event replays", async () => {
   const { clock, a, b, roomId } = await pair();
   a.wires.cut();

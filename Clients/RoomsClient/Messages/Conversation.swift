@@ -248,6 +248,7 @@ public final class Conversation {
     /// What waits to be written is on the disk when this returns.
     func keepAll() async {
         typing.stopped()
+        show()
         await keeping?.value
         await writeCache()
     }

@@ -31,6 +31,8 @@ final class RoomJoins {
     ) -> Task<Void, any Error> {
         let task = Task { [server, before = last[roomID]] in
             _ = await before?.result
+            // A join that was cancelled meanwhile is for a visit that has ended.
+            try Task.checkCancellation()
             try await call(server)
         }
         last[roomID] = task

@@ -58,11 +58,7 @@ export function reconcile(parent, items, key, make, update) {
   for (const item of items) {
     const id = key(item);
     wanted.add(id);
-    let element = present.get(id);
-    if (!element) {
-      element = make(item);
-      present.set(id, element);
-    }
+    const element = present.get(id) ?? addKeyed(present, id, make(item));
     update(element, item);
     if (element === next) next = next.nextElementSibling;
     else parent.insertBefore(element, next);
@@ -76,10 +72,14 @@ export function reconcile(parent, items, key, make, update) {
 
 /** Appends an element for the item after the last one that `reconcile` was given. */
 export function appendKeyed(parent, item, key, make, update) {
-  const element = make(item);
-  keyed(parent).set(key(item), element);
+  const element = addKeyed(keyed(parent), key(item), make(item));
   update(element, item);
   parent.append(element);
+}
+
+function addKeyed(present, id, element) {
+  present.set(id, element);
+  return element;
 }
 
 /** The elements that `reconcile` has made, by key. */

@@ -12,7 +12,7 @@ import { roomAddress } from "./route.js";
 
 /** The minimum height of a row. */
 const LOWEST_ROW = 64;
-/** The time, in milliseconds, that rows out of view take of a frame, so that they delay nothing that one does meanwhile. */
+/** The time, in milliseconds, for which rows out of view are made before the next frame: what one does meanwhile waits so long. */
 const TIME_FOR_MORE = 20;
 
 /** The list of rooms, by activity or by person. */
@@ -230,6 +230,7 @@ export function roomListView(parlor, redraw) {
       draw();
     },
     end() {
+      entries = [];
       unsubscribe();
       clearInterval(clock);
       menu.close();

@@ -6,12 +6,14 @@ let isDue = false;
 /** Runs work that nobody waits for, once what is shown has been painted. */
 const whenIdle = globalThis.requestIdleCallback ?? ((work) => setTimeout(work, 200));
 
-/** Shows the count in the title, and soon on the icon of the tab. */
+/** Shows the count in the title and on the icon of the tab. The icon of a visible page waits for idle time. */
 export function showUnread(count, roomName) {
   const title = `${count > 0 ? `(${badgeText(count)}) ` : ""}${roomName ? `${roomName} · ` : ""}Parlor`;
   if (document.title !== title) document.title = title;
   wanted = count > 0;
   if (isDue || shown === wanted) return;
+  // A hidden page has little idle time, and its icon is what one sees of it.
+  if (document.hidden) return showIcon(wanted);
   isDue = true;
   whenIdle(() => {
     isDue = false;

@@ -71,7 +71,7 @@ export class Account {
   async flush() {
     const opened = [...this.#open.values()];
     await Promise.all([
-      this.outbox.flush(), this.#receipts.flush(),
+      this.outbox.flush(), this.#receipts.flush(), this.rooms.flush(),
       ...opened.flatMap(({ conversation, board }) => [conversation.flush(), board.writeCache()]),
     ]);
   }
@@ -84,6 +84,7 @@ export class Account {
     this.#isEnded = true;
     this.outbox.stop();
     this.#receipts.end();
+    if (!erases) this.rooms.flush();
     this.rooms.end();
     const isErased = erases && Promise.allSettled([this.outbox.removeAll(), this.#cache.removeAll()]);
     for (const { conversation, board } of this.#open.values()) {

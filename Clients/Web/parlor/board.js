@@ -36,7 +36,7 @@ export class Board extends Observable {
     this.#ownId = backing.ownId;
     this.#lane = boardLane(roomId);
     this.#store = new ElementStore(this.#ownId);
-    this.#cacheWriter = new CacheWriter(backing.platform, this.#store, () => backing.cache.keepElements(roomId, this.#store.all));
+    this.#cacheWriter = new CacheWriter(backing.platform, () => this.#store.version, () => backing.cache.keepElements(roomId, this.#store.all));
     this.#loading = new Loading(backing.platform, { isAway, fetch: (isCurrent) => this.#fetch(isCurrent), onChange: () => this.#changed() });
   }
 

@@ -64,20 +64,20 @@ export class Cache {
   }
 }
 
-/** Writes one room's store to the cache a while after it has changed, or at once; nothing before the cache was read. */
+/** Writes a store to the cache a while after it has changed, or at once; nothing before the cache was read. */
 export class CacheWriter {
   #platform;
-  #store;
+  #version;
   #keep;
   #pause = null;
   #writtenVersion = -1;
   #isBegun = false;
   #isEnded = false;
 
-  /** @param store has a `version` that rises with each change. @param keep writes what the store has. */
-  constructor(platform, store, keep) {
+  /** @param version returns a value that differs after each change. @param keep writes what the store has. */
+  constructor(platform, version, keep) {
     this.#platform = platform;
-    this.#store = store;
+    this.#version = version;
     this.#keep = keep;
   }
 
@@ -87,14 +87,14 @@ export class CacheWriter {
     this.#writtenVersion = version;
   }
 
-  /** Stops writing, as the room is no longer one's own. */
+  /** Stops writing, as what the store has is no longer to be cached. */
   end() {
     this.#isEnded = true;
     this.#pause?.cancel();
   }
 
   writeSoon() {
-    if (this.#pause || this.#isEnded || this.#writtenVersion === this.#store.version) return;
+    if (this.#pause || this.#isEnded || this.#writtenVersion === this.#version()) return;
     this.#pause = new Pause(this.#platform, PAUSE);
     this.#pause.done.then((isOver) => isOver && this.write());
   }
@@ -103,8 +103,8 @@ export class CacheWriter {
   async write() {
     this.#pause?.cancel();
     this.#pause = null;
-    if (!this.#isBegun || this.#isEnded || this.#writtenVersion === this.#store.version) return;
-    this.#writtenVersion = this.#store.version;
+    if (!this.#isBegun || this.#isEnded || this.#writtenVersion === this.#version()) return;
+    this.#writtenVersion = this.#version();
     await this.#keep();
   }
 }

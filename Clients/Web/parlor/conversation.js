@@ -44,7 +44,7 @@ export class Conversation extends Observable {
     this.#lane = messagesLane(roomId);
     const { platform, server } = backing;
     this.#store = new MessageStore(this.#ownId);
-    this.#cacheWriter = new CacheWriter(platform, this.#store, () => backing.cache.keepMessages(roomId, this.#store.newest(CACHED)));
+    this.#cacheWriter = new CacheWriter(platform, () => this.#store.version, () => backing.cache.keepMessages(roomId, this.#store.newest(CACHED)));
     this.#loading = new Loading(platform, { isAway, fetch: (isCurrent) => this.#fetch(isCurrent), onChange: () => this.#changed() });
     this.#loader = new MessageLoader({
       platform, server, roomId, ownId: this.#ownId, store: this.#store, loading: this.#loading, onChange: () => this.#changed(),

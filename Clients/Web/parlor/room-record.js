@@ -48,6 +48,11 @@ export function byOrder(order) {
   };
 }
 
+/** Returns all that `shownRoom` reads: the room is shown differently only if one of these differs. */
+export function partsOf({ room, contentAt, messagesAt }, { unreadMessages, unseenElements, elements }, typing) {
+  return [room, contentAt, messagesAt, unreadMessages, unseenElements, elements, typing];
+}
+
 /** Returns the room as it is shown. */
 export function shownRoom(record, count, typing) {
   const { contentAt, messagesAt, room } = record;

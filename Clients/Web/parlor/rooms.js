@@ -2,7 +2,7 @@ import { CacheWriter } from "./cache.js";
 import { ClientFailure } from "./failure.js";
 import { Observable, keepFields, keepList } from "./observable.js";
 import { RoomCounts } from "./room-counts.js";
-import { byOrder, shownRoom, takeName } from "./room-record.js";
+import { byOrder, partsOf, shownRoom, takeName } from "./room-record.js";
 import { RoomShelf } from "./room-shelf.js";
 import { RoomsFetching } from "./rooms-fetching.js";
 import { Pause } from "./timing.js";
@@ -53,9 +53,8 @@ export class Rooms extends Observable {
     this.#fetching = new RoomsFetching(backing.platform, this.#shelf, {
       loadAll: () => this.#load(), loadOne: (id) => this.#loadOne(id), onChange: () => this.#show(),
     });
-    const list = this;
-    const store = { get version() { return list.snapshot.rooms; } };
-    this.#cacheWriter = new CacheWriter(backing.platform, store, () => backing.cache.keepRooms(store.version));
+    const rooms = () => this.snapshot.rooms;
+    this.#cacheWriter = new CacheWriter(backing.platform, rooms, () => backing.cache.keepRooms(rooms()));
   }
 
   makeSnapshot(previous) {
@@ -155,6 +154,11 @@ export class Rooms extends Observable {
     if (this.#loadedAt === null || this.#backing.platform.now() - this.#loadedAt > FRESHNESS) this.refresh();
   }
 
+  /** Resolves when the list is cached. */
+  flush() {
+    return this.#cacheWriter.write();
+  }
+
   end() {
     this.#fetching.end();
     this.#cacheWriter.end();
@@ -237,7 +241,7 @@ export class Rooms extends Observable {
     const wish = this.#renaming.get(record.id);
     const count = this.#counts.get(record.id);
     const typing = this.#typing.get(record.id) ?? NOBODY;
-    const parts = [record.room, record.contentAt, record.messagesAt, count.unreadMessages, count.unseenElements, count.elements, typing, wish?.name];
+    const parts = [...partsOf(record, count, typing), wish?.name];
     if (made && parts.every((part, index) => part === made.parts[index])) return made;
     let named = record;
     if (wish) takeName(named = { ...record }, wish.name);

@@ -75,13 +75,7 @@ private struct EmptyBoard: View {
     var body: some View {
         if board.items.isEmpty {
             if let failure = board.failure, !board.isLoading {
-                ContentUnavailableView {
-                    Label("The board could not be loaded.", systemImage: "exclamationmark.triangle")
-                } description: {
-                    Text(failure.localizedDescription)
-                } actions: {
-                    Button("Try again") { Task { await board.refresh() } }
-                }
+                LoadFailure("The board could not be loaded.", failure) { await board.refresh() }
             } else if board.isVerified {
                 ContentUnavailableView("Nothing on the board yet", systemImage: "note.text")
             } else {

@@ -77,14 +77,8 @@ private struct EmptyChat: View {
 
     var body: some View {
         if conversation.items.isEmpty {
-            if let failure = conversation.failure {
-                ContentUnavailableView {
-                    Label("Messages could not be loaded.", systemImage: "exclamationmark.triangle")
-                } description: {
-                    Text(failure.localizedDescription)
-                } actions: {
-                    if failure.isRetryable { Button("Try again") { Task { await conversation.refresh() } } }
-                }
+            if let failure = conversation.failure, !conversation.isLoading {
+                LoadFailure("Messages could not be loaded.", failure) { await conversation.refresh() }
             } else if conversation.isVerified {
                 ContentUnavailableView("Say hello", systemImage: "hand.wave")
             } else {

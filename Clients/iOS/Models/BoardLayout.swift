@@ -59,7 +59,8 @@ struct BoardLayout: Equatable {
 
     private static func place(_ index: Int) -> CGPoint {
         CGPoint(
-            x: Double(index % columns) * (208 + gap), y: Double(index / columns) * (144 + gap))
+            x: Double(index % columns) * (Element.defaultSize.width + gap),
+            y: Double(index / columns) * (Element.defaultSize.height + gap))
     }
 
     private static func clamp(_ value: Double) -> Double { value.isFinite ? min(max(value, -reach), reach) : 0 }

@@ -4,6 +4,7 @@ import RoomsClient
 // The content of a note is `{"text": …}`. Other clients add members, such as the web client's `tint`, `w` and `h`.
 extension Element {
     static let note = "note"
+    static let defaultSize = CGSize(width: 208, height: 144)
 
     var isNote: Bool { type == Self.note }
 
@@ -17,7 +18,8 @@ extension Element {
 
     /// The size that the content gives, unless it is missing or out of bounds: other clients may write anything.
     var size: CGSize {
-        CGSize(width: content["w"]?.length ?? 208, height: content["h"]?.length ?? 144)
+        let size = Self.defaultSize
+        return CGSize(width: content["w"]?.length ?? size.width, height: content["h"]?.length ?? size.height)
     }
 }
 

@@ -80,13 +80,7 @@ private struct EmptyRooms: View {
                     "No rooms yet", systemImage: "bubble.left.and.bubble.right",
                     description: Text("Start one with somebody under People."))
             } else if let failure = rooms.failure, !rooms.isLoading {
-                ContentUnavailableView {
-                    Label("Your rooms could not be loaded.", systemImage: "exclamationmark.triangle")
-                } description: {
-                    Text(failure.localizedDescription)
-                } actions: {
-                    Button("Try again") { Task { await rooms.refresh() } }
-                }
+                LoadFailure("Your rooms could not be loaded.", failure) { await rooms.refresh() }
             } else {
                 ProgressView()
             }

@@ -1,3 +1,4 @@
+import RoomsClient
 import SwiftUI
 
 extension Binding where Value == String? {
@@ -43,5 +44,28 @@ struct FailureLabel: View {
         Label(sentence, systemImage: "exclamationmark.triangle")
             .font(.footnote)
             .foregroundStyle(.red)
+    }
+}
+
+/// Why nothing could be loaded, in place of what was to be loaded.
+struct LoadFailure: View {
+    private let title: LocalizedStringKey
+    private let failure: ClientFailure
+    private let retry: @MainActor () async -> Void
+
+    init(_ title: LocalizedStringKey, _ failure: ClientFailure, retry: @escaping @MainActor () async -> Void) {
+        self.title = title
+        self.failure = failure
+        self.retry = retry
+    }
+
+    var body: some View {
+        ContentUnavailableView {
+            Label(title, systemImage: "exclamationmark.triangle")
+        } description: {
+            Text(failure.localizedDescription)
+        } actions: {
+            if failure.isRetryable { Button("Try again") { Task { await retry() } } }
+        }
     }
 }

@@ -25,8 +25,8 @@ package actor HTTPFront: LoopPart {
     private let operations: OperationsEndpoint
     /// The web client; nil if none is served.
     private let page: WebPage?
-    private let metrics: EdgeMetrics
-    private let log: Logger
+    private nonisolated let metrics: EdgeMetrics
+    private nonisolated let log: Logger
 
     /// The length from which a response holds its slots until it is sent. A client that leaves shorter ones
     /// unread uses little memory.
@@ -58,6 +58,12 @@ package actor HTTPFront: LoopPart {
 
     nonisolated func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress) -> ServiceError? {
         admission.refusal(ofLargeBody: request, from: client, directory.catalog)
+    }
+
+    /// Counts and logs a refusal.
+    nonisolated func note(_ error: ServiceError, _ request: HTTPRequest, requestID: String) {
+        metrics.note(error)
+        log.noteRefusal(error, requestID, of: "\(request.method) \(request.path)")
     }
 
     nonisolated func person(of request: HTTPRequest) -> String? { admission.person(of: request) }
@@ -132,8 +138,7 @@ package actor HTTPFront: LoopPart {
     private func fail(
         _ error: ServiceError, allow methods: [String] = [], _ request: HTTPRequest, _ responder: HTTPResponder
     ) {
-        metrics.note(error)
-        log.noteRefusal(error, responder.requestID, of: "\(request.method) \(request.path)")
+        note(error, request, requestID: responder.requestID)
         responder.send(.error(error, allow: methods, requestID: responder.requestID))
     }
 

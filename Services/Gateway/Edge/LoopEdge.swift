@@ -21,7 +21,9 @@ package final class LoopEdge: EdgeDelegate {
     package func refusal(
         ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String
     ) -> HTTPResponse? {
-        http.refusal(ofLargeBody: request, from: client).map { .error($0, requestID: requestID) }
+        guard let error = http.refusal(ofLargeBody: request, from: client) else { return nil }
+        http.note(error, request, requestID: requestID)
+        return .error(error, requestID: requestID)
     }
 
     package func person(of request: HTTPRequest) -> String? { http.person(of: request) }

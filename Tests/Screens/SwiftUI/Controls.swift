@@ -1,6 +1,5 @@
 public struct ButtonRole: Equatable, Sendable {
     public static let destructive = ButtonRole()
-    public static let cancel = ButtonRole()
 }
 
 public struct Button<Label: View>: SystemView {

@@ -26,7 +26,6 @@ extension State where Value: ExpressibleByNilLiteral {
     public init(
         get: @escaping @isolated(any) @Sendable () -> Value, set: @escaping @isolated(any) @Sendable (Value) -> Void
     ) {}
-    public static func constant(_ value: Value) -> Binding<Value> { fatalError("a shim") }
     public subscript<Subject>(dynamicMember keyPath: WritableKeyPath<Value, Subject>) -> Binding<Subject> {
         fatalError("a shim")
     }

@@ -1,4 +1,4 @@
-"""docs/guarantees.md and CONTRIBUTING.md name tests that exist, by file and title."""
+"""docs/guarantees.md and CONTRIBUTING.md name files and titles of tests that exist, each for itself."""
 
 import re
 

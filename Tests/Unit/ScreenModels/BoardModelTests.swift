@@ -1,3 +1,4 @@
+import ClientTestSupport
 import Foundation
 import RoomsClient
 import RoomsClientTesting
@@ -21,14 +22,7 @@ struct BoardModelTests {
         let ada = server.addPerson("ada")
         ben = server.addPerson("ben")
         roomID = try server.makeRoom(by: ada.id, with: ben.id)
-        let device = server.makeDevice()
-        client = RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder.url
-        )
-        await client.start()
-        let client = client
-        await until { client.connection == .connected && client.rooms.isLoaded }
+        client = try await server.connectedClient(of: ada, clock: clock, folder: folder)
         let board = client.openBoard(try #require(client.rooms[roomID]))
         await until { board.isVerified }
         self.board = board

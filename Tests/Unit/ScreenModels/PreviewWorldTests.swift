@@ -1,3 +1,4 @@
+import ClientTestSupport
 import RoomsClient
 import Testing
 

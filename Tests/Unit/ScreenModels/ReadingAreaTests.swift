@@ -1,3 +1,4 @@
+import ClientTestSupport
 import Foundation
 import RoomsClient
 import RoomsClientTesting
@@ -20,14 +21,7 @@ struct ReadingAreaTests {
         let roomID = try server.makeRoom(by: ada.id, with: ben.id)
         try server.post("Hello", in: roomID, by: ben.id)
         try server.post("Are you there?", in: roomID, by: ben.id)
-        let device = server.makeDevice()
-        client = RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder.url
-        )
-        await client.start()
-        let client = client
-        await until { client.connection == .connected && client.rooms.isLoaded }
+        client = try await server.connectedClient(of: ada, clock: clock, folder: folder)
         let conversation = client.open(try #require(client.rooms[roomID]))
         await until { conversation.isVerified && !conversation.isLoading }
         self.conversation = conversation

@@ -218,6 +218,7 @@ struct LimitTests {
             // The route needs no login: it takes less, and is not asked what it is.
             let long = try await harness.request("POST", "/api/open", as: nil, body: Self.longBody)
             #expect(try long.status == 413 && long.errorCode == "payload_too_large")
+            #expect(harness.log.text.contains(#""target":"POST /api/open","code":"payload_too_large""#))
             harness.rooms.on("rooms.rename", reply: Reply(.ok, GatewayHarness.base("r")))
             harness.contribute(badge: 0)
             let bob = try await harness.request("PUT", target, as: GatewayHarness.bob, body: Self.longBody)

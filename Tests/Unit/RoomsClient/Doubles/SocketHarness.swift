@@ -43,7 +43,7 @@ struct SocketHarness {
 
     /// Waits the 20 seconds after which a silent server counts as one without recovery, with an event in
     /// between.
-    func passTalkatively(_ connection: FakeConnection) async {
+    func passWithEvent(_ connection: FakeConnection) async {
         await clock.untilSleeping(for: RoomsSocket.syncTimeout)
         #expect(received.isEmpty)
         await clock.advance(by: .seconds(15))

@@ -1,3 +1,4 @@
+import ClientTestSupport
 import Foundation
 import RoomsClientTesting
 import Testing
@@ -65,6 +66,15 @@ extension ConversationTests {
         #expect(conversation.version == version + 2)
         conversation.apply(.messageNew(sample(503)))
         #expect(conversation.items.count == 502 && conversation.version == version + 3)
+    }
+
+    @Test("what a replay has brought so far is on disk when the app is in the background")
+    func backgroundDuringReplay() async {
+        await enter(page([1]))
+        conversation.apply(.disconnected(offline))
+        conversation.apply(.messageNew(sample(2)))
+        await conversation.keepAll()
+        #expect(await cache.openRoom("room").map(\.id) == ["m1", "m2"])
     }
 
     @Test("a message that is typed during a replay appears at once, after what has come so far")

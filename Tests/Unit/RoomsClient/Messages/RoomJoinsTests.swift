@@ -1,9 +1,10 @@
+import ClientTestSupport
 import Testing
 
 @testable import RoomsClient
 
 @MainActor
-@Suite("Joins and leaves of a room")
+@Suite("Joins and leaves of a room", .timeLimit(.minutes(1)))
 struct RoomJoinsTests {
     private let server = HeldServer()
 
@@ -26,6 +27,23 @@ struct RoomJoinsTests {
         server.answer()
         try await second.value
         try await other.value
+    }
+
+    @Test("a join that is cancelled while it waits is not sent, and the next call is")
+    func cancelled() async throws {
+        let joins = RoomJoins(server: server)
+        let leaving = joins.leave("room")
+        await lookUntil { server.log == ["leave room"] }
+        let cancelled = Task { try await joins.join("room") }
+        cancelled.cancel()
+        server.answer()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        await leaving.value
+        let next = Task { try await joins.join("room") }
+        await lookUntil { server.log.count == 2 }
+        #expect(server.log == ["leave room", "join room"])
+        server.answer()
+        try await next.value
     }
 
     private static func make(_ call: String, with joins: RoomJoins) async throws {

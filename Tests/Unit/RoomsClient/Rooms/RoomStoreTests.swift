@@ -5,7 +5,7 @@ import Testing
 @testable import RoomsClient
 
 @Suite("RoomStore")
-struct RoomShelfTests {
+struct RoomStoreTests {
     private let now = Given.at(1000)
 
     @Test("an unknown room id is remembered only while an answer may contain it")

@@ -72,7 +72,7 @@ struct RoomsSocketTests {
     func slowReplay() async throws {
         let harness = try SocketHarness()
         let connection = await harness.admitted()
-        for _ in 0..<4 { await harness.passTalkatively(connection) }
+        for _ in 0..<4 { await harness.passWithEvent(connection) }
         await connection.synchronises(true, cursor: "c1")
         #expect(await harness.received.next() == .recovered(true))
         await harness.socket.stop()
@@ -82,7 +82,7 @@ struct RoomsSocketTests {
     func busyOlderServer() async throws {
         let harness = try SocketHarness()
         let connection = await harness.admitted()
-        for _ in 0..<6 { await harness.passTalkatively(connection) }
+        for _ in 0..<6 { await harness.passWithEvent(connection) }
         #expect(await harness.received.next() == .recovered(false))
         await harness.socket.stop()
     }

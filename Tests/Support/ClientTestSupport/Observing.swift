@@ -7,7 +7,7 @@ private let maxWait: Duration = .seconds(30)
 /// Returns once a condition is true. It is checked again after each change of what it reads; no time passes
 /// on a test clock.
 @MainActor
-func until(_ isSo: @MainActor () -> Bool) async {
+public func until(_ isSo: @MainActor () -> Bool) async {
     // The time limit of the suite cancels it.
     while !Task.isCancelled {
         let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -19,7 +19,7 @@ func until(_ isSo: @MainActor () -> Bool) async {
 
 /// Waits for a condition that cannot be observed, by polling.
 @MainActor
-func lookUntil(_ isSo: @MainActor () async -> Bool) async {
+public func lookUntil(_ isSo: @MainActor () async -> Bool) async {
     let end = ContinuousClock.now + maxWait
     while await !isSo() {
         guard !Task.isCancelled, ContinuousClock.now < end else {

@@ -1,0 +1,20 @@
+import ClientTestSupport
+import Foundation
+import RoomsClient
+import RoomsClientTesting
+import Testing
+
+extension ScriptedServer {
+    /// Returns a connected client of a person on a new device, with the rooms loaded.
+    @MainActor
+    func connectedClient(of person: Person, clock: TestClock, folder: TemporaryFolder) async throws -> RoomsClient {
+        let device = makeDevice()
+        let client = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: person,
+            tokens: ScriptedTokens(of: person, on: self), http: device, sockets: device, clock: clock,
+            folder: folder.url)
+        await client.start()
+        await until { client.connection == .connected && client.rooms.isLoaded }
+        return client
+    }
+}
