@@ -56,7 +56,7 @@ extension Conversation {
         do {
             let fresh = await takeFreshPage()
             guard epoch == asked else { return }
-            if let fresh { change { $0.merge(fresh.page, asked: .newest) } }
+            if let fresh { change { $0.merge(fresh.page, asked: .earlierNewest) } }
             // The room is joined first: messages sent during the fetch then arrive as events.
             let refusal = try await joinRoom()
             guard epoch == asked else { return }

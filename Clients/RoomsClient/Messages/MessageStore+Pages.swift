@@ -1,6 +1,8 @@
 /// The position for which a page was requested. If the page is empty, the server has nothing there.
 public enum PagePosition: Equatable, Sendable {
     case newest
+    /// The newest page of an earlier time, from the cache: the server may have later messages.
+    case earlierNewest
     case before(Int)
     /// A gap to fill, from its first number on.
     case gap(ClosedRange<Int>)
@@ -87,6 +89,9 @@ extension MessageStore {
             // A message here that was unverified was on the server before the page was requested.
             let unverified = items.stored.last { !verified.contains($0.sortKey ?? 0) }?.sortKey
             high = [messages.last?.sortKey, unverified].compactMap(\.self).max()
+        case .earlierNewest:
+            low = hasMore ? messages.first?.sortKey : Message.lowestSortKey
+            high = messages.last?.sortKey
         case .before(let seq):
             low = hasMore ? messages.first?.sortKey : Message.lowestSortKey
             high = seq - 1

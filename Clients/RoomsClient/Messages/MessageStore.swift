@@ -62,12 +62,12 @@ public struct MessageStore: Sendable {
         noteChange { store in
             let wasPending = message.senderId == store.ownID && store.settle(message.tempId)
             guard store.gone[message.id] == nil else { return wasPending }
-            if store.items.slot(of: message.sortKey) != nil { return store.put(message) || wasPending }
+            let isShown = store.items.slot(of: message.sortKey) != nil
             // Without a counter, a late message cannot be mistaken for a deleted one.
-            guard message.seq == 0 || !store.verified.contains(message.sortKey),
-                message.sortKey >= store.floor ?? Message.lowestSortKey
-            else { return wasPending }
-            store.verified.insert(message.sortKey)
+            let isDeleted = message.seq != 0 && !isShown && store.verified.contains(message.sortKey)
+            let isLoaded = message.sortKey >= store.floor ?? Message.lowestSortKey
+            guard isShown || isLoaded, !isDeleted else { return wasPending }
+            if isLoaded { store.verified.insert(message.sortKey) }
             return store.put(message) || wasPending
         }
     }

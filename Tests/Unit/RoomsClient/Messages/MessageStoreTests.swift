@@ -126,6 +126,20 @@ struct MessageStoreTests {
         #expect(store.items.shown == ["m6", "m8", "m9"])
     }
 
+    @Test("a page of an earlier time does not delete an own message sent since, nor refuse others' events")
+    mutating func earlierPage() {
+        store.showCached((1...3).map { sample($0) })
+        // The outbox confirms it before the events of the room arrive.
+        store.confirm("t6", as: sample(6, from: "me", tempID: "t6"))
+        store.markUnverified()
+        store.merge(page(1...3), asked: .earlierNewest)
+        #expect(store.items.shown == ["m1", "m2", "m3", "m6"])
+        for seq in 4...6 { store.insert(sample(seq, from: seq == 6 ? "me" : "ann")) }
+        store.dropUnverified()
+        #expect(store.items.shown == (1...6).map { "m\($0)" })
+        #expect(store.firstGap == nil)
+    }
+
     @Test("cached messages never replace those that the server has sent meanwhile")
     mutating func lateCache() {
         store.merge(page([6, 8], next: "6"), asked: .newest)
