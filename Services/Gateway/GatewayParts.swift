@@ -137,8 +137,8 @@ struct GatewayParts: Sendable {
         }
     }
 
-    /// Starts to listen, and returns when these services, and all that are known to have a log, are followed;
-    /// or after a second.
+    /// Waits for the bus, for as long as it takes. Then waits until these services, and all that are known to
+    /// have a log, are followed, and after that for the list of ended sessions; each for a second at most.
     func start(for services: Set<String>, on bus: any MessageBus, _ log: Logger) async throws {
         try questions.start()
         try presence.start()
