@@ -38,6 +38,7 @@ struct SendingTests {
             #expect(sent.map(\.collapseID) == [id] && sent.first?.kind == .alert)
             #expect(sent.first?.payload["aps"]?["alert"]?["title"]?.string == "ADA · Kitchen")
             #expect(sent.first?.payload["aps"]?["alert"]?["body"]?.string == "Tea is ready")
+            #expect(sent.first?.payload["seq"]?.int == 1)
             try await harness.work()
             #expect(harness.provider.take().isEmpty)
             #expect(try await harness.jobs().all == 0)
