@@ -7,6 +7,9 @@ import WebClient
 
 @testable import Push
 
+/// For files that have Foundation's, too.
+typealias PushNotification = Notification
+
 @Suite("Notifications")
 struct NotificationTests {
     private let device = Device(
