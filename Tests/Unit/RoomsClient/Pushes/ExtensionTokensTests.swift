@@ -4,14 +4,14 @@ import Testing
 
 @testable import RoomsClient
 
-/// An app and its extension: two processes that know of each other only by the file of sessions.
+/// An app and its extension: two processes that share only the file of sessions.
 @Suite("ExtensionTokens", .timeLimit(.minutes(2)))
 struct ExtensionTokensTests {
     private let clock = TestClock()
     private let folder = TemporaryFolder(in: "/dev/shm")
     private let server: ScriptedServer
     private let ada: Person
-    /// The networks of the two, of which each fails for itself.
+    /// The networks of the app and of the extension, which fail separately.
     private let (phone, extensionPhone): (ScriptedDevice, ScriptedDevice)
     private let store: FileSessionStore
 
@@ -34,7 +34,7 @@ struct ExtensionTokensTests {
 
     private func kept() throws -> Session { try #require(try store.load().current) }
 
-    /// Waits for a task, and lets the time pass that it waits for.
+    /// Waits for a task, and advances the clock meanwhile.
     private func result(of task: Task<String, any Error>) async -> Result<String, any Error> {
         let isDone = Guarded(false)
         Task {
@@ -45,7 +45,7 @@ struct ExtensionTokensTests {
         return await task.result
     }
 
-    /// The session lives: it can be asked with, and renewed once more, by either.
+    /// Checks that the session is valid, and that both can renew it once more.
     private func expectAlive(_ app: SessionTokens) async throws {
         #expect(server.sessionCount(of: ada.id) == 1)
         let token = try await app.token(replacing: try await app.token())
@@ -56,7 +56,7 @@ struct ExtensionTokensTests {
         #expect(try await RoomsAPI(transport: phone, tokens: app).me().id == ada.id)
     }
 
-    @Test("a token that is valid is given out, and nothing is asked or written")
+    @Test("a valid token is returned without a request or a write")
     func valid() async throws {
         let before = try kept()
         #expect(try await appExtension().token() == before.token)
@@ -64,7 +64,7 @@ struct ExtensionTokensTests {
         #expect(try kept() == before)
     }
 
-    @Test("an expired token is renewed for the app, too, which goes on with it and asks nothing")
+    @Test("an expired token is renewed for the app too, which uses it without a request")
     func renewed() async throws {
         let app = try app()
         await clock.advance(by: .seconds(16 * 60))
@@ -116,7 +116,7 @@ struct ExtensionTokensTests {
         try await expectAlive(app)
     }
 
-    @Test("calls at once share one refresh, which a waiter that gives up does not end")
+    @Test("concurrent calls share one refresh, which continues if one of them is cancelled")
     func shared() async throws {
         await clock.advance(by: .seconds(16 * 60))
         let tokens = appExtension()
@@ -134,7 +134,7 @@ struct ExtensionTokensTests {
     }
 
     @Test(
-        "an answer that is lost is asked for again under the same name, by the extension or by the app",
+        "a lost answer is requested again with the same attempt id, by the extension or by the app",
         arguments: 1...3)
     func lostAnswers(count: Int) async throws {
         await clock.advance(by: .seconds(16 * 60))
@@ -152,7 +152,7 @@ struct ExtensionTokensTests {
         try await expectAlive(app)
     }
 
-    @Test("without a network a token is given out while it is valid, and not after")
+    @Test("without a network a token is returned while it is valid, and not after")
     func offline() async throws {
         extensionPhone.setAirplaneMode(true)
         await clock.advance(by: .seconds(15 * 60 - 5))
@@ -167,7 +167,7 @@ struct ExtensionTokensTests {
         try await expectAlive(try app())
     }
 
-    @Test("a sign-out in the middle of the extension's refresh stays one")
+    @Test("a sign-out during the extension's refresh is final")
     func signedOut() async throws {
         await clock.advance(by: .seconds(16 * 60))
         let app = try app()
@@ -182,22 +182,113 @@ struct ExtensionTokensTests {
         #expect(server.sessionCount(of: ada.id) == 0)
     }
 
-    @Test("somebody who signs in in the middle of the extension's refresh is who is signed in")
-    func signedInAgain() async throws {
+    @Test(
+        "a person who signs in during the extension's refresh stays signed in, also the same person again",
+        arguments: [false, true])
+    func signedInAgain(isSamePerson: Bool) async throws {
         await clock.advance(by: .seconds(16 * 60))
         let app = try app()
         extensionPhone.delayAnswers(by: .seconds(1))
         let task = Task { [tokens = appExtension()] in try await tokens.token() }
         await clock.untilSleeping(1)
-        let ben = try server.makeSession(of: server.addPerson("ben"))
-        await app.use(ben)
+        let session = try server.makeSession(of: isSamePerson ? ada : server.addPerson("ben"))
+        await app.use(session)
         await clock.advance(by: .seconds(1))
-        await #expect(throws: ClientFailure.signedOut) { try await task.value }
-        #expect(try kept() == ben)
-        #expect(await app.session == ben)
+        if isSamePerson {
+            #expect(try await task.value == session.token)
+        } else {
+            await #expect(throws: ClientFailure.signedOut) { try await task.value }
+        }
+        #expect(try kept() == session)
+        #expect(await app.session == session)
     }
 
-    @Test("a session that the server has ended is left to the app to sign out of")
+    /// The store and the network of an extension that is killed after some steps: its further steps have no effect.
+    private final class Doomed: SessionStore, HTTPTransport {
+        struct Ended: Error {}
+
+        private let store: FileSessionStore
+        private let network: ScriptedDevice
+        private let stepsLeft: Guarded<Int>
+
+        init(_ store: FileSessionStore, _ network: ScriptedDevice, steps: Int) {
+            (self.store, self.network, stepsLeft) = (store, network, Guarded(steps))
+        }
+
+        private func step() throws {
+            let left = stepsLeft.withLock { left in
+                left -= 1
+                return left
+            }
+            if left < 0 { throw Ended() }
+        }
+
+        func load() throws -> KeptSessions { try store.load() }
+        func exclusively<Value>(_ body: () throws -> Value) throws -> Value { try store.exclusively(body) }
+
+        func save(_ sessions: KeptSessions) throws {
+            try step()
+            try store.save(sessions)
+        }
+
+        func send(_ request: HTTPRequest) async throws -> HTTPResponse {
+            try step()
+            let answer = try await network.send(request)
+            // The server has handled the request.
+            try step()
+            return answer
+        }
+    }
+
+    @Test(
+        "an extension that is killed during a refresh signs nobody out, if the app follows within a minute",
+        arguments: 0..<5)
+    func ends(afterSteps steps: Int) async throws {
+        await clock.advance(by: .seconds(16 * 60))
+        let app = try app()
+        let doomed = Doomed(store, extensionPhone, steps: steps)
+        let tokens = ExtensionTokens(sharedIn: doomed, accounts: AccountsAPI(transport: doomed), clock: clock)
+        let outcome = await result(of: Task { try await tokens.token() })
+        #expect((try? outcome.get()) == (steps == 4 ? try kept().token : nil))
+        await clock.advance(by: .seconds(50))
+        _ = try await app.token()
+        try await expectAlive(app)
+    }
+
+    /// The app's store, which can refuse to save.
+    private final class RefusingStore: SessionStore {
+        struct Refused: Error {}
+
+        private let store: FileSessionStore
+        private let refuses = Guarded(false)
+
+        init(_ store: FileSessionStore) { self.store = store }
+
+        func refuse(_ refuses: Bool) { self.refuses.withLock { $0 = refuses } }
+        func load() throws -> KeptSessions { try store.load() }
+        func exclusively<Value>(_ body: () throws -> Value) throws -> Value { try store.exclusively(body) }
+
+        func save(_ sessions: KeptSessions) throws {
+            if refuses.withLock({ $0 }) { throw Refused() }
+            try store.save(sessions)
+        }
+    }
+
+    @Test("a sign-in that the store refused at first stays, even if the extension has renewed the earlier session")
+    func signInRefusedByStore() async throws {
+        let refusing = RefusingStore(store)
+        let app = try SessionTokens(keptIn: refusing, accounts: AccountsAPI(transport: phone), clock: clock)
+        refusing.refuse(true)
+        let session = try server.makeSession(of: ada)
+        await app.use(session)
+        let renewed = try await appExtension().token(replacing: kept().token)
+        #expect(try kept().token == renewed)
+        refusing.refuse(false)
+        #expect(try await app.token() == session.token)
+        #expect(try kept() == session)
+    }
+
+    @Test("when the server has ended a session, only the app signs out")
     func ended() async throws {
         try await AccountsAPI(transport: phone).logOut(try kept())
         let token = try kept().token
@@ -209,7 +300,7 @@ struct ExtensionTokensTests {
         await #expect(throws: ClientFailure.signedOut) { try await appExtension().token() }
     }
 
-    @Test("what the app still has to end stays in the store when the extension writes")
+    @Test("the app's ending sessions stay in the store when the extension writes")
     func endings() async throws {
         let app = try app()
         phone.setAirplaneMode(true)
@@ -221,7 +312,7 @@ struct ExtensionTokensTests {
         #expect(try store.load().ending == ending)
     }
 
-    @Test("a store that cannot be read or written now ends nothing, and asks the server nothing")
+    @Test("a store that cannot be read or written now causes no request and no sign-out")
     func unreadable() async throws {
         struct Locked: Error {}
         struct LockedStore: SessionStore {
@@ -267,7 +358,7 @@ struct ExtensionTokensTests {
                 return Task { isRefused ? try await tokens.token(replacing: token) : try await tokens.token() }
             }
             for task in tasks { _ = await result(of: task) }
-            // An answer that nobody has got is asked for again before its minute is over.
+            // Repeats a refresh whose answer was lost before its minute is over.
             phone.delayAnswers(by: .zero)
             for _ in 0..<8 {
                 guard let session = try store.load().current, session.refreshAttemptID != nil else { break }
@@ -278,7 +369,7 @@ struct ExtensionTokensTests {
             await clock.advance(by: .seconds(Int.random(in: 0..<20, using: &random) * 60))
         }
         extensionPhone.delayAnswers(by: .zero)
-        // What is still to be lost is lost now.
+        // Uses up the failures that are still set.
         for device in [phone, extensionPhone] {
             while case .failure(ClientFailure.offline) = await Self.attempt(on: device) {}
         }
@@ -291,37 +382,5 @@ struct ExtensionTokensTests {
         } catch {
             return .failure(error)
         }
-    }
-
-    @Test("changes of one file by several at once are made one after the other")
-    func exclusive() async throws {
-        let url = folder.url.appending(path: "shared/counter.json")
-        let session = try kept()
-        try await withThrowingTaskGroup { group in
-            for _ in 0..<4 {
-                group.addTask {
-                    let store = FileSessionStore(url: url)
-                    for _ in 0..<25 {
-                        try store.exclusively {
-                            var kept = try store.load()
-                            kept.ending.append(EndingSession(session: session))
-                            try store.save(kept)
-                        }
-                    }
-                }
-            }
-            try await group.waitForAll()
-        }
-        #expect(try FileSessionStore(url: url).load().ending.count == 100)
-    }
-
-    @Test("who has the lock for too long holds nobody up for longer than two seconds")
-    func stuck() async throws {
-        let failure = #expect(throws: CocoaError.self) {
-            try store.exclusively { try store.exclusively {} }
-        }
-        #expect(failure?.code == .fileLocking)
-        // It is free again.
-        try store.exclusively {}
     }
 }
