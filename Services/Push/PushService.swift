@@ -101,8 +101,10 @@ public struct PushService: Service {
 extension Endpoint {
     fileprivate static let register = Endpoint("push.register")
         .route("POST", "/api/devices", limits: ["devices"], wantsClient: true)
+        .described(.registerDevice)
     fileprivate static let unregister = Endpoint("push.unregister")
         .route("DELETE", "/api/devices/:token", limits: ["devices"])
+        .described(.unregisterDevice)
 }
 
 /// The tasks of a service besides requests, from its start to its stop.

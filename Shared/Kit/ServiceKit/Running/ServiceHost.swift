@@ -72,6 +72,11 @@ public final class ServiceHost: Sendable {
                 ["what": claim, "of": holder])
             return Reply()
         }
+        let description = table.description(of: type(of: service))
+        if !description.isEmpty {
+            let json = description.json
+            table.on(Endpoint(Subject.description(of: name))) { _ in Reply(.ok, json) }
+        }
         table.answerLogPages(of: name, from: EventLog(context.database))
         for (endpoint, entry) in table.entries {
             keep(try context.bus.respond(to: endpoint.subject, queue: name) { [self] in receive($0, entry) })

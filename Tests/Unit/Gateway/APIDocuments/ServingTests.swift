@@ -32,4 +32,30 @@ struct ServingTests {
             #expect(paths["/api/chat"]?["get"]?["security"] != nil)
         }
     }
+
+    @Test("a service's description is asked for once, however many want the document")
+    func once() async throws {
+        try await GatewayHarness.run { harness in
+            let asked = Collector<String>()
+            let description = ServiceDescription(requests: ["chat.list": RequestDescription("Lists chats.")])
+            harness.chat.on("chat.describe") { request in
+                asked.add(request.subject)
+                request.reply(Reply(.ok, description.json).json)
+            }
+            var manifest = harness.chat.manifest
+            manifest.descriptionDigest = "a"
+            harness.chat.announce(manifest)
+            let summaries = try await withThrowingTaskGroup(of: String?.self) { group in
+                for _ in 1...8 {
+                    group.addTask {
+                        let document = try await harness.request("GET", "/api/openapi.json", as: nil).json
+                        return document["paths"]?["/api/chat"]?["get"]?["summary"]?.string
+                    }
+                }
+                return try await group.reduce(into: [String?]()) { $0.append($1) }
+            }
+            #expect(summaries == Array(repeating: "Lists chats.", count: 8))
+            #expect(asked.items.count == 1)
+        }
+    }
 }
