@@ -8,13 +8,14 @@ import Security
 import ServiceKit
 import Synchronization
 
-/// Serves `openapi.json`, made of what is announced now.
+/// Serves `openapi.json` and `asyncapi.json`, made of what is announced now.
 ///
 /// The documents are composed when a client asks for one and what was announced has changed since, at most once
 /// a second, and kept. Requests that arrive meanwhile wait for the same composition.
 package final class APIDocuments: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         case openAPI = "openapi.json"
+        case asyncAPI = "asyncapi.json"
     }
 
     /// The documents of one moment.
@@ -112,7 +113,10 @@ package final class APIDocuments: Sendable {
         let began = LoopInstant.now()
         let contents = APIContents(catalog, known, own: own)
         let composed = Composed(
-            documents: [.openAPI: Document(OpenAPIDocument(contents).json)], catalogRevision: catalog.revision,
+            documents: [
+                .openAPI: Document(OpenAPIDocument(contents).json),
+                .asyncAPI: Document(AsyncAPIDocument(contents).json),
+            ], catalogRevision: catalog.revision,
             isComplete: isComplete, composedAt: .now(), took: .now() - began)
         let waiting = state.withLock { state in
             state.composed = composed

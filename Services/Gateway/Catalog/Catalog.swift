@@ -87,7 +87,7 @@ extension Catalog {
             "isActive", "participants", "badges", "hasUnread",
         ].map { "field \($0)" }
         let paths = [
-            "", "api/sync", "api/openapi.json", "healthz", "readyz", "metrics", "socket.io",
+            "", "api/sync", "api/openapi.json", "api/asyncapi.json", "healthz", "readyz", "metrics", "socket.io",
         ]
         let routes = paths.flatMap { path in
             ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map { "\($0) /\(path)" }

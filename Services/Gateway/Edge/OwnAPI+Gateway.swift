@@ -25,9 +25,13 @@ extension OwnAPI {
                     "/", RequestDescription("Returns the web client.", gives: .string), needsLogin: false,
                     form: .text("text/html")))
         }
-        let manifest = Manifest(service: Catalog.gateway, routes: offered.map(\.route))
+        let manifest = Manifest(
+            service: Catalog.gateway, routes: offered.map(\.route), socketEvents: RoomJoins.events.map(\.event))
+        let requests =
+            offered.map { ($0.route.subject, $0.request) } + RoomJoins.events.map { ($0.event.subject, $0.request) }
         let description = ServiceDescription(
-            requests: Dictionary(offered.map { ($0.route.subject, $0.request) }) { first, _ in first })
+            requests: Dictionary(requests) { first, _ in first },
+            events: [.typing, .presence, .badges, .syncDone, .requestError])
         let forms = offered.compactMap { route in route.form.map { (route.route.subject, $0) } }
         return OwnAPI(
             manifest, description, forms: Dictionary(forms) { first, _ in first }, room: ComposedRoom.schema(of:))
@@ -57,6 +61,7 @@ extension APIDocuments.Kind {
     fileprivate var title: String {
         switch self {
         case .openAPI: "OpenAPI"
+        case .asyncAPI: "AsyncAPI"
         }
     }
 }
@@ -78,6 +83,41 @@ extension SyncEndpoint {
                 gives: .anyOf([snapshot, recovered, lost]), errors: [.invalidField]),
             limits: ["sync"])
     }()
+}
+
+extension RoomJoins {
+    /// The events that a gateway handles itself.
+    static let events: [(event: SocketEvent, request: RequestDescription)] = [
+        own(
+            "room:join", ackName: "room", limit: "joins",
+            RequestDescription(
+                "Opens a room: its events reach this socket from now on.",
+                takes: .object(
+                    ["roomId": .id],
+                    optional: ["keepOthers": Schema.boolean.noted("False leaves every other room; the default.")]),
+                gives: .room, errors: [.roomNotFound, .invalidField])),
+        own(
+            "room:leave", limit: "joins",
+            RequestDescription(
+                "Closes a room.", takes: .object(["roomId": .id]), errors: [.roomNotFound, .invalidField])),
+        own(
+            "message:typing", limit: "typing",
+            RequestDescription(
+                "Says that the person types, or no longer does. It ends by itself after 3 s without a repetition.",
+                takes: .object(["roomId": .id, "isTyping": .boolean]), errors: [.roomNotFound, .invalidField])),
+    ]
+
+    private static func own(
+        _ name: String, ackName: String? = nil, limit: String, _ request: RequestDescription
+    ) -> (event: SocketEvent, request: RequestDescription) {
+        (SocketEvent(name, "\(Catalog.gateway).\(name)", ackName: ackName, limits: [limit]), request)
+    }
+}
+
+extension EventDescription {
+    fileprivate static let requestError = EventDescription(
+        "request:error", to: .socket, "An event without an ack was refused.",
+        .object(["event": .string, "error": .object(["code": .string, "message": .string])]))
 }
 
 extension OperationsEndpoint {

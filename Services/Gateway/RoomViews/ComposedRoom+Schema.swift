@@ -60,3 +60,9 @@ extension Contribution.Field {
         }
     }
 }
+
+extension EventDescription {
+    package static let badges = EventDescription(
+        "room:badges", to: .person, "The person's badges of the room have changed, other than by something new.",
+        .object(["roomId": .id, "badges": .reference("Badges"), "hasUnread": .boolean]))
+}

@@ -82,6 +82,8 @@ public struct RequestDescription: Sendable, Equatable {
 public struct EventDescription: Sendable, Equatable {
     public enum Audience: String, Sendable {
         case room, everyone, person
+        /// One socket. Only a gateway sends to it.
+        case socket
     }
 
     public let event: String

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The documents on a running gateway")
 struct ServingTests {
-    @Test("anyone gets the document, with a tag, and 304 for that tag", arguments: ["openapi"])
+    @Test("anyone gets the document, with a tag, and 304 for that tag", arguments: ["openapi", "asyncapi"])
     func served(_ name: String) async throws {
         try await GatewayHarness.run { harness in
             let path = "/api/\(name).json"
