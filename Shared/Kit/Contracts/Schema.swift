@@ -107,9 +107,11 @@ extension Schema {
         object(required.map { Member($0, $1) } + optional.map { Member($0, $1, isRequired: false) })
     }
 
+    /// - Parameter members: of two with one name the first counts.
     public static func object(_ members: [Member]) -> Schema {
         var schema = members.reduce(Schema(type: "object")) { $0.including($1.schema) }
-        schema.members = members
+        var names: Set<String> = []
+        schema.members = members.filter { names.insert($0.name).inserted }
         return schema
     }
 
@@ -188,6 +190,11 @@ extension Schema {
         schema.alternatives = alternatives.map { $0.renamingReferences(rename) }
         schema.parts = parts.map { $0.renamingReferences(rename) }
         return schema
+    }
+
+    /// The names to which it refers for the value itself, and not for a part of it.
+    var referencesInPlace: Set<String> {
+        (alternatives + parts).reduce(Set([reference].compactMap(\.self))) { $0.union($1.referencesInPlace) }
     }
 
     static func isName(_ name: String) -> Bool {

@@ -37,7 +37,26 @@ extension ServiceDescription {
                 all.compactMap { name, value in RequestDescription(value).map { (name, $0) } },
                 uniquingKeysWith: { $1 }),
             events: object["events"]?.array?.compactMap(EventDescription.init) ?? [], fields: schemas("fields"))
-        self.schemas = schemas("schemas").filter { Schema.isName($0.key) }
+        self.schemas = Self.withoutCircles(schemas("schemas").filter { Schema.isName($0.key) })
+    }
+
+    /// Returns the schemas without those whose definition leads back to itself for the same value, as by `"A":
+    /// {"$ref": "A"}`. A tool would follow them for ever.
+    private static func withoutCircles(_ schemas: [String: Schema]) -> [String: Schema] {
+        // Each schema is kept once all that it refers to are; those of a circle never are.
+        var open = schemas.mapValues { $0.referencesInPlace.filter { schemas[$0] != nil } }
+        var users: [String: [String]] = [:]
+        for (name, references) in open { for reference in references { users[reference, default: []].append(name) } }
+        var ready = open.filter(\.value.isEmpty).map(\.key)
+        var kept: [String: Schema] = [:]
+        while let name = ready.popLast() {
+            kept[name] = schemas[name]
+            for user in users[name] ?? [] {
+                open[user]?.remove(name)
+                if open[user]?.isEmpty == true { ready.append(user) }
+            }
+        }
+        return kept
     }
 }
 

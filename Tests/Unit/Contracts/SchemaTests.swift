@@ -92,6 +92,16 @@ struct SchemaTests {
         #expect(read.fields.isEmpty && Array(read.schemas.keys) == ["A"])
     }
 
+    @Test("a schema that leads back to itself for the same value is left out; one of a tree is kept")
+    func circles() throws {
+        let given = try JSONValue(
+            parsing: """
+                {"schemas":{"A":{"$ref":"A"},"B":{"allOf":[{"anyOf":[{"$ref":"C"}]}]},"C":{"$ref":"B"},"D":{"$ref":"E"},
+                "E":{"type":"array","items":{"$ref":"E"}},"F":{"$ref":"elsewhere"}}}
+                """)
+        #expect(ServiceDescription(given)?.schemas.keys.sorted() == ["D", "E", "F"])
+    }
+
     @Test("random changes of a description never crash, and what is read is written as JSON")
     func random() throws {
         var random = SeededGenerator(seed: 7)
