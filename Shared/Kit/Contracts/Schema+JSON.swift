@@ -49,13 +49,16 @@ extension Schema {
         }
         keep("type", isType)
         keep("format") { ($0.string?.utf8.count ?? .max) <= 64 }
-        keep("const") { _ in true }
-        keep("enum") { $0.array?.isEmpty == false }
+        // Many tools follow a `$ref` wherever it is, so no value of another program may have members.
+        keep("const", isScalar)
+        keep("enum") { value in value.array.map { !$0.isEmpty && $0.allSatisfy(isScalar) } ?? false }
         for name in ["minimum", "maximum"] { keep(name) { $0.double != nil } }
         for name in ["minLength", "maxLength", "minItems", "maxItems"] { keep(name) { ($0.int ?? -1) >= 0 } }
         for name in ["title", "description"] { keep(name) { ($0.string?.utf8.count ?? .max) <= maxTextBytes } }
         return keywords
     }
+
+    private static func isScalar(_ value: JSONValue) -> Bool { value.kind != .object && value.kind != .array }
 
     private static func isType(_ value: JSONValue) -> Bool {
         if let name = value.string { return types.contains(name) }

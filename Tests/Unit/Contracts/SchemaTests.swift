@@ -54,7 +54,8 @@ struct SchemaTests {
                 #"{"type":"object","properties":{"a":true,"b":{"type":"null"}},"required":["b","c",1]}"#,
                 #"{"type":"object","properties":{"b":{"type":"null"}},"required":["b"]}"#
             ),
-            (#"{"oneOf":[{"type":"string"},{"const":{"a":1}}]}"#, #"{"anyOf":[{"type":"string"},{"const":{"a":1}}]}"#),
+            (#"{"oneOf":[{"type":"string"},{"const":7}]}"#, #"{"anyOf":[{"type":"string"},{"const":7}]}"#),
+            (##"{"const":{"$ref":"#/a"},"items":{"enum":[1,{"$ref":"file:///a"}]}}"##, #"{"items":{}}"#),
             (#"{"anyOf":[{"type":"string"},7]}"#, "{}"), (#"{"$ref":"A","type":"string"}"#, #"{"$ref":"A"}"#),
             (
                 #"{"properties":{"a":{"type":"string"},"a":{"type":"null"}}}"#,
