@@ -25,7 +25,7 @@ package final class APIDocuments: Sendable {
         /// True if every service that has a description was reached.
         let isComplete: Bool
         let composedAt: LoopInstant
-        /// The time that the composition took.
+        /// The time that the composition took, without waiting for services.
         let took: Duration
     }
 
@@ -93,7 +93,8 @@ package final class APIDocuments: Sendable {
             let (ready, isFirst) = state.withLock { state -> (Composed?, Bool) in
                 if let composed = state.composed, isFresh(composed, at: revision) { return (composed, false) }
                 let isFirst = state.waiting == nil
-                state.waiting = (state.waiting ?? []) + [continuation]
+                state.waiting = state.waiting ?? []
+                state.waiting?.append(continuation)
                 return (nil, isFirst)
             }
             if let ready { return continuation.resume(returning: ready) }
@@ -109,9 +110,9 @@ package final class APIDocuments: Sendable {
 
     private func compose() async {
         let catalog = directory.catalog
-        let (known, isComplete) = await descriptions.all(in: catalog)
+        let isComplete = await descriptions.fetch(for: catalog)
         let began = LoopInstant.now()
-        let contents = APIContents(catalog, known, own: own)
+        let contents = APIContents(catalog, descriptions.parsed, own: own)
         let composed = Composed(
             documents: [
                 .openAPI: Document(OpenAPIDocument(contents).json),

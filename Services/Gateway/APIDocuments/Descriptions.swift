@@ -13,8 +13,8 @@ import Synchronization
 final class Descriptions: Sendable {
     private struct Known: Sendable {
         let digest: String
-        let description: ServiceDescription
-        let bytes: Int
+        /// As it came: parsed, it takes several times the memory. Empty if it is ignored.
+        let json: JSONValue
     }
 
     private let services: RequestForwarder
@@ -23,16 +23,21 @@ final class Descriptions: Sendable {
 
     /// The time for all services together. They answer from memory.
     private static let timeout: Duration = .seconds(2)
-    /// The limit of all descriptions together. Those of further services are not kept.
-    private static let maxBytes = 4 << 20
+    /// The limit of all descriptions together, without those of required services, which no plugin must push out.
+    static let maxBytes = 1 << 20
 
     init(_ services: RequestForwarder, _ log: Logger) {
         self.services = services
         self.log = log
     }
 
-    /// Returns the descriptions by service, and whether all that should be there are.
-    func all(in catalog: Catalog) async -> ([String: ServiceDescription], isComplete: Bool) {
+    /// The descriptions by service. Parsing takes time with each call.
+    var parsed: [String: ServiceDescription] { known.withLock { $0 }.compactMapValues { ServiceDescription($0.json) } }
+
+    /// Asks for the descriptions that are missing, and forgets those that are no longer in force.
+    ///
+    /// - Returns: true if every service that has a description was reached.
+    func fetch(for catalog: Catalog) async -> Bool {
         let digests = catalog.manifests.compactMapValues(\.descriptionDigest)
         let missing = known.withLock { known in
             known = known.filter { digests[$0.key] == $0.value.digest }
@@ -45,15 +50,27 @@ final class Descriptions: Sendable {
             }
             return await group.reduce(into: [String: Known]()) { $0[$1.0] = $1.1 }
         }
-        let all = known.withLock { known in
-            for (service, one) in found {
-                let bytes = known.values.reduce(one.bytes) { $0 + $1.bytes }
-                let empty = Known(digest: one.digest, description: ServiceDescription(), bytes: 0)
-                known[service] = bytes <= Self.maxBytes ? one : empty
+        let ignored = known.withLock { known in
+            var size = known.reduce(0) { $0 + (catalog.isRequired($1.key) ? 0 : $1.value.json.bytes.count) }
+            var ignored: [String] = []
+            for (service, one) in found.sorted(by: { $0.key < $1.key }) {
+                let counted = catalog.isRequired(service) ? 0 : one.json.bytes.count
+                if counted == 0 || size + counted <= Self.maxBytes {
+                    known[service] = one
+                    size += counted
+                } else {
+                    known[service] = Known(digest: one.digest, json: .emptyObject)
+                    ignored.append(service)
+                }
             }
-            return known
+            return ignored
         }
-        return (all.mapValues(\.description), found.count == missing.count)
+        for service in ignored {
+            log.warning(
+                "a service's description is ignored: all together are too large",
+                ["name": service, "limit": Self.maxBytes])
+        }
+        return found.count == missing.count
     }
 
     /// - Returns: nil if the service does not reply.
@@ -61,8 +78,8 @@ final class Descriptions: Sendable {
         do throws(ServiceError) {
             let reply = try await services.ask(
                 Subject.description(of: service), .emptyObject, as: nil, origin: origin, key: nil, isQuestion: true)
-            if let description = ServiceDescription(reply.data) {
-                return Known(digest: digest, description: description, bytes: reply.data.bytes.count)
+            if reply.data.kind == .object, reply.data.bytes.count <= ServiceDescription.maxBytes {
+                return Known(digest: digest, json: reply.data.detached)
             }
             log.warning(
                 "a service's description is ignored: no object, or too large",
@@ -71,6 +88,6 @@ final class Descriptions: Sendable {
             if error.code.isRetryable { return nil }
             log.warning("a service does not describe itself", ["name": service, "error": "\(error.code.rawValue)"])
         }
-        return Known(digest: digest, description: ServiceDescription(), bytes: 0)
+        return Known(digest: digest, json: .emptyObject)
     }
 }

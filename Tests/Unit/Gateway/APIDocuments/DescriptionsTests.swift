@@ -50,15 +50,16 @@ struct DescriptionsTests {
     @Test("a service is asked once for each digest in its manifest, and never without one")
     func once() async throws {
         try await run { descriptions, dice in
-            #expect(await descriptions.all(in: catalog(nil)).0.isEmpty, "a request would be unexpected")
+            #expect(await descriptions.fetch(for: catalog(nil)), "a request would be unexpected")
+            #expect(descriptions.parsed.isEmpty)
             let asked = Collector<String>()
             dice.on("dice.describe") { request in
                 asked.add(request.subject)
                 request.reply(describe("\(asked.items.count)").json)
             }
             for (digest, summary) in [("a", "1"), ("a", "1"), ("b", "2"), ("b", "2")] {
-                let (found, isComplete) = await descriptions.all(in: catalog(digest))
-                #expect(found["dice"]?.requests["dice.list"]?.summary == summary && isComplete)
+                #expect(await descriptions.fetch(for: catalog(digest)))
+                #expect(descriptions.parsed["dice"]?.requests["dice.list"]?.summary == summary)
             }
             #expect(asked.items.count == 2)
         }
@@ -68,10 +69,38 @@ struct DescriptionsTests {
     func away() async throws {
         try await run { descriptions, dice in
             dice.on("dice.describe", error: .unavailable("It"))
-            let (none, isComplete) = await descriptions.all(in: catalog("a"))
-            #expect(none.isEmpty && !isComplete)
+            #expect(await !descriptions.fetch(for: catalog("a")))
+            #expect(descriptions.parsed.isEmpty)
             dice.on("dice.describe", reply: describe("Lists."))
-            #expect(await descriptions.all(in: catalog("a")).0["dice"]?.requests.count == 1)
+            #expect(await descriptions.fetch(for: catalog("a")))
+            #expect(descriptions.parsed["dice"]?.requests.count == 1)
+        }
+    }
+
+    @Test("all descriptions together have a limit, with one line in the log; a required service's are always kept")
+    func limit() async throws {
+        let text = String(repeating: "x", count: ServiceDescription.maxBytes - 100)
+        let large = JSONWriter.object { $0.member("x", text) }
+        let names = (1...10).map { "plugin\($0)" }
+        var catalog = Catalog(required: ["dice"])
+        for name in names + ["dice"] {
+            var manifest = Manifest(service: name)
+            manifest.descriptionDigest = "a"
+            catalog = catalog.adding(manifest)
+        }
+        try await run { [catalog] descriptions, dice in
+            let plugins = try names.map { try FakeService.start(Manifest(service: $0), on: bus) }
+            defer { for plugin in plugins { plugin.stop() } }
+            for (name, plugin) in zip(names, plugins) { plugin.on("\(name).describe", reply: Reply(.ok, large)) }
+            dice.on("dice.describe", error: .unavailable("It"))
+            #expect(await !descriptions.fetch(for: catalog))
+            dice.on("dice.describe", reply: describe("Lists."))
+            #expect(await descriptions.fetch(for: catalog))
+            #expect(descriptions.parsed["dice"]?.requests.count == 1)
+            let kept = Descriptions.maxBytes / large.bytes.count
+            #expect(log.lines.count { $0.contains("too large") } == names.count - kept)
+            #expect(await descriptions.fetch(for: catalog), "a request would repeat a line")
+            #expect(log.lines.count { $0.contains("too large") } == names.count - kept)
         }
     }
 
@@ -83,8 +112,8 @@ struct DescriptionsTests {
                 let before = log.lines.count
                 dice.on("dice.describe") { $0.reply(reply) }
                 for _ in 1...3 {
-                    let (found, isComplete) = await descriptions.all(in: catalog("a"))
-                    #expect(found["dice"]?.isEmpty == true && isComplete)
+                    #expect(await descriptions.fetch(for: catalog("a")))
+                    #expect(descriptions.parsed["dice"]?.isEmpty == true)
                 }
                 #expect(log.lines.count == before + 1)
             }
