@@ -31,15 +31,7 @@ struct APIContents: Sendable {
             + services.map {
                 Offer(manifest: $0, description: descriptions[$0.service] ?? ServiceDescription(), forms: [:])
             }
-        let fields: [OwnAPI.ContributedField] = offers.flatMap { offer in
-            (offer.manifest.contribution?.fields ?? []).map { field in
-                // Its references are to the service's own schemas, and Room is the gateway's.
-                let schema = offer.description.fields[field.path]?.renamingReferences {
-                    ComponentSchemas.qualified($0, by: offer.service)
-                }
-                return (field: field, schema: schema)
-            }
-        }
+        let fields = Self.fields(of: offers)
         let room = own.room(fields)
         self.offers = offers
         schemas = ComponentSchemas(
@@ -49,5 +41,22 @@ struct APIContents: Sendable {
         sorts =
             ["activity", "content"]
             + fields.compactMap { if case .activity(_, let sort) = $0.field.role { sort } else { nil } }
+    }
+
+    /// The limit of the schemas of fields, which are part of Room, in bytes. Further fields are shown by their zero.
+    private static let maxFieldBytes = 256 << 10
+
+    private static func fields(of offers: [Offer]) -> [OwnAPI.ContributedField] {
+        var size = 0
+        return offers.flatMap { offer in
+            (offer.manifest.contribution?.fields ?? []).map { field in
+                // Its references are to the service's own schemas, and Room is the gateway's.
+                let schema = offer.description.fields[field.path]?.renamingReferences {
+                    ComponentSchemas.qualified($0, by: offer.service)
+                }
+                size += schema?.json.bytes.count ?? 0
+                return (field: field, schema: size <= maxFieldBytes ? schema : nil)
+            }
+        }
     }
 }

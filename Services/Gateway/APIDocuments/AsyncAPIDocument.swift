@@ -73,6 +73,8 @@ struct AsyncAPIDocument {
         CONNECT, `?token=` or an `Authorization` header. The payload of a message is the only argument of the event \
         of that name. docs/api-sockets.md has the rules that no schema can say.
         """
+    /// The limit of an event's copies that are shown. Each repeats a schema.
+    private static let maxAckCopies = 16
     private static let acks = "acks"
     private static let ackText =
         "The answer to an event with an ack: one object. Without an ack, a failure is `request:error`."
@@ -94,17 +96,17 @@ struct AsyncAPIDocument {
 
     private var clientChannel: Channel {
         var channel = Channel(name: "client", text: "What a client sends.", messages: [])
-        var keys: Set<String> = []
-        var size = 0
+        var keys = UniqueNames()
+        var total = 0
         for offer in contents.offers {
-            for event in offer.manifest.socketEvents {
+            for event in offer.manifest.socketEvents where event.event.utf8.count <= EventDescription.maxNameBytes {
                 let request = offer.request(event.subject)
                 let message = Message(
                     key: Self.key(event.event, in: &keys), event: event.event, service: offer.service,
                     summary: request?.summary ?? "", payload: request?.takes ?? .object(),
                     ack: ack(of: event, request, in: offer))
-                size += Self.size(of: message)
-                guard size < OpenAPIDocument.maxBytes else { return channel }
+                total += size(of: message)
+                guard total < OpenAPIDocument.maxBytes else { return channel }
                 channel.messages.append(message)
             }
         }
@@ -117,7 +119,7 @@ struct AsyncAPIDocument {
         guard let request else { return .object([success]) }
         let given = request.gives.map { schemas.members(of: $0, in: offer.service) } ?? []
         var members = [success]
-        for copy in event.ackCopies where copy.name != "success" {
+        for copy in event.ackCopies.prefix(Self.maxAckCopies) where copy.name != "success" {
             guard let member = given.first(where: { $0.name == copy.from }) else { continue }
             members.append(Schema.Member(copy.name, member.schema, isRequired: member.isRequired))
         }
@@ -141,9 +143,9 @@ struct AsyncAPIDocument {
             Channel(name: "person", text: "To all sockets of one person.", messages: []),
             Channel(name: "socket", text: "To one socket.", messages: []),
         ]
-        var keys = [Set<String>](repeating: [], count: channels.count)
+        var keys = [UniqueNames](repeating: UniqueNames(), count: channels.count)
         var seen: Set<String> = []
-        var size = 0
+        var total = 0
         for offer in contents.offers {
             for event in offer.description.events {
                 guard let place = channels.firstIndex(where: { $0.name == event.audience.rawValue }),
@@ -152,8 +154,8 @@ struct AsyncAPIDocument {
                 let message = Message(
                     key: Self.key(event.event, in: &keys[place]), event: event.event, service: offer.service,
                     summary: event.summary, payload: event.data)
-                size += Self.size(of: message)
-                guard size < OpenAPIDocument.maxBytes else { return channels }
+                total += size(of: message)
+                guard total < OpenAPIDocument.maxBytes else { return channels }
                 channels[place].messages.append(message)
             }
         }
@@ -161,17 +163,20 @@ struct AsyncAPIDocument {
     }
 
     /// The approximate size in the document.
-    private static func size(of message: Message) -> Int {
-        2 * (message.payload.json.bytes.count + (message.ack?.json.bytes.count ?? 0)) + 512
+    private func size(of message: Message) -> Int {
+        func size(of schema: Schema) -> Int {
+            JSONWriter.value { schemas.write(schema, of: message.service, to: &$0) }.bytes.count
+        }
+        return size(of: message.payload) + (message.ack.map(size) ?? 0) + 2 * message.summary.utf8.count + 1024
     }
 
     /// Returns a key for an event: `message:new` becomes `message.new`, as a key has neither colons nor slashes.
-    private static func key(_ event: String, in taken: inout Set<String>) -> String {
+    private static func key(_ event: String, in keys: inout UniqueNames) -> String {
         let plain = event.unicodeScalars.reduce(into: "") { text, scalar in
             let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
             text += isPlain || scalar == "_" || scalar == "-" ? String(scalar) : "."
         }
-        return OpenAPIDocument.unique(plain, in: &taken)
+        return keys.name(for: plain)
     }
 
     // MARK: JSON

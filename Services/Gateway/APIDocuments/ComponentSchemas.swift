@@ -11,13 +11,20 @@ struct ComponentSchemas: Sendable {
     }
 
     private var components: [String: Component] = [:]
+    /// The limit of the schemas of services, in bytes. Further ones are left out, and whatever refers to them accepts
+    /// any value.
+    static let maxBytes = 1 << 20
+
     /// The components' names, by service and by the name there.
     private var names: [String: [String: String]] = [:]
 
     init(own: [String: Schema], of services: [(name: String, isRequired: Bool, schemas: [String: Schema])]) {
         for (name, schema) in own { components[name] = Component(schema: schema, service: Self.gateway) }
+        var size = 0
         for service in services {
-            for (name, schema) in service.schemas {
+            for (name, schema) in service.schemas.sorted(by: { $0.key < $1.key }) {
+                size += Self.size(of: schema, from: service.name)
+                guard size <= Self.maxBytes else { return }
                 var component = service.isRequired ? name : Self.qualified(name, by: service.name)
                 if let other = components[component], other.schema != schema {
                     component = Self.qualified(name, by: service.name)
@@ -34,6 +41,11 @@ struct ComponentSchemas: Sendable {
     private static let path = "#/components/schemas/"
 
     static func qualified(_ name: String, by service: String) -> String { "\(service).\(name)" }
+
+    /// The size in a document, or a little more: a reference is written with the longer of its two names.
+    private static func size(of schema: Schema, from service: String) -> Int {
+        JSONWriter.value { json in schema.write(to: &json) { path + qualified($0, by: service) } }.bytes.count
+    }
 
     /// Returns the `$ref` for a reference in a service's schema; nil if there is no such schema.
     func reference(_ name: String, in service: String) -> String? {

@@ -18,7 +18,8 @@ struct OpenAPIDocument {
     /// The routes of one path.
     private struct PathItem {
         let path: RoutePath
-        var routes: [(offer: APIContents.Offer, route: Route)]
+        /// Each with the names of its own parameters.
+        var routes: [(offer: APIContents.Offer, route: Route, names: [String])]
     }
 
     var json: JSONValue {
@@ -54,18 +55,23 @@ struct OpenAPIDocument {
     // MARK: Paths
 
     private func writePaths(to json: inout JSONWriter) {
-        var operationIDs: Set<String> = []
-        for item in pathItems where json.bytes.count < Self.maxBytes {
+        var operationIDs = UniqueNames()
+        var isFull = false
+        for item in pathItems {
+            guard !isFull else { return }
             json.member(
                 item.path.template,
                 object: { json in
                     var seen: Set<String> = []
-                    for (offer, route) in item.routes where seen.insert(route.method).inserted {
-                        guard json.bytes.count < Self.maxBytes else { return }
-                        let id = Self.unique(route.subject, in: &operationIDs)
-                        json.member(
-                            route.method.lowercased(),
-                            object: { write(route, of: offer, at: item.path, id: id, to: &$0) })
+                    for (offer, route, names) in item.routes where seen.insert(route.method).inserted {
+                        let id = operationIDs.name(for: route.subject)
+                        // Written apart, as one route's schemas may be longer than all that is left.
+                        let operation = JSONWriter.object(reservingCapacity: 4096) {
+                            write(route, of: offer, naming: names, at: item.path, id: id, to: &$0)
+                        }
+                        isFull = json.bytes.count + operation.bytes.count > Self.maxBytes
+                        guard !isFull else { return }
+                        json.member(route.method.lowercased(), operation)
                     }
                 })
         }
@@ -77,35 +83,26 @@ struct OpenAPIDocument {
         var places: [String: Int] = [:]
         for offer in contents.offers {
             for route in offer.manifest.routes where Self.methods.contains(route.method) {
-                let path = RoutePath(route.path)
+                guard let path = RoutePath(route.path) else { continue }
                 if let place = places[path.key] {
-                    items[place].routes.append((offer, route))
+                    items[place].routes.append((offer, route, path.parameters))
                 } else {
                     places[path.key] = items.count
-                    items.append(PathItem(path: path, routes: [(offer, route)]))
+                    items.append(PathItem(path: path, routes: [(offer, route, path.parameters)]))
                 }
             }
         }
         return items
     }
 
-    static func unique(_ name: String, in taken: inout Set<String>) -> String {
-        var (candidate, number) = (name, 1)
-        while !taken.insert(candidate).inserted {
-            number += 1
-            candidate = "\(name)-\(number)"
-        }
-        return candidate
-    }
-
     // MARK: One route
 
     private func write(
-        _ route: Route, of offer: APIContents.Offer, at path: RoutePath, id: String, to json: inout JSONWriter
+        _ route: Route, of offer: APIContents.Offer, naming names: [String], at path: RoutePath, id: String,
+        to json: inout JSONWriter
     ) {
         let request = offer.request(route.subject)
         let taken = request.map { schemas.members(of: $0.takes, in: offer.service) } ?? []
-        let names = RoutePath(route.path).parameters
         json.member("operationId", id)
         json.member("tags", array: { $0.string(offer.service) })
         if let summary = request?.summary, !summary.isEmpty { json.member("summary", summary) }
@@ -175,9 +172,10 @@ struct OpenAPIDocument {
     ) {
         let form = offer.forms[route.subject]
         if case .bare(_, let statuses) = form {
-            for status in statuses {
+            for status in statuses where status != 304 {
                 json.member(String(status), object: { writeSuccess(of: route, request, form, of: offer, to: &$0) })
             }
+            if statuses.contains(304) { json.member("304", object: Self.writeUnchanged) }
             return json.member("429", object: { writeFailure([.rateLimited], to: &$0) })
         }
         for status in request?.statuses ?? [] where status != Reply.Status.noContent.rawValue {
@@ -187,10 +185,7 @@ struct OpenAPIDocument {
             json.member("204", object: { $0.member("description", "Done.") })
         }
         if request == nil { json.member("2XX", object: { writeSuccess(of: route, nil, form, of: offer, to: &$0) }) }
-        if route.answer == .rooms {
-            json.member(
-                "304", object: { $0.member("description", "Nothing has changed since the ETag of If-None-Match.") })
-        }
+        if route.answer == .rooms { json.member("304", object: Self.writeUnchanged) }
         let codes = Self.errors(of: route) + (request?.errors ?? [])
         for (status, codes) in Dictionary(grouping: codes, by: \.status).sorted(by: { $0.key < $1.key }) {
             json.member(String(status), object: { writeFailure(codes, to: &$0) })
@@ -219,6 +214,10 @@ struct OpenAPIDocument {
             }
             writeContent(.object(members), of: offer.service, to: &json)
         }
+    }
+
+    private static func writeUnchanged(to json: inout JSONWriter) {
+        json.member("description", "Nothing has changed since the ETag of If-None-Match.")
     }
 
     /// The errors that a gateway itself answers with.

@@ -105,7 +105,8 @@ extension EventDescription {
     }
 
     init?(_ json: JSONValue) {
-        guard let object = json.object, let event = object["event"]?.string, !event.isEmpty, event.utf8.count <= 128,
+        guard let object = json.object, let event = object["event"]?.string, !event.isEmpty,
+            event.utf8.count <= Self.maxNameBytes,
             let audience = object["to"]?.string.flatMap(Audience.init)
         else { return nil }
         self.init(

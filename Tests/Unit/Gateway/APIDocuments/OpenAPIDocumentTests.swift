@@ -153,6 +153,41 @@ struct OpenAPIDocumentTests {
         #expect(paths["/api/again/{id}"]?["get"]?["operationId"]?.string == "odd.get-2")
     }
 
+    @Test("a path that is too long, or has too many parameters, is left out")
+    func longPaths() throws {
+        let many = String(repeating: "/:a", count: 17)
+        let odd = Manifest(
+            service: "odd",
+            routes: [
+                Route("GET", "/api" + many, "odd.many"), Route("GET", "/api/some" + many.dropLast(3), "odd.some"),
+                Route("GET", "/api/" + String(repeating: "x", count: 1024), "odd.long"),
+            ])
+        let paths = try #require(try document(odd)["paths"]?.object)
+        #expect(paths.names.count == 2 && paths.names[1].hasPrefix("/api/some/{a}/{a_2}"))
+    }
+
+    @Test("a flood of schemas makes a document of bounded size, in which each reference leads somewhere")
+    func boundedSchemas() throws {
+        let items = (0..<200).map { _ in Schema.reference("S999") }
+        var description = ServiceDescription(
+            requests: [
+                "flood.get": RequestDescription("Gets.", gives: .anyOf([.reference("S100"), .reference("S999")]))
+            ],
+            fields: ["flood": .anyOf((0..<40_000).map { _ in .reference("S100") })])
+        for number in 100...999 { description.schemas["S\(number)"] = .anyOf(items) }
+        let manifest = Manifest(
+            service: "flood", routes: [Route("GET", "/api/flood", "flood.get")],
+            contribution: Contribution(subject: "flood.fields", fields: [.init("flood", zero: JSONValue(0))]))
+        let document = try document(manifest, described: ["flood": description])
+        #expect(document.bytes.count < ComponentSchemas.maxBytes + (64 << 10))
+        let schemas = try #require(document["components"]?["schemas"])
+        #expect(schemas["flood.S100"] != nil && schemas["flood.S999"] == nil)
+        #expect(schemas["Room"]?["properties"]?["flood"]?.text == #"{"type":"integer"}"#)
+        let answer = document["paths"]?["/api/flood"]?["get"]?["responses"]?["200"]?["content"]?["application/json"]
+        let alternatives = answer?["schema"]?["properties"]?["data"]?["anyOf"]
+        #expect(alternatives?.text == ##"[{"$ref":"#/components/schemas/flood.S100"},{}]"##)
+    }
+
     @Test("a flood of routes makes a document of bounded size, with the required services' routes in it")
     func bounded() throws {
         let flood = (0..<4000).map { Route("GET", "/api/flood/\($0)", "flood.get") }
