@@ -17,7 +17,7 @@ extension OwnAPI {
                 OwnRoute(
                     "/api/\(kind.rawValue)",
                     RequestDescription("Returns the \(kind.title) document.", gives: .object()),
-                    needsLogin: false, form: .bare(.object())))
+                    needsLogin: false, form: .bare(.object(), statuses: [200, 304])))
         }
         if showsPage {
             offered.append(

@@ -107,16 +107,18 @@ def cluster(tmp_path):
 async def plugged(cluster, tmp_path):
     """A world with dice, a service in Python, beside Parlor's own."""
     dice = Process(ROOT / "Examples/dice.py", cluster.bus, tmp_path / "dice.db")
-    dice.wait_until_ready()
-    async with World(cluster) as world:
+    try:
+        dice.wait_until_ready()
+        async with World(cluster) as world:
 
-        async def is_there():
-            document = (await world.http.get("/api/openapi.json")).json()
-            return document["paths"].get("/api/rooms/{roomId}/dice", {}).get("get", {}).get("summary")
+            async def is_there():
+                document = (await world.http.get("/api/openapi.json")).json()
+                return document["paths"].get("/api/rooms/{roomId}/dice", {}).get("get", {}).get("summary")
 
-        await eventually(is_there)
-        yield world
-    dice.kill()
+            await eventually(is_there)
+            yield world
+    finally:
+        dice.kill()
 
 
 async def test_a_plugin_describes_itself(plugged):
@@ -243,6 +245,11 @@ async def test_real_answers_of_every_route_are_as_openapi_says(plugged):
     await walk(alice, "GET", "/api/rooms/none/dice", status=404)
     for path in ["/healthz", "/readyz", "/metrics", "/api/openapi.json", "/api/asyncapi.json"]:
         await walk(None, "GET", path)
+    for path in ["/api/openapi.json", "/api/asyncapi.json"]:
+        tag = (await plugged.http.get(path)).headers["ETag"]
+        unchanged = await plugged.http.get(path, headers={"If-None-Match": tag})
+        assert unchanged.status_code == 304
+        openapi.check("GET", path, unchanged)
     if "/" in openapi.document["paths"]:
         await walk(None, "GET", "/")
     assert openapi.successes() - openapi.seen == set(), "these were not tried"
@@ -306,7 +313,7 @@ GARBAGE = [
     [], 7, "x", {"requests": 7, "events": {}, "schemas": [], "fields": None}, {"requests": {"bad.get": {"takes": {"type": "no"}}}},
     {"requests": {"bad.get": {
         "summary": 5, "takes": {"type": "object", "properties": {"": {"$ref": "#/paths"}, "a": {"$ref": "none"}, "id": {"pattern": "(("}}},
-        "gives": {"anyOf": [{"enum": []}], "default": {}, "minLength": -1, "required": "x"}, "statuses": [99, "200"], "isPaged": "x",
+        "gives": {"anyOf": [{"enum": []}], "const": {"$ref": "none"}, "default": {}, "minLength": -1, "required": "x"}, "statuses": [99, "200"], "isPaged": "x",
         "errors": {"HTTP": 99, "teapot": 418}}},
      "events": [
          {"event": "bad:ly\u0000/~ \U0001f600", "to": "room", "data": {"type": []}}, {"event": "", "to": "room"}, {"event": "x", "to": "us"}],
