@@ -96,8 +96,7 @@ func gateway() -> [Target] {
             "GatewayEdge", "Edge",
             [
                 "APIDocuments", "Delivery", "Edge", "EventLog", "GatewayCatalog", "GatewayLimits", "GatewayPresence",
-                "HTTP",
-                "Operations", "RoomViews", "Security", "SocketIO", "WebPage",
+                "HTTP", "Operations", "RoomViews", "Security", "SocketIO", "WebPage",
             ]),
     ]
     let folders = parts.compactMap { $0.path?.split(separator: "/").last.map(String.init) }
@@ -318,9 +317,9 @@ let package = Package(
             "Gateway",
             [
                 "APIDocuments", "Gateway", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "RoomViews",
-                "Delivery", "GatewayEdge",
-                "Bus", "Edge", "EventLog", "ServiceKit", "Contracts", "HTTP", "JSON", "MessageBus", "Reactor",
-                "Security", "SocketIO", "Storage", "TestSupport", "WebPage", "Workers", "ServiceKitTesting",
+                "Delivery", "GatewayEdge", "Bus", "Edge", "EventLog", "ServiceKit", "Contracts", "HTTP", "JSON",
+                "MessageBus", "Reactor", "Security", "SocketIO", "Storage", "TestSupport", "WebPage", "Workers",
+                "ServiceKitTesting",
             ]),
         tests(
             "GatewayPresence",

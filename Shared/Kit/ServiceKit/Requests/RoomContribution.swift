@@ -43,8 +43,8 @@ public struct RoomContribution<Summary: Sendable>: Sendable {
     public var declaration: Contribution { Contribution(subject: subject, fields: fields.map(\.declaration)) }
 
     var schemas: [String: Schema] {
-        Dictionary(fields.compactMap { field in field.schema.map { (field.declaration.path, $0) } }) { first, _ in first
-        }
+        let all = fields.compactMap { field in field.schema.map { (field.declaration.path, $0) } }
+        return Dictionary(all) { first, _ in first }
     }
 
     /// Returns `{rooms}`: the values of each room in turn, null for a room without a summary.
