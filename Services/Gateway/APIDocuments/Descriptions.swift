@@ -73,11 +73,12 @@ final class Descriptions: Sendable {
         return found.count == missing.count
     }
 
-    /// - Returns: nil if the service does not reply.
+    /// - Returns: nil if the service does not reply, or an instance of another version does.
     private func ask(_ service: String, _ digest: String, _ origin: RequestOrigin) async -> Known? {
         do throws(ServiceError) {
+            let wanted = JSONWriter.object { $0.member("description", digest) }
             let reply = try await services.ask(
-                Subject.description(of: service), .emptyObject, as: nil, origin: origin, key: nil, isQuestion: true)
+                Subject.description(of: service), wanted, as: nil, origin: origin, key: nil, isQuestion: true)
             if reply.data.kind == .object, reply.data.bytes.count <= ServiceDescription.maxBytes {
                 return Known(digest: digest, json: reply.data.detached)
             }

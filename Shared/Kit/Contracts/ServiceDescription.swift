@@ -104,6 +104,7 @@ public struct EventDescription: Sendable, Equatable {
 }
 
 extension Subject {
-    /// The request for a service's description, which gateways send if its manifest has a digest of one.
+    /// The request for a service's description, which gateways send if its manifest has a digest of one. Its data is
+    /// `{description}`, the digest.
     public static func description(of service: String) -> String { "\(service).describe" }
 }
