@@ -1,3 +1,4 @@
+import APIDocuments
 import Contracts
 import Delivery
 import EventLog
@@ -108,11 +109,14 @@ struct GatewayParts: Sendable {
         if settings.showsPage, page == nil {
             log.warning("the web client is not installed: / is 404", ["setting": "WEB_CLIENT"])
         }
+        let documents = APIDocuments(
+            .gateway(showsOperations: settings.showsOperations, showsPage: page != nil), directory: directory,
+            services: services, on: longWork.executor, log: log)
         http = fanout.loops.map { delivery in
             HTTPFront(
                 delivery, directory: directory, admission: admission, limits: limits, services: services,
-                composer: composer, lists: lists, sync: sync, operations: operations, page: page, metrics: edgeMetrics,
-                log: log)
+                composer: composer, lists: lists, sync: sync, operations: operations, documents: documents, page: page,
+                metrics: edgeMetrics, log: log)
         }
         sockets = fanout.loops.map { delivery in
             SocketFront(

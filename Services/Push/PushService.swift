@@ -111,8 +111,10 @@ public struct PushService: Service {
 extension Endpoint {
     fileprivate static let register = Endpoint("push.register")
         .route("POST", "/api/devices", limits: ["devices"], wantsClient: true)
+        .described(.registerDevice)
     fileprivate static let unregister = Endpoint("push.unregister")
         .route("DELETE", "/api/devices/:token", limits: ["devices"])
+        .described(.unregisterDevice)
 }
 
 extension SettingKind where Value == String? {

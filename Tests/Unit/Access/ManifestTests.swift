@@ -14,7 +14,8 @@ import TestSupport
 import Testing
 
 /// The manifests as gateways of other versions know them, byte by byte. A file in `Manifests`
-/// changes only with the contract between services and gateways.
+/// changes only with the contract between services and gateways. It has `$digest` in place of the digest of
+/// the service's description, which changes with each of its texts.
 @Suite("The manifests on the bus")
 struct ManifestTests {
     @Test("are what gateways of other versions expect")
@@ -30,7 +31,9 @@ struct ManifestTests {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "Manifests/\(service.name).json")
         let expected = try String(contentsOf: file, encoding: .utf8)
-        #expect(try await announced(service) + "\n" == expected, "\(service.name)")
+        let digest = #/"description":"[A-Za-z0-9_-]{16}"/#
+        let manifest = try await announced(service).replacing(digest, with: #""description":"$digest""#)
+        #expect(manifest + "\n" == expected, "\(service.name)")
     }
 
     /// Returns the manifest in the first announcement of a service that starts.
