@@ -76,7 +76,7 @@ func gateway() -> [Target] {
             path: "Services/Gateway/\(folder)", exclude: ["README.md"], swiftSettings: settings)
     }
     let parts = [
-        part("GatewayCatalog", "Catalog", ["EventLog", "Workers"]),
+        part("GatewayCatalog", "Catalog", ["EventLog", "Logging", "ServiceClient", "Workers"]),
         part("GatewayLimits", "Limits", ["GatewayCatalog"]),
         part("APIDocuments", "APIDocuments", ["GatewayCatalog", "HTTP", "Logging", "Security"]),
         part("GatewayPresence", "Presence", []),
@@ -85,7 +85,10 @@ func gateway() -> [Target] {
             exclude: ["README.md"], swiftSettings: settings),
         part(
             "RoomViews", "RoomViews",
-            ["EventLog", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP", "Security", "Workers"]),
+            [
+                "EventLog", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP", "Security", "ServiceClient",
+                "Workers",
+            ]),
         part(
             "Delivery", "Delivery",
             [
@@ -256,8 +259,8 @@ let package = Package(
         tests(
             "ServiceKit",
             [
-                "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage", "TestSupport",
-                "Workers", "ServiceKitTesting",
+                "ServiceKit", "Contracts", "EventLog", "JSON", "Logging", "MessageBus", "Reactor", "Storage",
+                "TestSupport", "Workers", "ServiceKitTesting",
             ]),
         tests("Security", ["Security", "JSON", "TestSupport"]),
         tests("Reactor", ["Reactor", "TestSupport", "Workers"]),

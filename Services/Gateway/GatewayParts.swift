@@ -74,7 +74,8 @@ struct GatewayParts: Sendable {
         // Rooms as people see them.
         let longWork = LongWork()
         let composer = RoomComposer(
-            bus: services.bus, directory: directory, presence: presence, cache: cache, longWork: longWork)
+            bus: services.bus, faults: services.faults, directory: directory, presence: presence, cache: cache,
+            longWork: longWork)
         let lists = RoomLists(
             cache: cache, ends: ReadIndex(missed.client, on: loop), composer: composer, directory: directory,
             services: services,

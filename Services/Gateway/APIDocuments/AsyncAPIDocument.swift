@@ -73,8 +73,6 @@ struct AsyncAPIDocument {
         CONNECT, `?token=` or an `Authorization` header. The payload of a message is the only argument of the event \
         of that name. docs/api-sockets.md has the rules that no schema can say.
         """
-    /// The limit of an event's copies that are shown. Each repeats a schema.
-    private static let maxAckCopies = 16
     private static let acks = "acks"
     private static let ackText =
         "The answer to an event with an ack: one object. Without an ack, a failure is `request:error`."
@@ -99,7 +97,7 @@ struct AsyncAPIDocument {
         var keys = UniqueNames()
         var total = 0
         for offer in contents.offers {
-            for event in offer.manifest.socketEvents where event.event.utf8.count <= EventDescription.maxNameBytes {
+            for event in offer.manifest.socketEvents {
                 let request = offer.request(event.subject)
                 let message = Message(
                     key: Self.key(event.event, in: &keys), event: event.event, service: offer.service,
@@ -119,7 +117,7 @@ struct AsyncAPIDocument {
         guard let request else { return .object([success]) }
         let given = request.gives.map { schemas.members(of: $0, in: offer.service) } ?? []
         var members = [success]
-        for copy in event.ackCopies.prefix(Self.maxAckCopies) where copy.name != "success" {
+        for copy in event.ackCopies where copy.name != "success" {
             guard let member = given.first(where: { $0.name == copy.from }) else { continue }
             members.append(Schema.Member(copy.name, member.schema, isRequired: member.isRequired))
         }

@@ -83,7 +83,7 @@ struct OpenAPIDocument {
         var places: [String: Int] = [:]
         for offer in contents.offers {
             for route in offer.manifest.routes where Self.methods.contains(route.method) {
-                guard let path = RoutePath(route.path) else { continue }
+                let path = RoutePath(route.path)
                 if let place = places[path.key] {
                     items[place].routes.append((offer, route, path.parameters))
                 } else {

@@ -6,19 +6,12 @@ struct RoutePath: Sendable {
     /// The same for paths that differ only in the names of parameters.
     let key: String
 
-    /// The limits of a path. The schemas of parameters repeat in each route, so many would make a document long.
-    private static let maxBytes = 1024
-    private static let maxParameters = 16
-
     /// - Parameter path: `/api/rooms/:roomId/name`, as a manifest has it.
-    /// - Returns: nil if it is longer than 1 KiB, or has more than 16 parameters.
-    init?(_ path: String) {
-        guard path.utf8.count <= Self.maxBytes else { return nil }
+    init(_ path: String) {
         var (template, key) = ("", "")
         var parameters: [String] = []
         for segment in path.split(separator: "/") {
             if segment.hasPrefix(":") {
-                guard parameters.count < Self.maxParameters else { return nil }
                 var name = Self.name(segment.dropFirst())
                 while name.isEmpty || parameters.contains(name) { name += "_\(parameters.count + 1)" }
                 parameters.append(name)

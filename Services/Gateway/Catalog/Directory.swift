@@ -1,6 +1,7 @@
 import Contracts
 import EventLog
 import JSON
+import Logging
 import MessageBus
 import Reactor
 import ServiceKit
@@ -34,6 +35,7 @@ package final class Directory: Sendable {
         /// connected since.
         var wasAsked = false
         var sweeping: Task<Void, Never>?
+        var refusals = LogThrottle()
 
         /// The manifests to write into the file.
         var known: [KnownManifest] {
@@ -55,6 +57,7 @@ package final class Directory: Sendable {
     private let clock: any WallClock
     private let log: Logger
     private let logs: any LogReceiver
+    private let announcementPause: Duration
     private let onAnnouncement: @Sendable (Manifest) -> Void
     private let onHead: @Sendable (_ service: String, LogPosition) -> Void
     private let onForgotten: @Sendable (_ service: String) -> Void
@@ -72,6 +75,7 @@ package final class Directory: Sendable {
 
     /// - Parameters:
     ///   - file: the cache of manifests across restarts; nil if all services are in this process.
+    ///   - announcementPause: the least time between two announcements of a service that are read.
     ///   - logs: receives the entries of every service's log, on the loop.
     ///   - onAnnouncement: called with each announcement, even if it changes nothing, on any thread.
     ///   - onHead: receives the end of the service's log, after `onAnnouncement`, even for a log that is not
@@ -80,7 +84,7 @@ package final class Directory: Sendable {
     package init(
         required: Set<String>, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?,
         clock: any WallClock = SystemClock(), log: Logger,
-        logs: any LogReceiver,
+        announcementPause: Duration = AnnouncementThrottle.pause, logs: any LogReceiver,
         onAnnouncement: @escaping @Sendable (Manifest) -> Void,
         onHead: @escaping @Sendable (_ service: String, LogPosition) -> Void = { _, _ in },
         onForgotten: @escaping @Sendable (_ service: String) -> Void = { _ in }
@@ -92,6 +96,7 @@ package final class Directory: Sendable {
         self.clock = clock
         self.log = log
         self.logs = logs
+        self.announcementPause = announcementPause
         self.onAnnouncement = onAnnouncement
         self.onHead = onHead
         self.onForgotten = onForgotten
@@ -111,7 +116,8 @@ package final class Directory: Sendable {
                 state.announcedAt[name] = known.announcedAt
             }
         }
-        let announcements = try bus.subscribe(Subject.announcements) { [weak self] in self?.receive($0) }
+        let throttle = AnnouncementThrottle(pause: announcementPause) { [weak self] in self?.receive($0) }
+        let announcements = try bus.subscribe(Subject.announcements) { throttle.receive($0) }
         let returns = bus.onStateChange { [weak self] change in
             guard let self else { return }
             // A service that could not answer does not count as silent.
@@ -173,24 +179,35 @@ package final class Directory: Sendable {
     private func receive(_ message: BusMessage) {
         guard let object = message.data.object, let manifest = object["manifest"].flatMap(Manifest.init),
             let head = object["head"]?.object.flatMap(LogPosition.init)
-        else { return log.warning("an announcement is malformed", ["subject": message.subject]) }
+        else { return refuse(message, "it is malformed") }
         // The bus lets a service announce only itself. A manifest must not direct requests to
         // another service's subjects either.
         guard message.subject == Subject.announce(of: manifest.service) else {
-            return log.warning("an announcement is of another service", ["subject": message.subject])
+            return refuse(message, "it is of another service")
         }
         guard !BusPeer.reservedNames.contains(manifest.service) else {
-            return log.warning("an announcement has a reserved name", ["name": manifest.service])
+            return refuse(message, "its name is reserved")
         }
         if let foreign = manifest.foreignSubject {
-            return log.warning(
-                "an announcement names another's subject", ["name": manifest.service, "subject": foreign])
+            return refuse(message, "it names another's subject", foreign)
         }
+        if let excess = manifest.excess { return refuse(message, "it is too large", excess) }
         guard learn(manifest) else { return }
         state.withLock({ $0.followers[manifest.service] })?.announced(head)
         onHead(manifest.service, head)
         if !manifest.hasEventLog { noteSettled(manifest.service) }
         keep(manifest)
+    }
+
+    /// - Parameter detail: what the reason is about.
+    private func refuse(_ message: BusMessage, _ reason: String, _ detail: String = "") {
+        guard isToBeLogged(reason, of: message.subject) else { return }
+        log.warning(
+            "an announcement is refused", ["subject": message.subject, "reason": reason, "detail": detail])
+    }
+
+    private func isToBeLogged(_ reason: String, of service: String) -> Bool {
+        state.withLock { $0.refusals.note(reason, of: service) }
     }
 
     /// Adds a manifest.
@@ -213,7 +230,9 @@ package final class Directory: Sendable {
                 || max(state.catalog.manifests.count, state.followers.count) < Self.maxServices
         }
         guard hasRoom else {
-            log.warning("there are too many services", ["name": name, "count": Self.maxServices])
+            if isToBeLogged("there are too many services", of: "") {
+                log.warning("there are too many services", ["name": name, "count": Self.maxServices])
+            }
             return false
         }
         // Follow the log first: whoever finds the service in the catalog may expect one of its
@@ -239,6 +258,7 @@ package final class Directory: Sendable {
 
     /// Logs the reason here, and asks the service to log it too.
     private func refuse(_ service: String, _ claim: String, of holder: String) {
+        guard isToBeLogged("\(claim) of \(holder)", of: service) else { return }
         log.error(
             "service rejected: another one has the same routes or events",
             ["name": service, "what": claim, "of": holder])

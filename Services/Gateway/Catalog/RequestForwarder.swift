@@ -2,6 +2,7 @@ import Contracts
 import JSON
 import MessageBus
 import Reactor
+import ServiceClient
 import ServiceKit
 
 /// Sends requests to services on behalf of clients.
@@ -11,7 +12,7 @@ package final class RequestForwarder: Sendable {
     package let bus: any MessageBus
     private let direct: any MessageBus
     private let directory: Directory
-    private let log: Logger
+    package let faults: AnswerFaults
     /// The time limit of a request, from its arrival to its answer.
     package let requestTimeout: Duration
 
@@ -25,7 +26,7 @@ package final class RequestForwarder: Sendable {
         self.direct = direct
         self.directory = directory
         self.requestTimeout = requestTimeout
-        self.log = log
+        faults = AnswerFaults(log: log)
     }
 
     /// Returns the origin of a request that arrives now.
@@ -44,7 +45,7 @@ package final class RequestForwarder: Sendable {
         isQuestion: Bool = false
     ) async throws(ServiceError) -> Reply {
         let context = origin.context(for: caller, key: key ?? caller?.id, isQuestion: isQuestion)
-        return try await bus.ask(subject, data, context, of: Self.anyService, log: log)
+        return try await bus.ask(subject, data, context, of: Self.anyService, faults: faults)
     }
 
     /// Sends the request of a socket's event, without suspending: the completion is called once, on any
@@ -54,7 +55,7 @@ package final class RequestForwarder: Sendable {
         completion: @escaping @Sendable (Result<Reply, ServiceError>) -> Void
     ) {
         let context = origin.context(for: caller, key: key ?? caller?.id)
-        direct.ask(subject, data, context, of: Self.anyService, log: log, completion: completion)
+        direct.ask(subject, data, context, of: Self.anyService, faults: faults, completion: completion)
     }
 
     /// Requests all pages of a list; the request's timeout is for all of them together.
@@ -62,7 +63,7 @@ package final class RequestForwarder: Sendable {
         _ subject: String, _ data: JSONValue, as caller: Caller?, origin: RequestOrigin, key: String?
     ) async throws(ServiceError) -> [Reply] {
         let context = origin.context(for: caller, key: key ?? caller?.id, isQuestion: true)
-        return try await bus.askForPages(subject, data, context, of: Self.anyService, log: log)
+        return try await bus.askForPages(subject, data, context, of: Self.anyService, faults: faults)
     }
 
     /// Returns those of these services that do not reply, or have not announced themselves. All are asked at

@@ -5,6 +5,7 @@ import GatewayPresence
 import JSON
 import MessageBus
 import Reactor
+import ServiceClient
 import ServiceKit
 
 /// Composes Rooms as one person sees them: sends requests to every contributor at once, for all rooms in one
@@ -45,6 +46,7 @@ package final class RoomComposer: Sendable {
     }
 
     private let bus: any MessageBus
+    private let faults: AnswerFaults
     private let directory: Directory
     private let presence: Presence
     private let cache: RoomListCache
@@ -54,9 +56,11 @@ package final class RoomComposer: Sendable {
     private let longLists = Slots<String>(perKey: 4)
 
     package init(
-        bus: any MessageBus, directory: Directory, presence: Presence, cache: RoomListCache, longWork: LongWork
+        bus: any MessageBus, faults: AnswerFaults, directory: Directory, presence: Presence, cache: RoomListCache,
+        longWork: LongWork
     ) {
         self.bus = bus
+        self.faults = faults
         self.directory = directory
         self.presence = presence
         self.cache = cache
@@ -209,7 +213,9 @@ package final class RoomComposer: Sendable {
         }
         do {
             let reply = try Reply(try await bus.request(subject, data, context))
-            guard let rooms = reply.data["rooms"]?.array, rooms.count == roomIDs.count else { return nil }
+            guard let rooms = reply.data["rooms"]?.array, rooms.count == roomIDs.count else {
+                throw ServiceError.noAnswer
+            }
             return rooms
         } catch BusError.lineTooLong where roomIDs.count > 1 {
             let middle = roomIDs.startIndex + roomIDs.count / 2
@@ -218,6 +224,10 @@ package final class RoomComposer: Sendable {
             else { return nil }
             return first + second
         } catch {
+            let reason = (error as? BusError).flatMap(AnswerFaults.Reason.init)
+            if let reason = reason ?? (error as? ServiceError == .noAnswer ? .malformed : nil) {
+                faults.note(reason, on: subject, request: context.requestID)
+            }
             return nil
         }
     }

@@ -106,7 +106,7 @@ extension EventDescription {
 
     init?(_ json: JSONValue) {
         guard let object = json.object, let event = object["event"]?.string, !event.isEmpty,
-            event.utf8.count <= Self.maxNameBytes,
+            event.utf8.count <= Manifest.Limit.nameBytes,
             let audience = object["to"]?.string.flatMap(Audience.init)
         else { return nil }
         self.init(

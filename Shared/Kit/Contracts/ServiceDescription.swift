@@ -92,9 +92,6 @@ public struct EventDescription: Sendable, Equatable {
     public let summary: String
     public let data: Schema
 
-    /// The limit of an event's name in `asyncapi.json`, in bytes. One with a longer name is left out.
-    public static let maxNameBytes = 128
-
     public init(_ event: String, to audience: Audience, _ summary: String, _ data: Schema) {
         self.event = event
         self.audience = audience

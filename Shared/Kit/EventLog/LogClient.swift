@@ -8,17 +8,17 @@ public struct LogClient: Sendable {
     private let bus: any MessageBus
     private let requestID: String
     private let owner: String
-    private let log: Logger
+    private let faults: AnswerFaults?
 
     /// - Parameters:
     ///   - requestID: the id of the requests, for logs.
     ///   - owner: the name of the owner in an error message: "Messaging".
-    ///   - log: receives warnings about replies that were too long for the bus.
-    public init(_ bus: any MessageBus, requestID: String, owner: String, log: Logger = .silent) {
+    ///   - log: receives warnings about replies that are late, too long for the bus, or malformed.
+    public init(_ bus: any MessageBus, requestID: String, owner: String, log: Logger? = nil) {
         self.bus = bus
         self.requestID = requestID
         self.owner = owner
-        self.log = log
+        faults = log.map(AnswerFaults.init(log:))
     }
 
     /// - Throws: the errors of `MessageBus.ask`; `service_unavailable` also if the reply is not a page.
@@ -59,7 +59,7 @@ public struct LogClient: Sendable {
             return page
         }
         bus.ask(
-            Subject.logPage(of: stream), query.json, context, of: owner, log: log, reading: read,
+            Subject.logPage(of: stream), query.json, context, of: owner, faults: faults, reading: read,
             completion: completion)
     }
 

@@ -1,6 +1,5 @@
 import Contracts
 import JSON
-import Logging
 import MessageBus
 
 extension MessageBus {
@@ -8,16 +7,16 @@ extension MessageBus {
     ///
     /// - Parameters:
     ///   - owner: the service's name at the start of an error message for a person: "Rooms".
-    ///   - log: receives warnings about replies that were too long for the bus.
+    ///   - faults: notes replies that are late, too long for the bus, or malformed.
     /// - Throws: the service's error; `service_unavailable` if a retry may help, because there was no
     ///   responder or no reply by the context's deadline (the request may have been performed);
     ///   `payload_too_large` if the request is too long for the bus; `internal_error` if the reply is too
     ///   long or malformed.
     public func ask(
-        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, log: Logger = .silent
+        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, faults: AnswerFaults? = nil
     ) async throws(ServiceError) -> Reply {
         let result: Result<Reply, ServiceError> = await withCheckedContinuation { continuation in
-            ask(subject, data, context, of: owner, log: log) { continuation.resume(returning: $0) }
+            ask(subject, data, context, of: owner, faults: faults) { continuation.resume(returning: $0) }
         }
         return try result.get()
     }
@@ -25,18 +24,18 @@ extension MessageBus {
     /// Sends a request for callers that must not suspend. The completion is called once, maybe before this
     /// returns, on the bus's thread for completions. It must not block.
     public func ask(
-        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, log: Logger = .silent,
+        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, faults: AnswerFaults? = nil,
         completion: @escaping @Sendable (Result<Reply, ServiceError>) -> Void
     ) {
         let read = { @Sendable (payload: any BusPayload) throws(ServiceError) in try Reply(payload) }
-        ask(subject, data, context, of: owner, log: log, reading: read, completion: completion)
+        ask(subject, data, context, of: owner, faults: faults, reading: read, completion: completion)
     }
 
     /// Sends a request whose reply is not read as a `Reply`.
     ///
     /// - Parameter read: reads the payload of the reply, and throws the service's error.
     public func ask<Answer: Sendable>(
-        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, log: Logger = .silent,
+        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, faults: AnswerFaults? = nil,
         reading read: @escaping @Sendable (any BusPayload) throws(ServiceError) -> Answer,
         completion: @escaping @Sendable (Result<Answer, ServiceError>) -> Void
     ) {
@@ -46,9 +45,13 @@ extension MessageBus {
                 switch answer {
                 case .success(let payload): completion(.success(try read(payload)))
                 case .failure(let error):
-                    throw ServiceError(error, asking: owner, subject, context, isLong: isLong, log: log)
+                    if let reason = AnswerFaults.Reason(error), !(reason == .tooLong && isLong) {
+                        faults?.note(reason, on: subject, request: context.requestID)
+                    }
+                    throw ServiceError(error, asking: owner, isLong: isLong)
                 }
             } catch {
+                if error == .noAnswer { faults?.note(.malformed, on: subject, request: context.requestID) }
                 completion(.failure(error))
             }
         }
@@ -63,11 +66,11 @@ extension MessageBus {
     /// - Returns: the replies, in order; at least one.
     /// - Throws: the errors of `ask`. A partial list is never returned.
     public func askForPages(
-        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, log: Logger = .silent
+        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, faults: AnswerFaults? = nil
     ) async throws(ServiceError) -> [Reply] {
         let deadline = ContinuousClock.now + context.timeout
         var context = context
-        var pages = [try await ask(subject, data, context, of: owner, log: log)]
+        var pages = [try await ask(subject, data, context, of: owner, faults: faults)]
         while let cursor = pages.last?.page?.string {
             context.timeout = ContinuousClock.now.duration(to: deadline)
             // A bus in this process may deliver a reply however late it is.
@@ -76,7 +79,7 @@ extension MessageBus {
                 $0.members(of: data)
                 $0.member("cursor", cursor)
             }
-            pages.append(try await ask(subject, question, context, of: owner, log: log))
+            pages.append(try await ask(subject, question, context, of: owner, faults: faults))
         }
         return pages
     }
@@ -125,16 +128,12 @@ extension ServiceError {
     /// - Parameters:
     ///   - owner: as in `MessageBus.ask`.
     ///   - isLong: true if the request is so long that it, and not the reply, is over the bus's limit.
-    fileprivate init(
-        _ error: BusError, asking owner: String, _ subject: String, _ context: BusContext, isLong: Bool, log: Logger
-    ) {
+    fileprivate init(_ error: BusError, asking owner: String, isLong: Bool) {
         switch error {
         // Either the request is too long, or the reply is. A retry helps in neither case.
         case .lineTooLong where isLong:
             self.init(.payloadTooLarge, "That is more than can be taken at once.")
-        case .lineTooLong:
-            log.error("an answer is too long for the bus", ["subject": subject, "request": context.requestID])
-            self.init(.internal, "Something went wrong on our side.")
+        case .lineTooLong: self.init(.internal, "Something went wrong on our side.")
         default: self = .unavailable(owner)
         }
     }

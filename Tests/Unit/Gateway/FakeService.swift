@@ -42,11 +42,17 @@ final class FakeService: Sendable {
 
     /// Starts it, and announces it.
     static func start(_ manifest: Manifest, on bus: any MessageBus) throws -> FakeService {
+        let service = away(manifest, on: bus)
+        try service.comeBack()
+        return service
+    }
+
+    /// Makes one that is not there until `comeBack()`.
+    static func away(_ manifest: Manifest, on bus: any MessageBus) -> FakeService {
         let service = FakeService(manifest, on: bus)
         service.on(Subject.health(of: manifest.service)) { $0.reply(Reply().json) }
         service.on(Subject.refusal(of: manifest.service)) { $0.reply(Reply().json) }
         service.on(Subject.logPage(of: manifest.service)) { [weak service] in service?.answerEvents($0) }
-        try service.comeBack()
         return service
     }
 

@@ -64,22 +64,6 @@ struct AsyncAPIDocumentTests {
         #expect(success("note.drop")?["properties"]?.object?.names == ["success"])
     }
 
-    @Test("an event with a long name is left out, and so are copies beyond a number")
-    func bounded() throws {
-        let copies = (0..<100).map { (name: "copy\($0)", from: "id") }
-        let flood = Manifest(
-            service: "notes",
-            socketEvents: [
-                SocketEvent(String(repeating: "x", count: 129), "notes.read"),
-                SocketEvent("note:send", "notes.send", ackName: "note", ackCopies: copies),
-            ])
-        let contents = OpenAPIDocumentTests.contents([flood], ["notes": description])
-        let channels = try JSONValue(parsing: Array(AsyncAPIDocument(contents).json.bytes))["channels"]
-        #expect(channels?["client"]?["messages"]?.object?.names == ["note.send"])
-        let ack = channels?["acks"]?["messages"]?["note.send"]?["payload"]?["anyOf"]?.array?.first
-        #expect(ack?["properties"]?.object?.names.count == 16 + 3)
-    }
-
     @Test("an event to clients is in the channel of its audience, once")
     func audiences() throws {
         let document = try document(description)

@@ -22,25 +22,34 @@ private struct FollowedLogs: LogReceiver {
 @Suite("Discovering services")
 struct DirectoryTests {
     private let manifest = Manifest(service: "chat", hasEventLog: true)
-    private let bus = FakeBus()
+    let bus = FakeBus()
     private let delivered = Arrivals<Int>()
-    private let announced = Arrivals<String>()
+    let announced = Arrivals<String>()
     private let followed = Arrivals<String>()
     private let forgotten = Arrivals<String>()
-    private let log = CapturedLog()
+    let log = CapturedLog()
     private let clock = ManualClock()
 
     private func known(_ manifests: Manifest...) -> [KnownManifest] {
         manifests.map { KnownManifest(manifest: $0, announcedAt: clock.now()) }
     }
 
-    private func run(
+    func announce(_ manifest: Manifest, on subject: String) throws {
+        try bus.publish(
+            subject,
+            JSONWriter.object {
+                $0.member("head", object: { LogPosition(databaseID: "x", seq: 0, digest: 0).writeMembers(to: &$0) })
+                $0.member("manifest", manifest.json)
+            })
+    }
+
+    func run(
         _ file: ManifestFile? = nil, required: Set<String> = [], _ test: (Directory) async throws -> Void
     ) async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let directory = Directory(
             required: required, bus: bus, on: group.loops[0], file: file, clock: clock, log: log.logger,
-            logs: FollowedLogs(delivered: delivered, followed: followed),
+            announcementPause: .zero, logs: FollowedLogs(delivered: delivered, followed: followed),
             onAnnouncement: { [announced] in announced.add($0.service) },
             onForgotten: { [forgotten] in forgotten.add($0) })
         do {
@@ -84,12 +93,12 @@ struct DirectoryTests {
             _ = try FakeService.start(people, on: bus)
             #expect(try await announced.next() == "people")
             let thief = Manifest(service: "chat", routes: [Route("POST", "/login", "chat.in")])
-            let chat = try FakeService.start(thief, on: bus)
+            let chat = FakeService.away(thief, on: bus)
             chat.on(Subject.refusal(of: "chat")) { request in
                 refused.add("\(request.data["what"]?.string ?? "") of \(request.data["of"]?.string ?? "")")
                 request.reply(Reply().json)
             }
-            chat.announce()
+            try chat.comeBack()
             #expect(try await refused.next() == "POST /login of people")
             #expect(directory.catalog.manifests.keys.sorted() == ["people"])
         }
@@ -127,7 +136,7 @@ struct DirectoryTests {
             try announce(Manifest(service: "good"), on: Subject.announce(of: "good"))
             #expect(try await announced.next() == "good")
             #expect(directory.catalog.manifests.keys.sorted() == ["good"])
-            #expect(log.text.contains("an announcement has a reserved name"))
+            #expect(log.text.contains("its name is reserved"))
         }
     }
 
@@ -224,60 +233,6 @@ struct DirectoryTests {
             #expect(try await announced.next() == "chat")
         }
         #expect(ManifestFile(path, log: .silent).load(at: clock.now()).map(\.manifest.service) == ["chat"])
-    }
-
-    // MARK: Who may announce what
-
-    private func announce(_ manifest: Manifest, on subject: String) throws {
-        try bus.publish(
-            subject,
-            JSONWriter.object {
-                $0.member("head", object: { LogPosition(databaseID: "x", seq: 0, digest: 0).writeMembers(to: &$0) })
-                $0.member("manifest", manifest.json)
-            })
-    }
-
-    @Test("an announcement on another service's subject is ignored")
-    func otherName() async throws {
-        try await run { directory in
-            try directory.start()
-            try announce(Manifest(service: "accounts"), on: Subject.announce(of: "evil"))
-            try announce(Manifest(service: "evil"), on: Subject.announce(of: "evil"))
-            #expect(try await announced.next() == "evil")
-            #expect(directory.catalog.manifests.keys.sorted() == ["evil"])
-            #expect(log.text.contains("an announcement is of another service"))
-        }
-    }
-
-    static let foreign: [Manifest] = [
-        Manifest(service: "evil", routes: [Route("GET", "/x", "messaging.list", needsLogin: false)]),
-        Manifest(service: "evil", routes: [Route("GET", "/x", "evilish.list")]),
-        Manifest(service: "evil", socketEvents: [SocketEvent("x", "messaging.send")]),
-        Manifest(service: "evil", contribution: Contribution(subject: "accounts.people", fields: [])),
-        Manifest(service: "evil", presenceSubject: "elements.presence"),
-    ]
-
-    @Test("an announcement that would make the gateway ask another service is ignored", arguments: foreign)
-    func otherSubject(manifest: Manifest) async throws {
-        try await run { directory in
-            try directory.start()
-            try announce(manifest, on: Subject.announce(of: "evil"))
-            try announce(Manifest(service: "good"), on: Subject.announce(of: "good"))
-            #expect(try await announced.next() == "good")
-            #expect(directory.catalog.manifests.keys.sorted() == ["good"])
-        }
-    }
-
-    @Test("the number of services is limited, whoever announces them")
-    func tooMany() async throws {
-        try await run { directory in
-            try directory.start()
-            for number in 0...Directory.maxServices {
-                try announce(Manifest(service: "s\(number)"), on: Subject.announce(of: "s\(number)"))
-            }
-            #expect(directory.catalog.manifests.count == Directory.maxServices)
-            #expect(log.text.contains("there are too many services"))
-        }
     }
 
     // MARK: Forgetting

@@ -83,8 +83,7 @@ struct SessionEndTests {
             try await socket.send("40{\"token\":\"\(harness.token(session: "s1"))\"}")
             #expect(try await socket.receive() == "closed")
 
-            let accounts = try FakeService.start(Self.manifest, on: bus)
-            accounts.goAway()
+            let accounts = FakeService.away(Self.manifest, on: bus)
             defer { accounts.stop() }
             for n in 0..<3 { _ = accounts.commit(ending("s\(n)"), participants: []) }
             accounts.on("accounts.plain", reply: Reply())

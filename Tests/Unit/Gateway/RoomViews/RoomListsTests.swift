@@ -62,7 +62,8 @@ struct RoomListsTests {
             let services = RequestForwarder(bus: bus, directory: directory, requestTimeout: .seconds(60), log: .silent)
             let longWork = LongWork()
             composer = RoomComposer(
-                bus: bus, directory: directory, presence: presence, cache: cache, longWork: longWork)
+                bus: bus, faults: services.faults, directory: directory, presence: presence, cache: cache,
+                longWork: longWork)
             lists = RoomLists(
                 cache: cache, ends: ReadIndex(EntryFetcher(bus: bus, log: .silent).client, on: loop),
                 composer: composer,

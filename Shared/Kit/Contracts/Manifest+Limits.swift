@@ -1,0 +1,58 @@
+extension Manifest {
+    /// The limits of what one service may announce. A gateway keeps all manifests in memory, and combines
+    /// them again after each change of one.
+    public enum Limit {
+        /// Of routes, of socket events, and of subjects that take batches.
+        public static let requests = 256
+        public static let fields = 64
+        public static let rateLimits = 64
+        public static let pathBytes = 1_024
+        public static let pathParameters = 16
+        public static let ackCopies = 16
+        /// Of a service, an event, a field, a subject, or a rate limit.
+        public static let nameBytes = 128
+    }
+
+    /// The first part that is over a limit, for a line in a log; nil if there is none.
+    public var excess: String? {
+        let fields = contribution?.fields ?? []
+        if let excess = Self.excess(
+            (routes.count, Limit.requests, "routes"), (socketEvents.count, Limit.requests, "socket events"),
+            (batched.count, Limit.requests, "batched subjects"), (fields.count, Limit.fields, "fields"),
+            (limits.count, Limit.rateLimits, "rate limits"))
+        {
+            return excess
+        }
+        for route in routes {
+            let parameters = route.path.split(separator: "/").count { $0.hasPrefix(":") }
+            if let excess = Self.excess(
+                (route.path.utf8.count, Limit.pathBytes, "bytes in a path"),
+                (parameters, Limit.pathParameters, "parameters in a path"),
+                (route.limits.count, Limit.rateLimits, "rate limits of a route"))
+            {
+                return excess
+            }
+        }
+        for event in socketEvents {
+            if let excess = Self.excess(
+                (event.ackCopies.count, Limit.ackCopies, "copies in an ack"),
+                (event.limits.count, Limit.rateLimits, "rate limits of an event"))
+            {
+                return excess
+            }
+        }
+        var names = [service] + fields.map(\.path) + limits.map(\.name) + batched
+        for route in routes { names += [route.method, route.subject] + route.limits }
+        for event in socketEvents {
+            names += [event.event, event.subject] + event.limits
+            if let ackName = event.ackName { names.append(ackName) }
+            for copy in event.ackCopies { names += [copy.name, copy.from] }
+        }
+        names += [contribution?.subject, presenceSubject].compactMap(\.self)
+        return Self.excess((names.map(\.utf8.count).max() ?? 0, Limit.nameBytes, "bytes in a name"))
+    }
+
+    private static func excess(_ counts: (count: Int, limit: Int, what: String)...) -> String? {
+        counts.first { $0.count > $0.limit }.map { "\($0.count) \($0.what), limit \($0.limit)" }
+    }
+}

@@ -1,0 +1,115 @@
+import Contracts
+import JSON
+import TestSupport
+import Testing
+
+@testable import GatewayCatalog
+
+/// Announcements that the gateway refuses.
+extension DirectoryTests {
+    @Test("an announcement on another service's subject is ignored")
+    func otherName() async throws {
+        try await run { directory in
+            try directory.start()
+            try announce(Manifest(service: "accounts"), on: Subject.announce(of: "evil"))
+            try announce(Manifest(service: "evil"), on: Subject.announce(of: "evil"))
+            #expect(try await announced.next() == "evil")
+            #expect(directory.catalog.manifests.keys.sorted() == ["evil"])
+            #expect(log.text.contains("it is of another service"))
+        }
+    }
+
+    static let foreign: [Manifest] = [
+        Manifest(service: "evil", routes: [Route("GET", "/x", "messaging.list", needsLogin: false)]),
+        Manifest(service: "evil", routes: [Route("GET", "/x", "evilish.list")]),
+        Manifest(service: "evil", socketEvents: [SocketEvent("x", "messaging.send")]),
+        Manifest(service: "evil", contribution: Contribution(subject: "accounts.people", fields: [])),
+        Manifest(service: "evil", presenceSubject: "elements.presence"),
+    ]
+
+    @Test("an announcement that would make the gateway ask another service is ignored", arguments: foreign)
+    func otherSubject(manifest: Manifest) async throws {
+        try await run { directory in
+            try directory.start()
+            try announce(manifest, on: Subject.announce(of: "evil"))
+            try announce(Manifest(service: "good"), on: Subject.announce(of: "good"))
+            #expect(try await announced.next() == "good")
+            #expect(directory.catalog.manifests.keys.sorted() == ["good"])
+        }
+    }
+
+    static let excessive: [(Manifest, String)] = [
+        (
+            Manifest(service: "evil", routes: (0...256).map { Route("GET", "/api/\($0)", "evil.\($0)") }),
+            "257 routes, limit 256"
+        ),
+        (
+            Manifest(service: "evil", socketEvents: (0...256).map { SocketEvent("e\($0)", "evil.\($0)") }),
+            "257 socket events, limit 256"
+        ),
+        (
+            Manifest(
+                service: "evil",
+                contribution: Contribution(
+                    subject: "evil.x",
+                    fields: (0...64).map { Contribution.Field("f\($0)", .value, zero: JSONValue(0)) })),
+            "65 fields, limit 64"
+        ),
+        (
+            Manifest(service: "evil", routes: [Route("GET", "/" + String(repeating: "x", count: 1_024), "evil.x")]),
+            "1025 bytes in a path, limit 1024"
+        ),
+        (
+            Manifest(service: "evil", routes: [Route("GET", String(repeating: "/:a", count: 17), "evil.x")]),
+            "17 parameters in a path, limit 16"
+        ),
+        (
+            Manifest(
+                service: "evil",
+                socketEvents: [SocketEvent("e", "evil.x", ackCopies: (0...16).map { (name: "c\($0)", from: "id") })]),
+            "17 copies in an ack, limit 16"
+        ),
+        (
+            Manifest(service: "evil", socketEvents: [SocketEvent(String(repeating: "x", count: 129), "evil.x")]),
+            "129 bytes in a name, limit 128"
+        ),
+    ]
+
+    @Test("an announcement that is over a limit is refused", arguments: excessive)
+    func tooLarge(manifest: Manifest, excess: String) async throws {
+        try await run { directory in
+            try directory.start()
+            try announce(manifest, on: Subject.announce(of: "evil"))
+            try announce(Manifest(service: "good"), on: Subject.announce(of: "good"))
+            #expect(try await announced.next() == "good")
+            #expect(directory.catalog.manifests.keys.sorted() == ["good"])
+            #expect(log.text.contains(excess))
+        }
+    }
+
+    @Test("a service that repeats a refused announcement is logged once")
+    func repeated() async throws {
+        try await run { directory in
+            try directory.start()
+            for _ in 0..<1_000 {
+                try announce(Manifest(service: "accounts"), on: Subject.announce(of: "evil"))
+                try bus.publish(Subject.announce(of: "worse"), JSONValue("?"))
+            }
+            try announce(Manifest(service: "good"), on: Subject.announce(of: "good"))
+            #expect(try await announced.next() == "good")
+            #expect(log.text.split(separator: "\n").count { $0.contains("an announcement is refused") } == 2)
+        }
+    }
+
+    @Test("the number of services is limited, whoever announces them")
+    func tooMany() async throws {
+        try await run { directory in
+            try directory.start()
+            for number in 0...Directory.maxServices {
+                try announce(Manifest(service: "s\(number)"), on: Subject.announce(of: "s\(number)"))
+            }
+            #expect(directory.catalog.manifests.count == Directory.maxServices)
+            #expect(log.text.contains("there are too many services"))
+        }
+    }
+}

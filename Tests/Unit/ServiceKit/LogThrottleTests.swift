@@ -1,0 +1,26 @@
+import Logging
+import Testing
+
+@Suite("Warnings about others, throttled")
+struct LogThrottleTests {
+    private let start = ContinuousClock.now
+
+    @Test("a reason is logged once a minute, another one once a second, and peers do not share their pauses")
+    func pauses() {
+        var throttle = LogThrottle()
+        let notes: [(reason: String, peer: String, at: Duration)] = [
+            ("late", "a", .zero), ("late", "a", .seconds(59)), ("late", "b", .zero),
+            ("malformed", "b", .milliseconds(999)), ("malformed", "b", .seconds(1)), ("late", "a", .seconds(60)),
+        ]
+        let logged = notes.map { throttle.note($0.reason, of: $0.peer, at: start + $0.at) }
+        #expect(logged == [true, false, true, false, true, true])
+    }
+
+    @Test("the number of remembered peers is limited: then their warnings are logged again")
+    func peers() {
+        var throttle = LogThrottle()
+        let names = (0..<2_000).map(String.init) + ["0", "1999"]
+        let logged = names.map { throttle.note("late", of: $0, at: start) }
+        #expect(logged.dropLast().allSatisfy(\.self) && logged.last == false)
+    }
+}
