@@ -1,8 +1,8 @@
 import { Board, boardLane } from "./board.js";
-import { commonOutcome, sendBoardChange } from "./board-sending.js";
+import { sendBoardChange } from "./board-sending.js";
 import { Cache } from "./cache.js";
 import { Conversation, messagesLane } from "./conversation.js";
-import { ClientFailure } from "./failure.js";
+import { sendMessage } from "./message-sending.js";
 import { Outbox } from "./outbox.js";
 import { ReadReceipts } from "./read-receipts.js";
 import { Rooms } from "./rooms.js";
@@ -214,16 +214,8 @@ export class Account {
     }
   }
 
-  async #send(entry) {
-    if (entry.change.type !== "message") return this.#sendBoardChange(entry);
-    try {
-      const { roomId, text } = entry.change;
-      return { type: "done", value: await this.#server.send(roomId, text, entry.id) };
-    } catch (error) {
-      const failure = ClientFailure.of(error);
-      // An earlier attempt has arrived, and the message was deleted since.
-      return failure.is("message_not_found") ? { type: "gone" } : commonOutcome(failure);
-    }
+  #send(entry) {
+    return entry.change.type === "message" ? sendMessage(this.#server, entry) : this.#sendBoardChange(entry);
   }
 
   /** Rebases the changes that wait behind this one on its result. */

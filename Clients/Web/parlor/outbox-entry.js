@@ -26,6 +26,8 @@ export class OutboxKeeper {
   #channel;
   #onKept;
   #dirty = new Set();
+  /** Resolves when the stored entries are read, or cannot be: the keys of later ones depend on them. */
+  #reading = null;
   #writing = null;
   #isClosed = false;
   #lastTime = 0;
@@ -39,11 +41,18 @@ export class OutboxKeeper {
     this.#onKept = onKept;
   }
 
-  async readAll() {
+  readAll() {
+    const reading = this.#readAll();
+    this.#reading = reading.catch(() => {});
+    return reading;
+  }
+
+  async #readAll() {
     const kept = await this.#storage.readAll(this.#prefix);
     return kept.map(([key, record]) => {
       const entry = new OutboxEntry(record);
-      this.#lastTime = Math.max(this.#lastTime, timeOf(key, this.#prefix));
+      // Later keys sort behind it even if the clock was set back: their count starts again.
+      this.#lastTime = Math.max(this.#lastTime, timeOf(key, this.#prefix) + 1);
       const state = record.failure ? "failed" : "queued";
       // Whether an entry under way has arrived is unknown.
       return Object.assign(entry, { key, state, failure: record.failure, isKept: true, isAttempted: true });
@@ -51,7 +60,6 @@ export class OutboxKeeper {
   }
 
   keep(entry) {
-    entry.key ??= this.#makeKey(entry.id);
     this.#dirty.add(entry);
     this.#write();
   }
@@ -79,29 +87,40 @@ export class OutboxKeeper {
   }
 
   #write() {
-    // A turn later, so that all of one turn are one transaction.
-    this.#writing ??= Promise.resolve().then(() => this.#writeAll()).finally(() => { this.#writing = null; });
+    this.#writing ??= this.#writeAll();
   }
 
   async #writeAll() {
-    while (this.#dirty.size > 0 && !this.#isClosed) {
-      const entries = [...this.#dirty];
-      this.#dirty.clear();
-      const removed = entries.filter((entry) => entry.isRemoved);
-      try {
-        await this.#storage.write(entries.map((entry) => [entry.key, entry.isRemoved ? undefined : record(entry)]));
-        for (const entry of entries) entry.isKept = true;
-      } catch (error) {
-        for (const entry of entries) {
-          // An older version is kept, or it is already known to have failed. Else it would be lost with the page.
-          if (entry.isKept || entry.isRemoved) continue;
-          const failure = { code: "not_kept", message: `It cannot be kept on this device (${error?.message ?? error}).` };
-          Object.assign(entry, { state: "failed", failure });
-        }
+    // At least a turn later, so that all of one turn are one transaction.
+    await this.#reading;
+    try {
+      while (this.#dirty.size > 0 && !this.#isClosed) {
+        const entries = [...this.#dirty].filter(({ key, isRemoved }) => key !== null || !isRemoved);
+        this.#dirty.clear();
+        await this.#writeEntries(entries);
       }
-      if (removed.length > 0) this.#channel.post("outbox", removed.map((entry) => entry.key));
-      this.#onKept(entries.filter((entry) => !entry.isRemoved));
+    } finally {
+      // In the turn in which nothing was left: whatever comes next starts another write.
+      this.#writing = null;
     }
+  }
+
+  async #writeEntries(entries) {
+    const removed = entries.filter((entry) => entry.isRemoved);
+    for (const entry of entries) entry.key ??= this.#makeKey(entry.id);
+    try {
+      await this.#storage.write(entries.map((entry) => [entry.key, entry.isRemoved ? undefined : record(entry)]));
+      for (const entry of entries) entry.isKept = true;
+    } catch (error) {
+      for (const entry of entries) {
+        // An older version is kept, or it is already known to have failed. Else it would be lost with the page.
+        if (entry.isKept || entry.isRemoved) continue;
+        const failure = { code: "not_kept", message: `It cannot be kept on this device (${error?.message ?? error}).` };
+        Object.assign(entry, { state: "failed", failure });
+      }
+    }
+    if (removed.length > 0) this.#channel.post("outbox", removed.map((entry) => entry.key));
+    this.#onKept(entries.filter((entry) => !entry.isRemoved));
   }
 }
 

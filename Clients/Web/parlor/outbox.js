@@ -21,6 +21,8 @@ export class Outbox {
   #connections = 0;
   #isStopped = true;
   #isTakenOver = null;
+  /** Whether stored entries are being read: they are sent before later ones. */
+  #isReading = false;
   counts = new Value({ waiting: 0, failed: 0 });
 
   /**
@@ -41,7 +43,9 @@ export class Outbox {
   async start() {
     this.#isStopped = false;
     this.#isTakenOver ??= this.#takeOver().catch(() => { this.#isTakenOver = null; });
+    this.#isReading = true;
     await this.#isTakenOver;
+    this.#isReading = false;
     for (const lane of this.#lanes.keys()) this.#wake(lane);
   }
 
@@ -165,7 +169,7 @@ export class Outbox {
 
   async #wake(name) {
     const lane = this.#lane(name);
-    if (lane.isSending) return;
+    if (lane.isSending || this.#isReading) return;
     lane.isSending = true;
     let entry;
     // An entry that is not stored yet holds up those after it: the keeper wakes the lane.

@@ -96,8 +96,14 @@ class Window:
 
     def trace(self) -> list[dict]:
         """Returns the trace's events since the last call."""
-        messages = (json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance"))
-        return [message["params"] for message in messages if message["method"] == "Tracing.dataCollected"]
+        def collect() -> list[dict]:
+            messages = (json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance"))
+            return [message["params"] for message in messages if message["method"] == "Tracing.dataCollected"]
+
+        events = until(collect, what="the trace")
+        # After an answer, the driver starts the recording again only when it is asked once more.
+        collect()
+        return events
 
     # What is there
 

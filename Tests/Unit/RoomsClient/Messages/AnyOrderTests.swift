@@ -26,6 +26,17 @@ struct AnyOrderTests {
         for lane in lanes { await lane.value }
     }
 
+    /// `WRITE_INTERLEAVINGS=1 swift test --filter AnyOrderTests` writes the file.
+    @Test("the web client replays the histories of the first 96 of these seeds")
+    func sharedHistories() throws {
+        let file = URL(filePath: "../../../Web/support/interleavings.json", relativeTo: URL(filePath: #filePath))
+        let histories = Interleaving.json(1...96)
+        if ProcessInfo.processInfo.environment["WRITE_INTERLEAVINGS"] != nil {
+            try Data(histories.utf8).write(to: file)
+        }
+        #expect(try String(contentsOf: file, encoding: .utf8) == histories)
+    }
+
     private static func run(_ seed: UInt64) async {
         let run = RandomRun(seed: seed)
         await run.go()

@@ -3,36 +3,36 @@ import RoomsClientTesting
 
 @testable import RoomsClient
 
-/// One room as the contract describes it, on a network that a seed controls. A call is handled and answered,
+/// One room as the contract describes it, on a network that a test controls. A call is handled and answered,
 /// handled without an answer, or lost. An answer may be delayed, and events wait until they are let through.
 @MainActor
 final class ModelServer {
-    enum Fate: CaseIterable {
-        case answered
-        case held
-        case answerLost
-        case lost
-        case refused
+    typealias Fate = Interleaving.Fate
+
+    /// What a call asks for.
+    enum Request: Equatable {
+        case page
+        /// To send this text.
+        case send(String)
+        /// To delete the message with this id.
+        case delete(String)
     }
 
     /// A pending call.
     private struct Call {
+        let request: Request
         let work: @MainActor () -> Void
-        /// The message to send; nil for any other call.
-        let text: String?
-        let link: ModelLink
         let answer: CheckedContinuation<Void, any Error>
     }
 
     private(set) var messages: [Message] = []
     /// The message id of each `tempId`, including deleted messages.
     private(set) var idByTempID: [String: String] = [:]
-    /// The texts of own messages in the order of arrival, including deleted and earlier refused ones.
-    private(set) var arrived: [String] = []
-    private(set) var refused: Set<String> = []
+    /// The texts of own messages that have arrived, including deleted ones.
+    private(set) var arrived: Set<String> = []
     private var lastSeq = 0
     private var calls: [Call] = []
-    private var held: [CheckedContinuation<Void, any Error>] = []
+    private var held: [(request: Request, answer: CheckedContinuation<Void, any Error>)] = []
     /// The events for the client, sent while it is connected, or replayed later.
     var events: [RoomEvent] = []
     /// The events since the client's last leave: a join replays them.
@@ -41,6 +41,8 @@ final class ModelServer {
     private var isJoined = false
 
     var hasCalls: Bool { !calls.isEmpty || !held.isEmpty }
+    /// What the pending calls ask for, the oldest first.
+    var requests: [Request] { calls.map(\.request) }
 
     // MARK: - What others do
 
@@ -49,7 +51,7 @@ final class ModelServer {
         lastSeq += 1
         let message = sample(lastSeq, from: sender, text: text, tempID: tempID)
         messages.append(message)
-        if sender == "me" { arrived.append(text) }
+        if sender == "me" { arrived.insert(text) }
         if let tempID { idByTempID[tempID] = message.id }
         emit(.messageNew(message))
         return message
@@ -101,13 +103,13 @@ final class ModelServer {
         return .success(write(text, from: "me", tempID: tempID))
     }
 
-    /// Waits for the seed's decision, then returns the result of `work`, or throws.
+    /// Waits for the test's decision, then returns the result of `work`, or throws.
     func wait<Value: Sendable>(
-        for link: ModelLink, sending text: String?, _ work: @escaping @MainActor () -> Value
+        _ request: Request, _ work: @escaping @MainActor () -> Value
     ) async throws -> Value {
         let result = Box<Value>()
         try await withCheckedThrowingContinuation { answer in
-            calls.append(Call(work: { result.value = work() }, text: text, link: link, answer: answer))
+            calls.append(Call(request: request, work: { result.value = work() }, answer: answer))
         }
         guard let value = result.value else { throw offline }
         return value
@@ -118,7 +120,7 @@ final class ModelServer {
         var value: Value?
     }
 
-    // MARK: - What the seed decides
+    // MARK: - What the test decides
 
     /// - Parameter keepsEvents: true if the next connection brings the events meanwhile.
     func loseConnection(keepsEvents: Bool) {
@@ -130,45 +132,62 @@ final class ModelServer {
 
     func forgetEvents() { (events, sinceLeave) = ([], []) }
 
-    /// Handles one call, if there is any.
-    func deal(_ fate: Fate, using random: inout SeededGenerator) {
-        guard let index = calls.indices.randomElement(using: &random) else { return }
+    /// Decides about the oldest call with this request, if there is one.
+    func deal(_ fate: Fate, to request: Request) {
+        guard let index = calls.firstIndex(where: { $0.request == request }) else { return }
+        deal(fate, at: index)
+    }
+
+    /// Decides about one of the calls for pages, if there are any.
+    func dealPage(_ fate: Fate, choice: Int) {
+        let indices = calls.indices.filter { calls[$0].request == .page }
+        if !indices.isEmpty { deal(fate, at: indices[choice % indices.count]) }
+    }
+
+    private func deal(_ fate: Fate, at index: Int) {
         let call = calls.remove(at: index)
-        switch (fate, call.text) {
-        case (.refused, let text?):
-            refused.insert(text)
-            call.answer.resume(throwing: refusal("invalid_field"))
-        case (.answered, _), (.refused, nil):
+        switch fate {
+        case .answered:
             call.work()
             call.answer.resume()
-        case (.held, _):
+        case .held:
             call.work()
-            held.append(call.answer)
-        case (.answerLost, _):
+            held.append((call.request, call.answer))
+        case .answerLost:
             call.work()
             call.answer.resume(throwing: offline)
-        case (.lost, _): call.answer.resume(throwing: offline)
+        case .lost: call.answer.resume(throwing: offline)
+        case .refused: call.answer.resume(throwing: refusal("invalid_field"))
         }
     }
 
-    func release(using random: inout SeededGenerator) {
-        guard let index = held.indices.randomElement(using: &random) else { return }
-        held.remove(at: index).resume()
+    /// Lets one of the held answers arrive, if there are any.
+    func release(choice: Int) {
+        if !held.isEmpty { held.remove(at: choice % held.count).answer.resume() }
     }
 
-    /// Ends the client. Its calls may still be handled, but get no answers.
-    func end(_ link: ModelLink, using random: inout SeededGenerator) {
+    func releaseAnswersToSending() {
+        let answers = held.filter { $0.request.isSending }
+        held.removeAll { $0.request.isSending }
+        for (_, answer) in answers { answer.resume() }
+    }
+
+    /// Ends the client. Its calls are not handled, and get no answers.
+    func end(_ link: ModelLink) {
         link.isDead = true
         isJoined = false
-        for call in calls {
-            if Bool.random(using: &random) { call.work() }
-            call.answer.resume(throwing: offline)
-        }
+        for call in calls { call.answer.resume(throwing: offline) }
         calls = []
-        for answer in held { answer.resume(throwing: offline) }
+        for (_, answer) in held { answer.resume(throwing: offline) }
         held = []
         forgetEvents()
         connect()
+    }
+}
+
+extension ModelServer.Request {
+    var isSending: Bool {
+        if case .send = self { true } else { false }
     }
 }
 
@@ -190,21 +209,21 @@ final class ModelLink: MessageServer {
     func markRead(_ ids: [String], in roomID: String) {}
 
     func messages(in roomID: String, before: Int?, after: Int?, limit: Int) async throws -> Page<Message> {
-        try await ask { $0.page(before: before, after: after, limit: limit) }
+        try await ask(.page) { $0.page(before: before, after: after, limit: limit) }
     }
 
     func send(_ text: String, tempID: String, in roomID: String) async throws -> Message {
-        try await ask(sending: text) { $0.send(text, tempID: tempID) }.get()
+        try await ask(.send(text)) { $0.send(text, tempID: tempID) }.get()
     }
 
     func deleteMessage(_ id: String, in roomID: String) async throws {
-        try await ask { $0.delete(id) }
+        try await ask(.delete(id)) { $0.delete(id) }
     }
 
     private func ask<Value: Sendable>(
-        sending text: String? = nil, _ work: @escaping @MainActor (ModelServer) -> Value
+        _ request: ModelServer.Request, _ work: @escaping @MainActor (ModelServer) -> Value
     ) async throws -> Value {
         guard !isDead else { throw offline }
-        return try await server.wait(for: self, sending: text) { [server] in work(server) }
+        return try await server.wait(request) { [server] in work(server) }
     }
 }

@@ -4,20 +4,23 @@ import RoomsClientTesting
 
 @testable import RoomsClient
 
-/// The history of one seed.
+/// A replay of one seed's history on a conversation, its outbox and its files.
 @MainActor
 final class RandomRun {
-    private static let steps = 28
-
     /// In memory if possible, because the disk is not under test.
     let temporary = TemporaryFolder(in: "/dev/shm")
     var folder: URL { temporary.url }
+    private let history: Interleaving
     private let server = ModelServer()
+    /// How far tasks get between two steps, which the history leaves open.
     private var random: SeededGenerator
     private var faults: [String] = []
-    /// The typed texts, each of them unique.
-    private var typed: [String] = []
-    /// Delivered events, which may be delivered again.
+    private var typedCount = 0
+    private var otherCount = 0
+    private var refused: Set<String> = []
+    private var retried: Set<String> = []
+    private var discarded: Set<String> = []
+    /// Delivered events, which may be delivered again: but not after the server has stopped repeating them.
     private var delivered: [RoomEvent] = []
     private var isConnected = true
     private var lastID = 0
@@ -29,65 +32,77 @@ final class RandomRun {
     private var conversation: Conversation
 
     init(seed: UInt64) {
+        history = Interleaving(seed: seed)
         random = SeededGenerator(seed: seed)
         link = ModelLink(server)
         (outbox, conversation) = Self.makeApp(folder: temporary.url, link: link, clock: clock, firstID: 0)
-        for number in 0..<Int.random(in: 0...12, using: &random) { _ = server.write("before \(number)", from: "ann") }
+        for number in 0..<history.before { _ = server.write("before \(number)", from: "ann") }
         server.forgetEvents()
     }
 
     func go() async {
         begin()
-        for _ in 0..<Self.steps {
+        for step in history.steps {
             let before = (conversation.items, conversation.version, ObjectIdentifier(conversation))
-            await step()
+            await go(step)
             for _ in 0..<Int.random(in: 0...3, using: &random) { await Task.yield() }
             check(since: before)
         }
     }
 
-    private func step() async {
-        switch Int.random(in: 0..<100, using: &random) {
-        case ..<15: type()
-        case ..<27: _ = server.write("other \(server.messages.count)", from: "ann")
-        case ..<33: server.messages.randomElement(using: &random).map { server.delete($0.id) }
-        case ..<39: server.messages.randomElement(using: &random).map { server.read($0.id, by: "ann") }
-        case ..<62: deliver()
-        case ..<66: delivered.randomElement(using: &random).map { conversation.apply(.event($0)) }
-        case ..<82: server.deal(ModelServer.Fate.allCases.randomElement(using: &random) ?? .lost, using: &random)
-        case ..<86: server.release(using: &random)
-        case ..<90: await changeConnection()
-        case ..<92: await changeVisit()
-        case ..<94: clock.advance(by: .random(in: 0.1...6, using: &random))
-        case ..<96: Task { [conversation] in await conversation.loadOlder() }
-        case ..<98: await deleteOwn()
-        default: await restart()
+    private func go(_ step: Interleaving.Step) async {
+        switch step {
+        case .type: type()
+        case .other:
+            _ = server.write("other \(otherCount)", from: "ann")
+            otherCount += 1
+        case .delete(let index): server.delete(server.messages[index].id)
+        case .read(let index): server.read(server.messages[index].id, by: "ann")
+        case .deliver(let choice): deliver(choice)
+        case .again(let choice):
+            if !delivered.isEmpty { conversation.apply(.event(delivered[choice % delivered.count])) }
+        case .send(let number, let fate): await send("mine \(number)", fate)
+        case .page(let choice, let fate): server.dealPage(fate, choice: choice)
+        case .release(let choice): server.release(choice: choice)
+        case .disconnect(let keepsEvents): disconnect(keepsEvents: keepsEvents)
+        case .connect: await connect()
+        case .leave: await leave()
+        case .enter: Task { [conversation] in await conversation.enter() }
+        case .wait(let milliseconds): clock.advance(by: Double(milliseconds) / 1_000)
+        case .older: Task { [conversation] in await conversation.loadOlder() }
+        case .remove(let index, let fate): await remove(server.messages[index].id, fate)
+        case .retry(let number): await retry("mine \(number)")
+        case .discard(let number): await discard("mine \(number)")
+        case .restart(let isPrepared): await restart(isPrepared: isPrepared)
         }
     }
 
     private func type() {
-        let text = "mine \(typed.count)"
-        typed.append(text)
-        conversation.send(text)
+        conversation.send("mine \(typedCount)")
+        typedCount += 1
     }
 
     /// Delivers the next event, or a later one before it.
-    private func deliver() {
+    private func deliver(_ choice: Int) {
         guard isConnected, !server.events.isEmpty else { return }
-        let event = server.events.remove(at: Int.random(in: 0..<min(3, server.events.count), using: &random))
+        let event = server.events.remove(at: choice % min(3, server.events.count))
         delivered.append(event)
         conversation.apply(.event(event))
     }
 
-    /// Changes the connection. While it is away, the server may lose events.
-    private func changeConnection() async {
-        if isConnected {
-            isConnected = false
-            conversation.apply(.disconnected(offline))
-            server.loseConnection(keepsEvents: Bool.random(using: &random))
-        } else {
-            await connect()
-        }
+    /// Leaves the room. What is on its way arrives while the room is closed, and none of it during the next visit.
+    private func leave() async {
+        await conversation.leave()
+        if isConnected { for event in server.events { conversation.apply(.event(event)) } }
+        server.events = []
+        delivered = []
+    }
+
+    private func disconnect(keepsEvents: Bool) {
+        isConnected = false
+        conversation.apply(.disconnected(offline))
+        server.loseConnection(keepsEvents: keepsEvents)
+        if !keepsEvents { delivered = [] }
     }
 
     private func connect() async {
@@ -99,26 +114,77 @@ final class RandomRun {
         conversation.apply(.recovered(isWhole))
     }
 
-    private func changeVisit() async {
-        if conversation.isEntered {
-            await conversation.leave()
-        } else {
-            Task { [conversation] in await conversation.enter() }
+    /// Deletes a message that is shown here, or else on another device.
+    private func remove(_ id: String, _ fate: Interleaving.Fate) async {
+        let ended = Guarded(false)
+        if let item = conversation.items.last(where: { $0.message?.id == id }) {
+            Task { [conversation] in
+                try? await conversation.delete(item.id)  // if it fails, the message stays
+                ended.withLock { $0 = true }
+            }
+            await lookUntil { server.requests.contains(.delete(id)) || ended.withLock { $0 } }
+        }
+        server.deal(fate, to: .delete(id))
+        server.delete(id)
+    }
+
+    // MARK: - What is sent
+
+    /// Decides about the request that sends a text, when its turn has come.
+    private func send(_ text: String, _ fate: Interleaving.Fate) async {
+        await passTime { server.requests.contains(.send(text)) }
+        if server.requests.count(where: \.isSending) != 1 { faults.append("two are sent at once: \(server.requests)") }
+        server.deal(fate, to: .send(text))
+        if fate == .refused { refused.insert(text) }
+    }
+
+    private func retry(_ text: String) async {
+        guard let id = await failed(text) else { return }
+        refused.remove(text)
+        retried.insert(text)
+        await conversation.retry(id)
+    }
+
+    private func discard(_ text: String) async {
+        guard let id = await failed(text) else { return }
+        discarded.insert(text)
+        await conversation.discard(id)
+    }
+
+    /// Returns the id of a message once it has failed.
+    private func failed(_ text: String) async -> String? {
+        await passTime { await idOfFailed(text) != nil }
+        return await idOfFailed(text)
+    }
+
+    private func idOfFailed(_ text: String) async -> String? {
+        await outbox.messages(in: "room").first { $0.text == text && $0.state.isFailed }?.id
+    }
+
+    /// Lets time pass until a condition is true. Meanwhile, a request to send gets an answer that changes nothing
+    /// in the room: its message is stored already, is refused again, or is to wait for a retried one.
+    private func passTime(_ isSo: @MainActor () async -> Bool) async {
+        await lookUntil {
+            if await isSo() { return true }
+            server.releaseAnswersToSending()
+            for case .send(let text) in server.requests {
+                let isInTurn = server.arrived.contains(text) || refused.contains(text) || !retried.isEmpty
+                if !isInTurn { faults.append("\(text) is sent before its turn") }
+                let fate: Interleaving.Fate = refused.contains(text) ? .refused : .lost
+                server.deal(server.arrived.contains(text) ? .answered : fate, to: .send(text))
+            }
+            clock.advance(by: 0.5)
+            return false
         }
     }
 
-    private func deleteOwn() async {
-        guard let item = conversation.items.last(where: { $0.senderID == "me" && $0.message != nil }) else { return }
-        Task { [conversation] in try? await conversation.delete(item.id) }  // if it fails, the message stays
-    }
-
     /// Kills the app, and starts it with what is on the disk.
-    private func restart() async {
+    private func restart(isPrepared: Bool) async {
         // A typed message is on the disk a moment later, and not before.
         await lookUntil { conversation.unkept.isEmpty }
-        if Bool.random(using: &random) { await conversation.enterBackground() }
+        if isPrepared { await conversation.enterBackground() }
         await outbox.stop()
-        server.end(link, using: &random)
+        server.end(link)
         delivered = []
         isConnected = true
         link = ModelLink(server)
@@ -176,21 +242,16 @@ final class RandomRun {
         if conversation.version < before.1 { faults.append("the version fell") }
     }
 
-    /// Ends the faults. Then all typed messages arrive, and everything on the server is shown.
+    /// Lets everything arrive. Then the room's messages are those of the history, and all are shown.
     func faultsAtTheEnd() async -> [String] {
-        if !isConnected { await connect() }
-        if !conversation.isEntered { await changeVisit() }
         for _ in 0..<2_000 {
             if await isSettled() { break }
             while server.hasCalls {
-                server.deal(.answered, using: &random)
-                server.release(using: &random)
+                for request in server.requests { server.deal(.answered, to: request) }
+                server.release(choice: 0)
                 await Task.yield()
             }
-            while !server.events.isEmpty { deliver() }
-            for item in conversation.items.filter({ $0.pending?.state.isFailed == true }) {
-                await conversation.retry(item.id)
-            }
+            while !server.events.isEmpty { deliver(0) }
             if conversation.isVerified, conversation.hasOlder {
                 Task { [conversation] in await conversation.loadOlder() }
             }
@@ -208,12 +269,11 @@ final class RandomRun {
         if conversation.items.map(\.message) != server.messages {
             faults.append("shown \(conversation.items.shown), the server has \(server.messages.map(\.id))")
         }
-        if server.idByTempID.count != typed.count {
-            faults.append("\(typed.count) typed, \(server.idByTempID.count) arrived")
+        let end = conversation.items.map { "\($0.seq ?? 0) \($0.text)" + ($0.state == .read ? " read" : "") }
+        if end != history.end { faults.append("shown \(end), the history ends with \(history.end)") }
+        if server.idByTempID.count != typedCount - discarded.count {
+            faults.append("\(typedCount) typed, \(server.idByTempID.count) arrived")
         }
-        // A refused message that was retried may come later.
-        let inTurn = server.arrived.filter { !server.refused.contains($0) }
-        if inTurn != typed.filter({ !server.refused.contains($0) }) { faults.append("not as typed: \(inTurn)") }
         return faults
     }
 

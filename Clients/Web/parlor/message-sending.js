@@ -1,0 +1,14 @@
+import { commonOutcome } from "./board-sending.js";
+import { ClientFailure } from "./failure.js";
+
+/** Sends one message. The outbox calls it, also while the room is not open. @returns an outcome of the outbox. */
+export async function sendMessage(server, entry) {
+  try {
+    const { roomId, text } = entry.change;
+    return { type: "done", value: await server.send(roomId, text, entry.id) };
+  } catch (error) {
+    const failure = ClientFailure.of(error);
+    // An earlier attempt has arrived, and the message was deleted since.
+    return failure.is("message_not_found") ? { type: "gone" } : commonOutcome(failure);
+  }
+}
