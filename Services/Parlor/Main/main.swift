@@ -1,16 +1,10 @@
-import Accounts
 import Demo
-import Elements
 import Gateway
-import Messaging
 import Operations
-import Push
-import Rooms
+import ParlorServices
 import ServiceKit
 
-let services: [any Service.Type] = [
-    AccountsService.self, RoomsService.self, MessagingService.self, ElementsService.self, PushService.self,
-]
+let services = ParlorServices.all
 let demo = Demo.prepareOrExit()
 await Program(
     "parlor", "Parlor, all of it in one process.", bus: .inProcess,

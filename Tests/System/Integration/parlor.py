@@ -14,7 +14,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 ROOT = Path(__file__).parents[3]
-SERVICES = ["parlor-accounts", "parlor-rooms", "parlor-messaging", "parlor-elements", "parlor-push"]
+PROGRAMS = subprocess.run([ROOT / "deploy/programs"], check=True, capture_output=True, text=True).stdout.split()
+SERVICES = PROGRAMS[1:-1]  # between the bus and the gateway
 START_DEADLINE = 30.0  # seconds; a busy machine is no failure
 STOP_DEADLINE = 5.0  # seconds, as the project promises
 
