@@ -54,7 +54,7 @@ func client(
 }
 
 /// What every service may import.
-let kit: [Target.Dependency] = ["Contracts", "EventLog", "JSON", "MessageBus", "Security", "ServiceKit", "Storage"]
+let kit = ["Contracts", "EventLog", "JSON", "MessageBus", "Security", "ServiceKit", "Storage"]
 
 /// The services of Parlor, in the order in which they start. This is the only list of them: `parlor` runs what is listed here
 /// (`ParlorServices`), and scripts read the names from here (`deploy/programs`).
@@ -73,13 +73,13 @@ func service(
     _ name: String, _ dependencies: [Target.Dependency] = [], tests: [Target.Dependency]? = nil
 ) -> (name: String, targets: [Target]) {
     var targets = program(
-        name, executable: "parlor-\(name.lowercased())", kit + dependencies,
+        name, executable: "parlor-\(name.lowercased())", kit.map { .target(name: $0) } + dependencies,
         besides: ["README.md"] + (tests == nil ? [] : ["Tests"]))
     if let tests {
         targets.append(
             .testTarget(
                 name: "\(name)Tests",
-                dependencies: [.target(name: name), "ServiceKitTesting", "TestSupport"] + kit + tests,
+                dependencies: ([name, "ServiceKitTesting", "TestSupport"] + kit).map { .target(name: $0) } + tests,
                 path: "Services/\(name)/Tests", exclude: ["access.json"], swiftSettings: settings))
     }
     return (name, targets)
@@ -182,6 +182,12 @@ let package = Package(
     products: [
         .library(name: "RoomsClient", targets: ["RoomsClient"]),
         .library(name: "RoomsClientTesting", targets: ["RoomsClientTesting"]),
+        // For services in other packages (Examples/Polls): what one is made of, Parlor itself, and a service in a test.
+        .library(
+            name: "ServiceKit",
+            targets: kit + ["Logging", "Operations", "Reactor", "ServiceClient", "Text", "WebClient", "Workers"]),
+        .library(name: "ParlorServices", targets: ["ParlorServices"]),
+        .library(name: "ServiceKitTesting", targets: ["ServiceKitTesting", "TestSupport"]),
     ],
     dependencies: [],
     targets: [
@@ -385,11 +391,12 @@ let package = Package(
                 cSettings: [.define("PARLOR_SERVICES", to: "\"\(services.map(\.name).joined(separator: " "))\"")]),
             .target(
                 name: "ParlorServices",
-                dependencies: ["CServices", "ServiceKit"] + services.map { .target(name: $0.name) },
+                dependencies: ["CServices", "Demo", "Gateway", "Operations", "ServiceKit"]
+                    + services.map { .target(name: $0.name) },
                 path: "Services/Parlor/Services", swiftSettings: settings),
             .executableTarget(
                 name: "parlor",
-                dependencies: ["Demo", "Gateway", "Operations", "ParlorServices", "ServiceKit"],
+                dependencies: ["ParlorServices"],
                 path: "Services/Parlor/Main", swiftSettings: settings),
         ],
     swiftLanguageModes: [.v6]
