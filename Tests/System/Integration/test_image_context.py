@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 
+import pytest
 from parlor import PROGRAMS, ROOT
 
 
@@ -34,3 +35,11 @@ def test_the_programs_are_the_executables_in_services():
     assert [f"parlor-{name}" for name in services.split()] == PROGRAMS[1:-1]
     refused = subprocess.run([ROOT / "deploy/programs", "--all"], capture_output=True, text=True)
     assert (refused.returncode, refused.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("name", ["Rooms", "Reactor", "Testing", "Gateway", "Secrets", "polls", "Two words", "../Polls"])
+def test_a_new_service_cannot_have_a_name_that_is_taken_or_is_none(name):
+    before = {path: path.read_text() for path in (ROOT / "Package.swift", ROOT / "docker-compose.yml")}
+    refused = subprocess.run([ROOT / "deploy/new-service", name], capture_output=True, text=True)
+    assert (refused.returncode, refused.stdout) == (1, "") and refused.stderr.startswith("new-service: ")
+    assert {path: path.read_text() for path in before} == before
