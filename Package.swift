@@ -110,6 +110,7 @@ func gateway() -> [Target] {
     let parts = [
         part("GatewayCatalog", "Catalog", ["EventLog", "Workers"]),
         part("GatewayLimits", "Limits", ["GatewayCatalog"]),
+        part("APIDocuments", "APIDocuments", ["GatewayCatalog", "HTTP", "Logging", "Security"]),
         part("GatewayPresence", "Presence", []),
         .target(
             name: "WebPage", dependencies: ["CZlib", "HTTP", "Security"], path: "Services/Gateway/WebPage",
@@ -126,8 +127,8 @@ func gateway() -> [Target] {
         part(
             "GatewayEdge", "Edge",
             [
-                "Delivery", "Edge", "EventLog", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP",
-                "Operations", "RoomViews", "Security", "SocketIO", "WebPage",
+                "APIDocuments", "Delivery", "Edge", "EventLog", "GatewayCatalog", "GatewayLimits", "GatewayPresence",
+                "HTTP", "Operations", "RoomViews", "Security", "SocketIO", "WebPage",
             ]),
     ]
     let folders = parts.compactMap { $0.path?.split(separator: "/").last.map(String.init) }
@@ -353,9 +354,10 @@ let package = Package(
         tests(
             "Gateway",
             [
-                "Gateway", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "RoomViews", "Delivery", "GatewayEdge",
-                "Bus", "Edge", "EventLog", "ServiceKit", "Contracts", "HTTP", "JSON", "MessageBus", "Reactor",
-                "Security", "SocketIO", "Storage", "TestSupport", "WebPage", "Workers", "ServiceKitTesting",
+                "APIDocuments", "Gateway", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "RoomViews",
+                "Delivery", "GatewayEdge", "Bus", "Edge", "EventLog", "ServiceKit", "Contracts", "HTTP", "JSON",
+                "MessageBus", "Reactor", "Security", "SocketIO", "Storage", "TestSupport", "WebPage", "Workers",
+                "ServiceKitTesting",
             ]),
         tests(
             "GatewayPresence",

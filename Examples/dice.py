@@ -27,6 +27,24 @@ class Dice(Service):
         # Each change of a badge has an entry, so gateways may answer a list of rooms again until one comes.
         "logsWhatRoomsShow": True,
     }
+    description = {
+        "requests": {
+            "dice.list": {
+                "summary": "Lists the rolls of a room, the oldest first.",
+                "takes": {"type": "object", "properties": {"roomId": {"type": "string"}}, "required": ["roomId"]},
+                "gives": {"type": "array", "items": {"$ref": "Roll"}}, "errors": {"room_not_found": 404}},
+            "dice.roll": {
+                "summary": "Rolls a die.", "statuses": [201], "gives": {"$ref": "Roll"}, "errors": {"room_not_found": 404},
+                "takes": {"type": "object", "properties": {"roomId": {"type": "string"}}, "required": ["roomId"]}},
+        },
+        "events": [{"event": "dice:rolled", "to": "room", "summary": "A die was rolled.", "data": {"$ref": "Roll"}}],
+        "schemas": {
+            "Roll": {
+                "type": "object", "required": ["roomId", "userId", "face", "messageId"],
+                "properties": {
+                    "roomId": {"type": "string"}, "userId": {"type": "string"}, "face": {"type": "integer", "minimum": 1, "maximum": 6},
+                    "messageId": {"type": ["string", "null"], "description": "The message that rolled it."}}}},
+    }  # fmt: skip
     schema = """
         CREATE TABLE IF NOT EXISTS rolls (id INTEGER PRIMARY KEY, room TEXT, person TEXT, face INTEGER, message TEXT);
         CREATE INDEX IF NOT EXISTS rolls_of ON rolls (room, person);"""

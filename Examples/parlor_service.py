@@ -6,6 +6,7 @@ The process may be killed at any time. What a service writes, its log entry and 
 one transaction: all of it is there after a restart, or none. Gateways fetch entries that were not published. Entries
 older than a day are deleted at the start, as nobody asks for them."""
 import collections
+import hashlib
 import itertools
 import json
 import sqlite3
@@ -37,6 +38,7 @@ class Service:
     """One instance, one thread: a line is done before the next one is read."""
 
     manifest: dict
+    description: dict | None = None  # of what is in the manifest, for openapi.json and asyncapi.json
     schema = ""  # of the service's own tables
     follows = "messaging"  # whose log it follows
 
@@ -101,7 +103,9 @@ class Service:
         self.made.clear()
 
     def announce(self):
-        data = {"manifest": self.manifest, "head": self.head()}
+        # A gateway asks for the description, as announcements are frequent, and again when this has changed.
+        digest_of_it = {"description": hashlib.sha256(encode(self.description)).hexdigest()[:16]} if self.description else {}
+        data = {"manifest": self.manifest | digest_of_it, "head": self.head()}
         self.bus.send(op="pub", subject=f"services.announce.{self.name}", data=data)
 
     # Others
@@ -182,6 +186,8 @@ class Service:
         try:
             if kind == "health":
                 return {"status": 200, "data": {}}
+            if kind == "describe":
+                return {"status": 200, "data": self.description or {}}
             if kind == "refused":
                 print(f"refused by a gateway: {data['of']} has {data['what']} already", file=sys.stderr)
                 return {"status": 200, "data": {}}

@@ -2,6 +2,13 @@ import Contracts
 import ServiceKit
 import Storage
 
+extension RequestDescription {
+    static let changePassword = RequestDescription(
+        "Changes the caller's password, and ends all other sessions.",
+        takes: .object(["currentPassword": .string, "newPassword": Password.schema]), gives: Grant.schema,
+        errors: [.invalidCredentials, .invalidField])
+}
+
 extension Accounts {
     /// Changes the caller's password: `{currentPassword, newPassword}` → a grant of the same session; every
     /// other session ends.

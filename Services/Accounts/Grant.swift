@@ -30,6 +30,13 @@ struct Grant {
             $0.member("user", account.person.json)
         }
     }
+
+    static let schema = Schema.named(
+        "Grant",
+        .object([
+            "token": Schema.string.noted("For the header `Authorization: Bearer TOKEN`."), "expiresAt": .time,
+            "refreshToken": Schema.string.noted("Works once."), "user": Person.schema,
+        ]))
 }
 
 /// The lifetime of tokens, and the key that signs them.

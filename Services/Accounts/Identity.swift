@@ -16,6 +16,8 @@ struct Username: Sendable {
         self.text = text
     }
 
+    static let schema = Schema.string(lengths).noted("`A-Za-z0-9_.-`, unique regardless of case.")
+
     /// The key, which is equal for all spellings that count as one name.
     var key: String { text.lowercased() }
 
@@ -47,6 +49,8 @@ struct FirstName: Sendable {
         }
         self.text = text
     }
+
+    static let schema = Schema.string(0...maxLength)
 
     /// The key for searches.
     var key: String { text.lowercased() }
@@ -113,6 +117,8 @@ struct Password: Sendable {
     /// The permitted lengths. The maximum keeps the cost of a hash the same for everyone, and is far beyond
     /// what scrypt can use.
     static let lengths = 8...128
+    // In characters there may be fewer.
+    static let schema = Schema.string.noted("8 to 128 bytes.")
 
     /// - Parameter field: the name of the request's field.
     init(_ text: String, field: String = "password") throws(ServiceError) {

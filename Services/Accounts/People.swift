@@ -5,6 +5,15 @@ import Security
 import ServiceKit
 import Storage
 
+extension RequestDescription {
+    static let me = RequestDescription("Returns the caller.", gives: Person.schema)
+    static let withoutRooms = RequestDescription(
+        "Lists people who share no room with the caller, by username.",
+        takes: .object(optional: [
+            "q": Schema.string.noted("A prefix of the username or first name."), "limit": .integer, "cursor": .string,
+        ]), gives: .array(of: Person.schema), isPaged: true, errors: [.invalidField])
+}
+
 /// Queries of people: for themselves, for other services, and for searches.
 extension Accounts {
     /// Returns the caller, as they see themselves.

@@ -3,6 +3,21 @@ import JSON
 import ServiceKit
 import Storage
 
+extension RequestDescription {
+    static let refresh = RequestDescription(
+        "Exchanges a refresh token for new tokens of the same session.",
+        takes: .object(
+            ["refreshToken": .string],
+            optional: ["attemptId": Schema.string(1...64).noted("The same one again gets the same tokens, for 60 s.")]),
+        gives: Grant.schema, errors: [.invalidToken, .invalidField])
+    static let logout = RequestDescription(
+        "Ends the session of a refresh token.", takes: .object(["refreshToken": .string]), errors: [.invalidField])
+    static let sessions = RequestDescription(
+        "Lists the caller's sessions, the oldest first.", gives: .array(of: Session.schema))
+    static let endSession = RequestDescription("Ends one of the caller's sessions.", takes: .object(["id": .id]))
+    static let endOtherSessions = RequestDescription("Ends all of the caller's sessions but this one.")
+}
+
 /// Sessions go on, are shown and end.
 extension Accounts {
     /// `{refreshToken, attemptId?}` → a grant with the next one.
@@ -88,6 +103,13 @@ struct Session: Sendable {
     let lastUsedAt: Timestamp
     let userAgent: String
     let address: String
+
+    static let schema = Schema.named(
+        "Session",
+        .object([
+            "id": .id, "createdAt": .time, "lastUsedAt": .time, "userAgent": .string, "address": .string,
+            "current": Schema.boolean.noted("The session of this request."),
+        ]))
 
     func write(to json: inout JSONWriter, isCurrent: Bool) {
         json.object {

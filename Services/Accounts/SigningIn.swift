@@ -2,6 +2,19 @@ import Contracts
 import ServiceKit
 import Storage
 
+extension RequestDescription {
+    static let register = RequestDescription(
+        "Creates an account, and signs in.",
+        takes: .object(
+            ["username": Username.schema, "password": Password.schema],
+            optional: ["firstName": FirstName.schema, "email": .string]),
+        gives: Grant.schema, statuses: [.created], errors: [.usernameTaken, .emailTaken, .invalidField])
+    static let login = RequestDescription(
+        "Signs in.",
+        takes: .object(["username": Schema.string.noted("The username or the e-mail address."), "password": .string]),
+        gives: Grant.schema, errors: [.invalidCredentials, .invalidField])
+}
+
 /// Registration and sign-in.
 extension Accounts {
     /// Registers a person: `{username, password, firstName?, email?}` → a grant.

@@ -1,6 +1,18 @@
 import Contracts
 import ServiceKit
 
+extension RequestDescription {
+    static let createElement = RequestDescription(
+        "Puts an element on a room's board.",
+        takes: .object(
+            ["type": ElementType.schema],
+            optional: [
+                "content": ElementContent.schema, "position": ElementPosition.schema.orNull,
+                "tempId": Schema.string(1...64).noted("The sender's idempotency key in the room, kept for ever."),
+            ]), gives: Element.schema, statuses: [.created, .ok],
+        errors: [.elementNotFound, .payloadTooLarge, .invalidField])
+}
+
 extension Elements {
     /// Creates an element: `{roomId, type, content?, position?, tempId?}` → the element. If its sender used
     /// the `tempId` in this room before, returns the element created then.

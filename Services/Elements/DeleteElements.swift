@@ -2,6 +2,13 @@ import Contracts
 import JSON
 import ServiceKit
 
+extension RequestDescription {
+    static let deleteElement = RequestDescription(
+        "Deletes an element.", takes: .object(["elementId": .id]), errors: [.elementNotFound])
+    static let clearRoom = RequestDescription(
+        "Deletes all elements of a room.", gives: .object(["deletedCount": .integer(from: 0)]))
+}
+
 extension Elements {
     /// Deletes an element: `{roomId, elementId}`. Any participant may do it. It lowers no unseen count.
     func delete(_ request: RoomRequest) async throws -> Reply {

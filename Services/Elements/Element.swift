@@ -42,6 +42,14 @@ struct Element: Sendable, Equatable {
         ]
     }
 
+    static let schema = Schema.named(
+        "Element",
+        .object([
+            "id": .id, "roomId": .id, "type": ElementType.schema, "content": ElementContent.schema,
+            "position": ElementPosition.schema.orNull, "createdBy": .id, "createdAt": .time, "updatedBy": .id,
+            "updatedAt": .time, "version": .integer(from: 1), "tempId": Schema.string.orNull,
+        ]))
+
     /// The element in the form of the public contract.
     var json: JSONValue {
         JSONWriter.object(reservingCapacity: size) {
@@ -65,6 +73,7 @@ struct ElementType: Sendable, Equatable {
     let text: String
 
     static let maxLength = 32
+    static let schema = Schema.string(1...maxLength).noted("A letter a-z, then a-z, 0-9, `_` and `-`.")
 
     init(_ text: String) throws(ServiceError) {
         guard text.utf8.count <= Self.maxLength, let first = text.utf8.first, Self.isLetter(first),
@@ -95,6 +104,7 @@ struct ElementPosition: Sendable, Equatable {
     /// The length limit of a number. No client writes a double in more than 25 characters, and a number of a
     /// million digits would be stored unchanged.
     static let maxNumberBytes = 64
+    static let schema = Schema.named("Position", .object(["x": .number, "y": .number]))
 
     init(_ given: JSONValue) throws(ServiceError) {
         guard let object = given.object else { throw .wrongType("position", "an object with x and y") }

@@ -12,6 +12,8 @@ struct ElementContent: Sendable, Equatable {
     /// parsers accept 512 levels.
     static let maxDepth = 256
 
+    static let schema = Schema.map(of: .any).noted("Any JSON object of up to 64 KiB, stored as it is.")
+
     static let empty = ElementContent(stored: .emptyObject)
 
     init(_ given: JSONValue) throws(ServiceError) {

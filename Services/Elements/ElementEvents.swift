@@ -1,6 +1,37 @@
 import Contracts
 import JSON
 
+extension EventDescription {
+    /// The contract's events of elements. `room:badges` is composed, and described, by gateways.
+    static let ofElements = [
+        EventDescription("element:created", to: .room, "An element was created.", .object(["element": Element.schema])),
+        EventDescription("element:updated", to: .room, "An element was changed.", .object(["element": Element.schema])),
+        EventDescription(
+            "element:deleted", to: .room, "An element was deleted.",
+            .object(["roomId": .id, "elementId": .id, "deletedBy": .id])),
+        EventDescription(
+            "room:cleared", to: .room, "All elements were deleted.", .object(["roomId": .id, "clearedBy": .id])),
+        global(
+            "element:created:global", "An element was created.",
+            ["elementId": .id, "createdBy": .id, "type": ElementType.schema]),
+        global("element:updated:global", "An element was changed.", ["elementId": .id, "updatedBy": .id]),
+        global("element:deleted:global", "An element was deleted.", ["elementId": .id, "deletedBy": .id]),
+        global("room:cleared:global", "All elements of a room were deleted.", ["clearedBy": .id]),
+    ]
+
+    private static func global(
+        _ event: String, _ summary: String, _ change: KeyValuePairs<String, Schema>
+    ) -> EventDescription {
+        let board: KeyValuePairs<String, Schema> = [
+            "roomId": .id, "updatedAt": .time, "elementCount": .integer(from: 0),
+            "rev": Schema.integer.noted("Rises by one with each change of the board."),
+        ]
+        return EventDescription(
+            event, to: .everyone, summary,
+            .object((Array(change) + Array(board)).map { Schema.Member($0.key, $0.value) }))
+    }
+}
+
 /// The events of a change: first to the room, then to everyone. Those to everyone contain no content,
 /// position or name.
 enum ElementEvents {

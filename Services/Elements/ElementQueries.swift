@@ -3,6 +3,14 @@ import JSON
 import ServiceKit
 import Storage
 
+extension RequestDescription {
+    static let listElements = RequestDescription(
+        "Lists a room's elements, the oldest first.",
+        takes: .object(optional: [
+            "limit": Schema.integer.noted("1 to 500; 200 if it is left out."), "cursor": .string,
+        ]), gives: .array(of: Element.schema), isPaged: true)
+}
+
 extension Elements {
     /// The default size of a page. Most boards fit into one page, so that a client without paging shows them
     /// completely.

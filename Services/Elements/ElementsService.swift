@@ -14,6 +14,7 @@ public struct ElementsService: Service {
     public static let log: LogContents = [.clientEvents, .roomChanges]
     // Enough for dragging something over a board, ten times a second.
     public static let limits = [RateLimit("elements", perPerson: 200, perAddress: 2000, seconds: 10)]
+    public static let events = EventDescription.ofElements
 
     let elements: Elements
     let watch: GatewayMonitor
@@ -48,19 +49,23 @@ extension Endpoint {
     private static let element = "\(board)/:elementId"
     private static let limits = ["elements"]
 
-    fileprivate static let list = Endpoint("elements.list").route("GET", board)
+    fileprivate static let list = Endpoint("elements.list").route("GET", board).described(.listElements)
     fileprivate static let create = Endpoint("elements.create")
         .route("POST", board, limits: limits)
         .socketEvent("element:create", ackName: "element", limits: limits)
+        .described(.createElement)
     fileprivate static let update = Endpoint("elements.update")
         .route("PATCH", element, limits: limits)
         .socketEvent("element:update", ackName: "element", limits: limits)
+        .described(.updateElement)
     fileprivate static let delete = Endpoint("elements.delete")
         .route("DELETE", element, limits: limits)
         .socketEvent("element:delete", limits: limits)
+        .described(.deleteElement)
     fileprivate static let clear = Endpoint("elements.clear")
         .route("DELETE", board, limits: limits)
         .socketEvent("room:clear", limits: limits)
+        .described(.clearRoom)
 
     // For gateways.
     fileprivate static let presence = Endpoint("elements.presence")

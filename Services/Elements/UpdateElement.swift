@@ -2,6 +2,19 @@ import Contracts
 import JSON
 import ServiceKit
 
+extension RequestDescription {
+    static let updateElement = RequestDescription(
+        "Replaces an element's content, its position, or both.",
+        takes: .object(
+            ["elementId": .id],
+            optional: [
+                "content": ElementContent.schema,
+                "position": ElementPosition.schema.orNull.noted("Null clears it."),
+                "version": Schema.integer.noted("Refused if it is not the current one."),
+            ]), gives: Element.schema,
+        errors: [.elementNotFound, .versionConflict, .payloadTooLarge, .invalidField])
+}
+
 extension Elements {
     /// Updates an element: `{roomId, elementId, content?, position?, version?}` → the element. Given fields
     /// replace the old ones; `position: null` clears it. Any participant may do it.

@@ -1,3 +1,4 @@
+import APIDocuments
 import Contracts
 import Delivery
 import EventLog
@@ -108,11 +109,14 @@ struct GatewayParts: Sendable {
         if settings.showsPage, page == nil {
             log.warning("the web client is not installed: / is 404", ["setting": "WEB_CLIENT"])
         }
+        let documents = APIDocuments(
+            .gateway(showsOperations: settings.showsOperations, showsPage: page != nil), directory: directory,
+            services: services, on: longWork.executor, log: log)
         http = fanout.loops.map { delivery in
             HTTPFront(
                 delivery, directory: directory, admission: admission, limits: limits, services: services,
-                composer: composer, lists: lists, sync: sync, operations: operations, page: page, metrics: edgeMetrics,
-                log: log)
+                composer: composer, lists: lists, sync: sync, operations: operations, documents: documents, page: page,
+                metrics: edgeMetrics, log: log)
         }
         sockets = fanout.loops.map { delivery in
             SocketFront(
@@ -137,8 +141,8 @@ struct GatewayParts: Sendable {
         }
     }
 
-    /// Starts to listen, and returns when these services, and all that are known to have a log, are followed;
-    /// or after a second.
+    /// Waits for the bus, for as long as it takes. Then waits until these services, and all that are known to
+    /// have a log, are followed, and after that for the list of ended sessions; each for a second at most.
     func start(for services: Set<String>, on bus: any MessageBus, _ log: Logger) async throws {
         try questions.start()
         try presence.start()

@@ -3,6 +3,9 @@ import JSON
 import ServiceKit
 
 extension Messaging {
+    private static let lastMessage = Schema.named(
+        "LastMessage", .object(["id": .id, "senderId": .id, "text": .string, "createdAt": .time]))
+
     /// The fields of messages in a person's rooms.
     static let contribution = RoomContribution<ChatSummary>(
         "messaging.contribute", bytesOfRoom: 256,
@@ -11,7 +14,7 @@ extension Messaging {
                 Contribution.Field(
                     "messagesUpdatedAt", .time, role: .activity(type: "message", sort: "messages"), zero: .null)
             ) { $0.number($1.updatedAt.milliseconds) },
-            .init(Contribution.Field("lastMessage", zero: .null)) { json, summary in
+            .init(Contribution.Field("lastMessage", zero: .null), schema: lastMessage.orNull) { json, summary in
                 guard let message = summary.lastMessage else { return json.null() }
                 json.object {
                     $0.member("id", message.id)

@@ -1,6 +1,12 @@
 import Contracts
 import ServiceKit
 
+extension RequestDescription {
+    static let deleteMessage = RequestDescription(
+        "Deletes a message of the caller's.", takes: .object(["messageId": .id]),
+        errors: [.messageNotFound, .forbidden])
+}
+
 extension Messaging {
     /// Deletes one of the caller's own messages. Its `seq` and its `tempId` stay in use.
     func delete(_ request: RoomRequest) async throws -> Reply {

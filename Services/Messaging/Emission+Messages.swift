@@ -1,6 +1,25 @@
 import Contracts
 import JSON
 
+extension EventDescription {
+    /// The contract's events of messages. `room:badges` is composed, and described, by gateways.
+    static let ofMessages = [
+        EventDescription("message:new", to: .room, "A message was sent.", .object(["message": Message.schema])),
+        EventDescription(
+            "message:new:global", to: .everyone, "A message was sent.",
+            .object(["roomId": .id, "messageId": .id, "senderId": .id, "messagesUpdatedAt": .time])),
+        EventDescription(
+            "message:deleted", to: .room, "A message was deleted.",
+            .object(["roomId": .id, "messageId": .id, "deletedBy": .id])),
+        EventDescription(
+            "message:deleted:global", to: .everyone, "A message was deleted.",
+            .object(["roomId": .id, "messageId": .id, "deletedBy": .id, "messagesUpdatedAt": .time])),
+        EventDescription(
+            "messages:read", to: .room, "A person has read messages.",
+            .object(["roomId": .id, "userId": .id, "messageIds": .array(of: .id), "readAt": .time])),
+    ]
+}
+
 /// The contract's events of messages.
 extension Emission {
     /// Returns `message:new`, which also ends the sender's typing.

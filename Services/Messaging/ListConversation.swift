@@ -4,6 +4,14 @@ import MessageBus
 import ServiceKit
 import Storage
 
+extension RequestDescription {
+    static let conversation = RequestDescription(
+        "Lists the messages of all rooms that are shared with a person, in ascending order.",
+        takes: .object(
+            ["userId": .id], optional: ["before": Schema.string.noted("A `page.next`."), "limit": .integer]),
+        gives: .array(of: Message.schema), isPaged: true, errors: [.userNotFound])
+}
+
 extension Messaging {
     /// The limits of one read, in rooms and queries, so that other reads run in between.
     private static let roomsInOneGo = 256

@@ -2,6 +2,14 @@ import Contracts
 import JSON
 import ServiceKit
 
+extension RequestDescription {
+    static let listMessages = RequestDescription(
+        "Lists messages in ascending order: the newest page, or the one before or after a `seq`.",
+        takes: .object(optional: [
+            "before": .integer, "after": .integer, "limit": Schema.integer.noted("1 to 200; 50 if it is left out."),
+        ]), gives: .array(of: Message.schema), isPaged: true)
+}
+
 extension Messaging {
     /// Returns a page of a room's messages, oldest first: the newest ones, those before a `seq`, or those
     /// after one.

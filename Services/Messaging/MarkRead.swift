@@ -2,6 +2,13 @@ import Contracts
 import JSON
 import ServiceKit
 
+extension RequestDescription {
+    static let markRead = RequestDescription(
+        "Marks messages as read by the caller.", takes: .object(["messageIds": .array(of: .id, count: 1...500)]),
+        gives: .object(["readCount": Schema.integer(from: 0).noted("How many were newly read.")]),
+        errors: [.invalidField])
+}
+
 extension Messaging {
     /// The permitted number of ids: a screen or two of messages. A client that shows more sends several
     /// requests.

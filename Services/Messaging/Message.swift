@@ -11,6 +11,18 @@ struct Message: Sendable {
     let createdAt: Timestamp
     let tempID: String?
 
+    static let schema = Schema.named(
+        "Message",
+        .object([
+            "id": .id, "roomId": .id,
+            "seq": Schema.integer(from: 1).noted("Counts in each room, in the order of `createdAt`."), "senderId": .id,
+            "sender": .object(["id": .id, "username": .string, "firstName": Schema.string.orNull]),
+            "receiverId": Schema.id.orNull.noted("The other person of a two-person room."), "text": .string,
+            "content": Schema.string.noted("Repeats `text`."), "createdAt": .time,
+            "readStatus": Schema.boolean.noted("Every other participant has read it."),
+            "readBy": .array(of: Receipt.schema), "tempId": Schema.string.orNull,
+        ]))
+
     func json(in room: Membership, readBy receipts: [Receipt] = []) -> JSONValue {
         // The text twice, and about half a kilobyte around it.
         JSONWriter.value(reservingCapacity: 2 * text.utf8.count + 640) {
@@ -53,6 +65,8 @@ struct Message: Sendable {
 struct Receipt: Sendable {
     let userID: String
     let readAt: Timestamp
+
+    static let schema = Schema.named("Receipt", .object(["userId": .id, "readAt": .time]))
 
     func write(to json: inout JSONWriter) {
         json.object {

@@ -11,6 +11,7 @@ public struct MessagingService: Service {
     public static let peer = BusPeer.service(name, requests: [Subject.membership, Subject.sharedRooms])
     public static let log: LogContents = [.clientEvents, .roomChanges]
     public static let limits = [RateLimit("sends", perPerson: 60, perAddress: 600, seconds: 10)]
+    public static let events = EventDescription.ofMessages
 
     private let messaging: Messaging
 
@@ -34,20 +35,27 @@ public struct MessagingService: Service {
 }
 
 extension Endpoint {
-    fileprivate static let list = Endpoint("messaging.list").route("GET", "/api/rooms/:roomId/messages")
+    fileprivate static let list = Endpoint("messaging.list")
+        .route("GET", "/api/rooms/:roomId/messages")
+        .described(.listMessages)
     fileprivate static let send = Endpoint("messaging.send")
         .route("POST", "/api/rooms/:roomId/messages", limits: ["sends"])
         .socketEvent(
             "message:send", ackName: "message",
-            ackCopies: [("messageId", "id"), ("seq", "seq"), ("createdAt", "createdAt")], limits: ["sends"])
+            ackCopies: [("messageId", "id"), ("seq", "seq"), ("createdAt", "createdAt")], limits: ["sends"]
+        )
+        .described(.sendMessage)
     fileprivate static let delete = Endpoint("messaging.delete")
         .route("DELETE", "/api/rooms/:roomId/messages/:messageId")
         .socketEvent("message:delete")
+        .described(.deleteMessage)
     fileprivate static let read = Endpoint("messaging.read")
         .route("POST", "/api/rooms/:roomId/messages/read")
         .socketEvent("messages:mark-read")
+        .described(.markRead)
     fileprivate static let conversation = Endpoint("messaging.conversation")
         .route("GET", "/api/users/:userId/messages", isHeavy: true)
+        .described(.conversation)
 
     // For other services.
     fileprivate static let answered = Endpoint(Subject.answered)

@@ -3,6 +3,16 @@ import EventLog
 import ServiceKit
 import Storage
 
+extension RequestDescription {
+    static let sendMessage = RequestDescription(
+        "Sends a message.",
+        takes: .object(optional: [
+            "text": Schema.string.noted("1 to 4,000 characters after trimming."),
+            "content": Schema.string.noted("Taken in place of `text`."),
+            "tempId": Schema.string(1...64).noted("The sender's idempotency key in the room, kept for ever."),
+        ]), gives: Message.schema, statuses: [.created, .ok], errors: [.messageNotFound, .invalidField])
+}
+
 extension Messaging {
     /// The permitted length of a text after trimming: the maximum is many times a phone's screen.
     private static let textLength = 1...4000

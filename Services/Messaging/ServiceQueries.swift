@@ -21,8 +21,8 @@ extension Messaging {
     private static let maxTextBytes = 4096
 
     /// Returns unread messages, for services that notify people outside the app: `{people: [{userId,
-    /// messageIds}]}` → for each person, in order, `{unread, messages: [{senderId, text}|null]}`. `unread` is
-    /// the total over all rooms; a requested message that the person has read is null. Long texts are
+    /// messageIds}]}` → for each person, in order, `{unread, messages: [{seq, senderId, text}|null]}`. `unread`
+    /// is the total over all rooms; a requested message that the person has read is null. Long texts are
     /// truncated.
     static func unread(_ request: Request, on connection: any Connection) throws -> Reply {
         guard let people = request.fields["people"]?.array else { throw ServiceError.wrongType("people", "a list") }
@@ -53,6 +53,7 @@ extension Messaging {
                         $0.array(of: answer.found) { json, message in
                             guard let message else { return json.null() }
                             json.object {
+                                $0.member("seq", message.seq)
                                 $0.member("senderId", message.senderID)
                                 $0.member("text", message.text.prefix(utf8: maxTextBytes))
                             }

@@ -18,9 +18,16 @@ public struct PushService: Service {
         "Delay before a notification, in which the message may still be read or deleted")
     static let preview = Setting(
         "PUSH_PREVIEW", .onOrOff, default: "on", "Include the message's text in notifications")
+    static let category = Setting(
+        "PUSH_CATEGORY", .category, default: "message",
+        "Category of notifications, which selects the actions that the app has declared for it; off: none")
+    static let localizationKeys = Setting(
+        "PUSH_LOC_KEYS", .onOrOff, default: "off",
+        "Send keys of the app's texts instead of titles and of \"New message\", for an app that has them")
 
     public static let settings =
-        [provider, hold, preview] as [any AnySetting] + PushProviders.all.flatMap { $0.settings }
+        [provider, hold, preview, category, localizationKeys] as [any AnySetting]
+        + PushProviders.all.flatMap { $0.settings }
     public static let migrations = PushSchema.migrations
     public static let priority = ThreadPriority.background
     public static let peer = BusPeer.service(
@@ -60,7 +67,10 @@ public struct PushService: Service {
         gateways = LiveGateways(context.bus, membership)
         let worker = PushWorker(
             context, deliveryContext: DeliveryContext(bus: context.bus, gateways: gateways), provider: provider,
-            metrics: metrics, on: background, showsText: configuration[Self.preview])
+            metrics: metrics, on: background,
+            form: AlertForm(
+                showsText: configuration[Self.preview], category: configuration[Self.category],
+                usesKeys: configuration[Self.localizationKeys]))
         reader = LogReader(
             database: context.database, bus: context.bus, log: context.log, metrics: metrics,
             plan: { JobPlan(hold: hold, now: clock.now(), ids: ids) }, onJobs: { worker.wake() })
@@ -101,8 +111,26 @@ public struct PushService: Service {
 extension Endpoint {
     fileprivate static let register = Endpoint("push.register")
         .route("POST", "/api/devices", limits: ["devices"], wantsClient: true)
+        .described(.registerDevice)
     fileprivate static let unregister = Endpoint("push.unregister")
         .route("DELETE", "/api/devices/:token", limits: ["devices"])
+        .described(.unregisterDevice)
+}
+
+extension SettingKind where Value == String? {
+    /// Accepts the identifier of a `UNNotificationCategory`, or `off`. The limit is low, because a payload has less
+    /// room for the text then.
+    fileprivate static var category: SettingKind {
+        SettingKind("has to be off, or 1 to 64 letters, digits, dots, hyphens and underscores") { text in
+            if text == "off" { return .some(nil) }
+            let isValid = text.utf8.allSatisfy { byte in
+                let scalar = Unicode.Scalar(byte)
+                return scalar.isASCII && scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
+                    || "._-".unicodeScalars.contains(scalar)
+            }
+            return isValid && (1...64).contains(text.utf8.count) ? .some(text) : nil
+        }
+    }
 }
 
 /// The tasks of a service besides requests, from its start to its stop.

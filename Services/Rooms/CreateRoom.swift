@@ -5,6 +5,24 @@ import MessageBus
 import ServiceKit
 import Storage
 
+extension RequestDescription {
+    static let createRoom = RequestDescription(
+        "Creates a room, however many the two share.",
+        takes: .object(
+            ["otherUserId": .id],
+            optional: [
+                "name": RoomName.schema,
+                "clientRequestId": Schema.string(1...64).noted("The creator's idempotency key, kept for ever."),
+            ]), gives: .room, statuses: [.created, .ok], errors: [.userNotFound, .invalidField])
+}
+
+extension EventDescription {
+    static let roomCreated = EventDescription(
+        "room:created", to: .person, "A room was created in which the person is.", .object(["room": .room]))
+    static let roomCreatedGlobal = EventDescription(
+        "room:created:global", to: .everyone, "A room was created.", .object(["roomId": .id, "createdBy": .id]))
+}
+
 extension Rooms {
     private enum Creation: Sendable {
         case created(Room, seq: Int)

@@ -3,6 +3,12 @@ import JSON
 import MessageBus
 import ServiceKit
 
+extension RequestDescription {
+    static let roomsByPerson = RequestDescription(
+        "Lists the people with whom the caller shares rooms, most recent activity first, each with the rooms.",
+        gives: Person.schema)
+}
+
 extension Rooms {
     /// The time limit for e-mail addresses, which are all that Accounts adds.
     private static let maxWait: Duration = .seconds(1)

@@ -3,6 +3,20 @@ import JSON
 import ServiceKit
 import Storage
 
+extension RequestDescription {
+    static let renameRoom = RequestDescription(
+        "Renames a room.", takes: .object(["name": RoomName.schema]), gives: .room, errors: [.invalidField])
+}
+
+extension EventDescription {
+    static let roomUpdated = EventDescription(
+        "room:updated", to: .room, "The room's name has changed.",
+        .object(["room": .object(["id": .id, "name": Schema.string.orNull, "updatedAt": .time])]))
+    static let roomUpdatedGlobal = EventDescription(
+        "room:updated:global", to: .everyone, "A room's name has changed.",
+        .object(["roomId": .id, "updatedBy": .id, "updatedAt": .time]))
+}
+
 extension Rooms {
     /// Renames a room: `{roomId, name}` → the room. If the name is the same, nothing changes and nothing is
     /// emitted.

@@ -53,6 +53,8 @@ struct RoomName: Sendable, Equatable {
     /// The limit of characters: a line on a phone. A longer text is a message.
     static let maxLength = 100
 
+    static let schema = Schema.string(0...maxLength).noted("Trimmed; an empty text is no name.")
+
     /// Reads the required field `name`. An empty text clears the name, and so becomes nil.
     static func required(in fields: RequestFields) throws(ServiceError) -> RoomName? {
         guard let name = try fields.optionalText("name", length: 0...maxLength, trimmed: true) else {

@@ -3,6 +3,13 @@ import JSON
 import ServiceKit
 import Storage
 
+extension RequestDescription {
+    static let getRoom = RequestDescription(
+        "Returns a room.", takes: .object(["roomId": .id]), gives: .room, errors: [.roomNotFound])
+    static let listRooms = RequestDescription(
+        "Lists the caller's rooms, most recent first.", gives: .array(of: .room), errors: [.invalidField])
+}
+
 /// The requests that only read the database.
 extension Rooms {
     /// Returns a room to its participants: `{roomId}` → the room.

@@ -11,6 +11,7 @@ public struct RoomsService: Service {
     public static let peer = BusPeer.service(name, requests: [Subject.people, Subject.answered])
     public static let log: LogContents = [.clientEvents, .roomChanges]
     public static let limits = [RateLimit("rooms", perPerson: 60, perAddress: 600, seconds: 60)]
+    public static let events: [EventDescription] = [.roomCreated, .roomCreatedGlobal, .roomUpdated, .roomUpdatedGlobal]
 
     private let rooms: Rooms
 
@@ -39,12 +40,19 @@ public struct RoomsService: Service {
 extension Endpoint {
     fileprivate static let create = Endpoint("rooms.create")
         .route("POST", "/api/rooms", answer: .room, limits: ["rooms"])
-    fileprivate static let list = Endpoint(Subject.rooms).route("GET", "/api/rooms/my-rooms", answer: .rooms)
+        .described(.createRoom)
+    fileprivate static let list = Endpoint(Subject.rooms)
+        .route("GET", "/api/rooms/my-rooms", answer: .rooms)
+        .described(.listRooms)
     fileprivate static let byPerson = Endpoint("rooms.by-person")
         .route("GET", "/api/rooms/grouped-by-person", answer: .roomsByPerson)
-    fileprivate static let room = Endpoint(Subject.room).route("GET", "/api/rooms/:roomId", answer: .room)
+        .described(.roomsByPerson)
+    fileprivate static let room = Endpoint(Subject.room)
+        .route("GET", "/api/rooms/:roomId", answer: .room)
+        .described(.getRoom)
     fileprivate static let rename = Endpoint("rooms.rename")
         .route("PUT", "/api/rooms/:roomId/name", answer: .room, limits: ["rooms"])
+        .described(.renameRoom)
 
     // For gateways and other services.
     fileprivate static let ids = Endpoint(Subject.roomIDs)

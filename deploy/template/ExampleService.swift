@@ -8,6 +8,7 @@ public struct ExampleService: Service {
     public static let migrations = ItemsStore.migrations
     public static let peer = BusPeer.service(name, requests: [Subject.membership])
     public static let log: LogContents = [.clientEvents]
+    public static let events = [EventDescription.added]
 
     private let items: Items
 
@@ -25,8 +26,9 @@ public struct ExampleService: Service {
 extension Endpoint {
     private static let items = "/api/rooms/:roomId/example"
 
-    fileprivate static let list = Endpoint("example.list").route("GET", items)
+    fileprivate static let list = Endpoint("example.list").route("GET", items).described(.list)
     fileprivate static let add = Endpoint("example.add")
         .route("POST", items)
         .socketEvent("example:add", ackName: "item")
+        .described(.add)
 }

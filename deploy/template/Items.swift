@@ -4,6 +4,23 @@ import Security
 import ServiceKit
 import Storage
 
+// What `openapi.json` and `asyncapi.json` say.
+extension RequestDescription {
+    static let add = RequestDescription(
+        "Adds an item.", takes: .object(["text": .string(1...200)]), gives: Item.schema, statuses: [.created],
+        errors: [.invalidField])
+    static let list = RequestDescription(
+        "Lists the room's items, the oldest first.",
+        takes: .object(optional: [
+            "limit": Schema.integer.noted("1 to 200; 50 if it is left out."), "cursor": .string,
+        ]), gives: .array(of: Item.schema), isPaged: true)
+}
+
+extension EventDescription {
+    static let added = EventDescription(
+        "example:added", to: .room, "An item was added.", .object(["roomId": .id, "item": Item.schema]))
+}
+
 /// The items of all rooms.
 struct Items: Sendable {
     let database: any Database
@@ -46,6 +63,9 @@ struct Item: Sendable {
     let text: String
     let createdBy: String
     let createdAt: Timestamp
+
+    static let schema = Schema.named(
+        "Item", .object(["id": .id, "text": .string(1...200), "createdBy": .id, "createdAt": .time]))
 
     var json: JSONValue {
         JSONWriter.object {

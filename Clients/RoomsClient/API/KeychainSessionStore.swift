@@ -4,8 +4,8 @@
 
     /// Keeps sessions in the keychain, on this device only. They are readable after the first unlock.
     ///
-    /// With an access group, extensions of the app can read them too. Only one process may renew a session:
-    /// an extension uses the stored token and never requests another.
+    /// With an access group and a lock, an extension of the app can share them (``ExtensionTokens``). Without a
+    /// lock, an extension may read the stored token, but must not renew the session.
     public struct KeychainSessionStore: SessionStore {
         public struct Failure: Error, Sendable {
             public let status: OSStatus
@@ -14,15 +14,25 @@
         private let service: String
         private let account: String
         private let accessGroup: String?
+        private let lock: FileLock?
 
         /// - Parameters:
         ///   - service: identifies the server, for example by its address.
         ///   - account: identifies the person, if the app has several.
         ///   - accessGroup: the group shared with extensions; nil for the app alone.
-        public init(service: String, account: String = "session", accessGroup: String? = nil) {
+        ///   - lock: a file in the app group's container, the same for the app and its extensions. It is created
+        ///     if missing. It orders their changes, because the keychain does not. nil if no extension renews
+        ///     the session.
+        public init(service: String, account: String = "session", accessGroup: String? = nil, lock: URL? = nil) {
             self.service = service
             self.account = account
             self.accessGroup = accessGroup
+            self.lock = lock.map { FileLock(url: $0) }
+        }
+
+        public func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
+            guard let lock else { return try body() }
+            return try lock.withLock(body)
         }
 
         private var query: [CFString: Any] {

@@ -6,11 +6,23 @@ import Foundation
 
 /// Stores sessions from one launch of the app to the next: a keychain on Apple's systems, a file elsewhere.
 ///
-/// Only ``SessionTokens`` uses it, one call at a time. When `save` returns, the sessions must survive the end
-/// of the process.
+/// ``SessionTokens`` uses it, one call at a time. In an app's extension, ``ExtensionTokens`` does. When `save`
+/// returns, the sessions must survive the end of the process.
 public protocol SessionStore: Sendable {
     func load() throws -> KeptSessions
     func save(_ sessions: KeptSessions) throws
+
+    /// Runs the body while no other process of the app runs one. The body loads the sessions and saves a change.
+    ///
+    /// It blocks its thread, so the wait for another process needs a limit: two seconds in the library's stores.
+    /// By default it only runs the body, which is right for a store that one process uses.
+    ///
+    /// - Throws: the store's error, without running the body; errors of the body.
+    func exclusively<Value>(_ body: () throws -> Value) throws -> Value
+}
+
+extension SessionStore {
+    public func exclusively<Value>(_ body: () throws -> Value) throws -> Value { try body() }
 }
 
 /// The current session, and those that the server still has to end.
@@ -37,6 +49,9 @@ public struct EndingSession: Codable, Equatable, Sendable {
 }
 
 /// Keeps sessions in a file that only its owner can read. On Apple's systems use ``KeychainSessionStore``.
+///
+/// Processes of one app can share the file. A lock file beside it, with `.lock` appended to the name, orders
+/// their changes.
 public struct FileSessionStore: SessionStore {
     private let url: URL
 
@@ -54,6 +69,10 @@ public struct FileSessionStore: SessionStore {
             return KeptSessions()
         }
         return (try? JSONDecoder().decode(KeptSessions.self, from: data)) ?? KeptSessions()
+    }
+
+    public func exclusively<Value>(_ body: () throws -> Value) throws -> Value {
+        try FileLock(url: url.appendingPathExtension("lock")).withLock(body)
     }
 
     public func save(_ sessions: KeptSessions) throws {
@@ -82,17 +101,15 @@ public struct FileSessionStore: SessionStore {
 /// The store for an app that keeps the current session itself. Sessions that wait for their end are lost with
 /// the process.
 struct ClosureSessionStore: SessionStore {
-    let session: Session?
     let onChange: @Sendable (Session?) -> Void
     private let saved: Guarded<Session?>
 
     init(_ session: Session?, onChange: @escaping @Sendable (Session?) -> Void) {
-        self.session = session
         self.onChange = onChange
         saved = Guarded(session)
     }
 
-    func load() -> KeptSessions { KeptSessions(current: session) }
+    func load() -> KeptSessions { KeptSessions(current: saved.withLock { $0 }) }
 
     func save(_ sessions: KeptSessions) {
         let hasChanged = saved.withLock { saved in

@@ -11,10 +11,11 @@ extension SessionTokens {
     /// - Throws: the store's error. The sign-out holds, and each request and each call of this tries the
     ///   store again. But if the app ends before the store accepts it, the next launch is signed in.
     public func signOut(device token: String? = nil) async throws {
-        if let session = kept.current {
+        if kept.current != nil {
             // The attempt id makes it possible to repeat the refresh under way.
             forgetRefresh()
-            _ = change { kept in
+            change { kept in
+                guard let session = kept.current else { return }
                 kept.ending.append(EndingSession(session: session, deviceToken: token))
                 kept.current = nil
             }
@@ -43,7 +44,7 @@ extension SessionTokens {
                 saveAgain()
                 do {
                     try await end(next.session)
-                    _ = change { $0.ending.removeFirst() }
+                    change { $0.ending.removeFirst() }
                     backoff.reset()
                 } catch {
                     let pause = backoff.next(random: random(), atLeast: ClientFailure(error).retryAfter)
@@ -115,6 +116,6 @@ extension SessionTokens {
     }
 
     private func replaceEnding(by session: Session) {
-        _ = change { if !$0.ending.isEmpty { $0.ending[0].session = session } }
+        change { if !$0.ending.isEmpty { $0.ending[0].session = session } }
     }
 }

@@ -9,6 +9,10 @@ import Foundation
 ///
 /// Each refresh has an attempt id, which is stored before the request. If the answer is lost or the app ends,
 /// the refresh is repeated with that id. A server gives the same answer for a minute.
+///
+/// An extension of the app may renew the same session with ``ExtensionTokens``. So each change reads the store
+/// first and continues with the newer session. If both renew the session at once, they use the same attempt id
+/// and get the same answer. Only one process may use this type for a store.
 public actor SessionTokens: TokenProvider {
     /// Covers clocks that differ, and the request's latency. A token that lives less than two minutes gets
     /// half its life.
@@ -21,7 +25,12 @@ public actor SessionTokens: TokenProvider {
     /// From 0 up to 1.
     let random: @Sendable () -> Double
     private(set) var kept: KeptSessions
-    /// The error of the last save; nil if the store has the sessions above.
+    /// The current session in the store, when it was last read or written here.
+    private var stored: Session?
+    /// True if a person has signed in and the store does not have that session yet. The store's session is
+    /// then an earlier one, even if an extension has just renewed it.
+    private var replacesStored = false
+    /// The error of the last change of the store; nil if the store has the sessions above.
     private(set) var storeFailure: (any Error)?
     /// The time before expiry at which to renew; nil to wait for a refusal.
     private var leeway: TimeInterval? = SessionTokens.longestLeeway
@@ -45,6 +54,7 @@ public actor SessionTokens: TokenProvider {
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
     ) throws {
         kept = try store.load()
+        stored = kept.current
         self.store = store
         self.accounts = accounts
         self.clock = clock
@@ -68,6 +78,7 @@ public actor SessionTokens: TokenProvider {
         onChange: @escaping @Sendable (Session?) -> Void
     ) {
         kept = KeptSessions(current: session)
+        stored = session
         store = ClosureSessionStore(session, onChange: onChange)
         self.accounts = accounts
         self.clock = clock
@@ -81,52 +92,74 @@ public actor SessionTokens: TokenProvider {
     /// ``signOut(device:)`` also ends it on the server.
     public func use(_ session: Session?) async {
         refreshing = nil
-        keep(session)
+        replacesStored = true
+        change { $0.current = session }
+        noteRenewal()
         guard let session else { return }
         noteConnection()
         // An unregistration that finishes later could remove the device that the person is about to register.
         if let deviceRemoval, deviceRemoval.userID == session.user.id { _ = await deviceRemoval.task.result }
     }
 
-    private func keep(_ session: Session?) {
-        kept.current = session
-        let life = session?.expiresAt.timeIntervalSince(clock.now) ?? 0
+    /// Sets the leeway for a session that the server has just sent.
+    private func noteRenewal() {
+        let life = kept.current?.expiresAt.timeIntervalSince(clock.now) ?? 0
         // A new token that already seems expired shows that this clock is ahead, so the expiry time is
         // useless.
         leeway = life > 0 ? min(Self.longestLeeway, life / 2) : nil
-        save()
     }
 
+    // MARK: The store
+
+    /// Changes the sessions here and in the store. The body gets the newer of the two current sessions.
+    ///
     /// - Returns: false if the store fails. The next change and the next token try it again.
     @discardableResult
-    func save() -> Bool {
+    func change(_ body: (inout KeptSessions) -> Void) -> Bool {
+        var isChanged = false
         do {
-            try store.save(kept)
+            try store.exclusively {
+                let before = try store.load()
+                takeOver(before.current)
+                stored = before.current
+                body(&kept)
+                isChanged = true
+                if kept != before { try store.save(kept) }
+                stored = kept.current
+                replacesStored = false
+            }
             storeFailure = nil
         } catch {
+            if !isChanged { body(&kept) }
             storeFailure = error
         }
         return storeFailure == nil
     }
 
-    /// Repeats a save that failed.
-    func saveAgain() { if storeFailure != nil { save() } }
-
-    func change(_ body: (inout KeptSessions) -> Void) -> Bool {
-        body(&kept)
-        return save()
+    /// Continues with the session that another process has put into the store. It is newer than the one here:
+    /// whoever renews a session first stores the attempt id, so both descend from the same stored session.
+    private func takeOver(_ session: Session?) {
+        guard let session, session != stored, !replacesStored else { return }
+        guard let own = kept.current, own.user.id == session.user.id else { return }
+        kept.current = session
+        refreshing = nil
+        // An old token that has expired says nothing about the clock.
+        let life = session.expiresAt.timeIntervalSince(clock.now)
+        leeway = life > 0 ? min(Self.longestLeeway, life / 2) : Self.longestLeeway
     }
+
+    /// Repeats a change that the store has failed to save.
+    func saveAgain() { if storeFailure != nil { change { _ in } } }
 
     // MARK: Tokens
 
     public func token() async throws -> String {
         saveAgain()
         guard let session = kept.current else { throw ClientFailure.signedOut }
-        let left = session.expiresAt.timeIntervalSince(clock.now)
-        guard let leeway, left <= leeway else { return session.token }
+        guard isEnding(session) else { return session.token }
         do {
-            return try await refresh()
-        } catch let failure as ClientFailure where failure.isRetryable && left > 0 {
+            return try await refresh(replacing: session.token)
+        } catch let failure as ClientFailure where failure.isRetryable && session.expiresAt > clock.now {
             // The token is still valid for some seconds.
             return session.token
         }
@@ -134,30 +167,43 @@ public actor SessionTokens: TokenProvider {
 
     public func token(replacing refused: String) async throws -> String {
         guard let session = kept.current else { throw ClientFailure.signedOut }
-        return session.token == refused ? try await refresh() : session.token
+        return session.token == refused ? try await refresh(replacing: refused) : session.token
+    }
+
+    private func isEnding(_ session: Session) -> Bool {
+        guard let leeway else { return false }
+        return session.expiresAt.timeIntervalSince(clock.now) <= leeway
     }
 
     /// Returns when the refresh under way, if any, has been answered and its session is stored.
     public func settle() async { _ = await refreshing?.result }
 
-    private func refresh() async throws -> String {
+    private func refresh(replacing token: String) async throws -> String {
         if let refreshing { return try await refreshing.valueUnlessCancelled.token }
-        guard let session = try named() else { throw ClientFailure.signedOut }
+        guard let session = try sessionWithAttemptID(replacing: token) else { throw ClientFailure.signedOut }
+        // Another process has renewed it.
+        guard session.refreshAttemptID != nil else { return session.token }
         let task = Task { try await renew(session) }
         refreshing = task
         return try await task.valueUnlessCancelled.token
     }
 
-    /// Returns the session with a stored attempt id, without which a refresh cannot be repeated.
-    private func named() throws -> Session? {
-        guard var session = kept.current else { return nil }
-        guard session.refreshAttemptID == nil else { return session }
-        session.refreshAttemptID = makeAttemptID()
-        guard change({ $0.current = session }) else {
-            kept.current?.refreshAttemptID = nil
+    /// Returns the session with a stored attempt id, without which a refresh cannot be repeated. If another
+    /// process has already renewed the session, it returns that one, without an id.
+    private func sessionWithAttemptID(replacing token: String) throws -> Session? {
+        var isNew = false
+        let isStored = change { kept in
+            guard let session = kept.current, session.refreshAttemptID == nil,
+                session.token == token || isEnding(session)
+            else { return }
+            kept.current?.refreshAttemptID = makeAttemptID()
+            isNew = true
+        }
+        guard isStored else {
+            if isNew { kept.current?.refreshAttemptID = nil }
             throw ClientFailure.offline("The session cannot be kept on this device now.")
         }
-        return session
+        return kept.current
     }
 
     /// Returns an attempt id for an ending session.
@@ -171,22 +217,39 @@ public actor SessionTokens: TokenProvider {
         } catch {
             outcome = .failure(error)
         }
-        // The person has signed in or out meanwhile, so this answer is obsolete.
-        guard kept.current == session else {
-            guard let current = kept.current, current.user.id == session.user.id else { throw ClientFailure.signedOut }
-            return current
-        }
+        // The person has signed in or out meanwhile, or another process has renewed the session, so this answer
+        // is obsolete.
+        guard kept.current == session else { return try successor(of: session) }
         refreshing = nil
         switch outcome {
         case .success(let renewed):
-            keep(renewed)
+            replace(session, by: renewed)
             noteConnection()
-            return renewed
+            return try successor(of: session)
         case .failure(ClientFailure.refused(let refusal)) where refusal.isOfRefreshToken:
-            keep(nil)
-            throw ClientFailure.signedOut
+            replace(session, by: nil)
+            return try successor(of: session)
         case .failure(let error): throw error
         }
+    }
+
+    /// Replaces a session, unless another process has already done so.
+    private func replace(_ session: Session, by other: Session?) {
+        var isReplaced = false
+        change { kept in
+            guard kept.current == session else { return }
+            kept.current = other
+            isReplaced = true
+        }
+        if isReplaced { noteRenewal() }
+    }
+
+    /// Returns the current session of the same person.
+    ///
+    /// - Throws: `ClientFailure.signedOut` if the person has signed out, or somebody else has signed in.
+    private func successor(of session: Session) throws -> Session {
+        guard let current = kept.current, current.user.id == session.user.id else { throw ClientFailure.signedOut }
+        return current
     }
 
     /// Drops the refresh under way: its answer is obsolete.

@@ -15,14 +15,19 @@ public struct URLSessionTransport: HTTPTransport {
     ///     request.
     public init(base: URL, session: URLSession? = nil) {
         self.base = base
-        self.session = session ?? URLSession(configuration: Self.configuration)
+        self.session = session ?? URLSession(configuration: Self.configuration(timeout: 30))
     }
 
-    private static var configuration: URLSessionConfiguration {
+    /// - Parameter timeout: the limit for a request, in seconds.
+    init(base: URL, timeout: TimeInterval) {
+        self.init(base: base, session: URLSession(configuration: Self.configuration(timeout: timeout)))
+    }
+
+    private static func configuration(timeout: TimeInterval) -> URLSessionConfiguration {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
         configuration.httpShouldSetCookies = false
-        configuration.timeoutIntervalForRequest = 30
+        configuration.timeoutIntervalForRequest = timeout
         return configuration
     }
 

@@ -34,8 +34,8 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
         _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse,
         withCompletionHandler completionHandler: @escaping () -> Void
     ) {
-        if let roomID = response.notification.request.content.userInfo["roomId"] as? String {
-            Task { @MainActor in account.roomToOpen = roomID }
+        if let pushed = PushedMessage(userInfo: response.notification.request.content.userInfo) {
+            Task { @MainActor in account.roomToOpen = pushed.roomID }
         }
         completionHandler()
     }

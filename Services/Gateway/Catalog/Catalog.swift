@@ -76,7 +76,7 @@ package final class Catalog: Sendable {
 
 extension Catalog {
     /// The holder of the claims that no service can have.
-    static let gateway = "gateway"
+    package static let gateway = "gateway"
 
     /// The gateway's own claims: sort orders, events, members of a Room, and paths with every method.
     private static let ownClaims: Set<String> = {
@@ -86,7 +86,10 @@ extension Catalog {
             "id", "name", "displayName", "createdBy", "createdAt", "updatedAt", "lastActivityAt", "lastActivityType",
             "isActive", "participants", "badges", "hasUnread",
         ].map { "field \($0)" }
-        let routes = ["", "api/sync", "healthz", "readyz", "metrics", "socket.io"].flatMap { path in
+        let paths = [
+            "", "api/sync", "api/openapi.json", "api/asyncapi.json", "healthz", "readyz", "metrics", "socket.io",
+        ]
+        let routes = paths.flatMap { path in
             ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map { "\($0) /\(path)" }
         }
         return Set(orders + events + fields + routes)

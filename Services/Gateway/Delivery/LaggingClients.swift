@@ -4,6 +4,15 @@ import JSON
 import Reactor
 import SocketIO
 
+extension EventDescription {
+    package static let presence = EventDescription(
+        "room:presence", to: .room, "A person has opened or closed the room.",
+        .object(["roomId": .id, "userId": .id, "isPresent": .boolean]))
+    package static let typing = EventDescription(
+        "message:typing", to: .room, "A person types, or no longer does. The person's own sockets do not get it.",
+        .object(["roomId": .id, "userId": .id, "isTyping": .boolean]))
+}
+
 /// Sends presence and typing events, which have lower priority than events that cannot be repeated. A client
 /// that reads too slowly gets the current state once it has caught up, and never intermediate changes. It
 /// stays on its loop.

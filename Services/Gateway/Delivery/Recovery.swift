@@ -7,6 +7,12 @@ import Reactor
 import ServiceKit
 import SocketIO
 
+extension EventDescription {
+    package static let syncDone = EventDescription(
+        "sync:done", to: .socket, "The events since the cursor of CONNECT were sent, or cannot be.",
+        .object(["recovered": .boolean, "cursor": .string]))
+}
+
 /// Catches up sockets that reconnect: it sends the missed events, then `sync:done`, then live events, with
 /// nothing lost or duplicated in between.
 ///

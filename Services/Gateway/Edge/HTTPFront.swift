@@ -1,3 +1,4 @@
+import APIDocuments
 import Contracts
 import Delivery
 import Edge
@@ -23,6 +24,7 @@ package actor HTTPFront: LoopPart {
     private let lists: RoomLists
     private let sync: SyncEndpoint
     private let operations: OperationsEndpoint
+    private let documents: APIDocuments
     /// The web client; nil if none is served.
     private let page: WebPage?
     private nonisolated let metrics: EdgeMetrics
@@ -36,8 +38,8 @@ package actor HTTPFront: LoopPart {
     package init(
         _ delivery: LoopDelivery, directory: Directory, admission: Admission, limits: Limits,
         services: RequestForwarder,
-        composer: RoomComposer, lists: RoomLists, sync: SyncEndpoint, operations: OperationsEndpoint, page: WebPage?,
-        metrics: EdgeMetrics, log: Logger
+        composer: RoomComposer, lists: RoomLists, sync: SyncEndpoint, operations: OperationsEndpoint,
+        documents: APIDocuments, page: WebPage?, metrics: EdgeMetrics, log: Logger
     ) {
         loop = delivery.loop
         self.delivery = delivery
@@ -49,6 +51,7 @@ package actor HTTPFront: LoopPart {
         self.lists = lists
         self.sync = sync
         self.operations = operations
+        self.documents = documents
         self.page = page
         self.metrics = metrics
         self.log = log
@@ -88,6 +91,12 @@ package actor HTTPFront: LoopPart {
             }
             return synchronise(request, from: client, responder)
         }
+        if segments.count == 2, segments[0] == "api", let kind = APIDocuments.Kind(rawValue: segments[1]) {
+            guard method == "GET" else {
+                return refuse(.methodNotAllowed, allow: ["GET", "HEAD"], request, from: client, responder)
+            }
+            return show(kind, request, from: client, responder)
+        }
         if let page, page.serves(request.path) {
             guard method == "GET" else {
                 return refuse(.methodNotAllowed, allow: ["GET", "HEAD"], request, from: client, responder)
@@ -118,6 +127,17 @@ package actor HTTPFront: LoopPart {
     ) async {
         if let response = await page.response(to: request) { return responder.send(response) }
         refuse(Self.nothingHere, request, from: client, responder)
+    }
+
+    private func show(
+        _ kind: APIDocuments.Kind, _ request: HTTPRequest, from client: IPAddress, _ responder: HTTPResponder
+    ) {
+        do throws(ServiceError) {
+            try limits.passAddress([OwnLimits.reads], client)
+            startTask { responder.send(await $0.documents.response(kind, to: request.headers)) }
+        } catch {
+            fail(error, request, responder)
+        }
     }
 
     /// Refuses a request to an unknown route, which counts towards its client's limit of those.

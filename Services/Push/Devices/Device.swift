@@ -23,6 +23,7 @@ struct Device: Sendable, Equatable {
 struct DeviceToken: Sendable, Hashable {
     /// The length limit. Apple's tokens have 64 characters today, and may become longer.
     private static let maxLength = 256
+    static let schema = Schema.string(1...maxLength).noted("Printable ASCII.")
 
     let text: String
 

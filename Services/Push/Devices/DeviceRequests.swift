@@ -2,6 +2,17 @@ import Contracts
 import ServiceKit
 import Storage
 
+extension RequestDescription {
+    static let registerDevice = RequestDescription(
+        "Registers a device for notifications.",
+        takes: .object([
+            "token": DeviceToken.schema, "platform": .choice([Device.platform]),
+            "environment": .choice(Device.Environment.allCases.map(\.rawValue)),
+        ]), gives: .object(), statuses: [.created, .ok], errors: [.invalidField])
+    static let unregisterDevice = RequestDescription(
+        "Removes a device of the caller's.", takes: .object(["token": DeviceToken.schema]))
+}
+
 /// The requests of clients about their devices.
 struct Push: Sendable {
     let database: any Database

@@ -25,13 +25,21 @@ struct Notification: Sendable {
 
     /// Creates the notification of a message.
     ///
-    /// - Parameter text: the text; nil if texts are to be kept out of payloads.
-    init(_ job: Job, to device: Device, roomName: String?, text: String?, badge: Int) {
+    /// - Parameters:
+    ///   - message: nil if messaging no longer has it.
+    ///   - roomName: nil if the room has none, or if the rooms service is down.
+    init(
+        _ job: Job, _ message: UnreadMessage?, to device: Device, roomName: String?, badge: Int,
+        in form: AlertForm = AlertForm()
+    ) {
         id = job.id
         self.device = device
         kind = .alert
         collapseID = job.messageID
-        payload = Self.payload(job, title: Self.title(job.senderName, roomName), text: text, badge: badge)
+        let names = (
+            sender: job.senderName.cut(toJSON: Self.maxName), room: roomName?.cut(toJSON: Self.maxName)
+        )
+        payload = Self.payload(job, message, names, badge, form)
         expiresAt = job.sentAt.adding(JobPlan.lifetime)
     }
 
@@ -46,48 +54,80 @@ struct Notification: Sendable {
         expiresAt = job.sentAt.adding(JobPlan.lifetime)
     }
 
-    private static func title(_ sender: String, _ roomName: String?) -> String {
-        roomName.map { "\(sender) · \($0)" } ?? sender
-    }
+    /// The limit of a name in bytes of JSON. The longest name that people and rooms can have, 100 characters,
+    /// fits. A payload contains each name twice.
+    private static let maxName = 400
 
-    private static func payload(_ job: Job, title: String, text: String?, badge: Int) -> JSONValue {
-        func written(_ body: String) -> JSONValue {
+    private static func payload(
+        _ job: Job, _ message: UnreadMessage?, _ names: (sender: String, room: String?), _ badge: Int, _ form: AlertForm
+    ) -> JSONValue {
+        func written(_ text: String?) -> JSONValue {
             JSONWriter.object(reservingCapacity: maxPayload) {
                 $0.member(
                     "aps",
                     object: {
-                        $0.member(
-                            "alert",
-                            object: {
-                                $0.member("title", title)
-                                $0.member("body", body)
-                            })
+                        $0.member("alert", object: { form.writeAlert(names, text, to: &$0) })
                         $0.member("badge", badge)
                         $0.member("sound", "default")
                         $0.member("thread-id", job.roomID)
+                        if let category = form.category { $0.member("category", category) }
+                        // Lets the app's extension change the alert; without one it has no effect.
+                        $0.member("mutable-content", 1)
                     })
                 $0.member("type", "message")
                 $0.member("roomId", job.roomID)
                 $0.member("messageId", job.messageID)
+                if let seq = message?.seq { $0.member("seq", seq) }
+                if let senderID = message?.senderID { $0.member("senderId", senderID) }
+                $0.member("senderName", names.sender)
+                if let room = names.room { $0.member("roomName", room) }
             }
         }
-        guard let text else { return written(Self.withoutText) }
+        guard form.showsText, let text = message?.text else { return written(nil) }
         let whole = written(text)
         if whole.bytes.count <= maxPayload { return whole }
-        let room = maxPayload - written("").bytes.count
-        return written(text.cut(toJSON: room))
+        return written(text.cut(toJSON: maxPayload - written("").bytes.count))
     }
+}
+
+/// The settings for the wording and the category of alerts.
+struct AlertForm: Sendable {
+    var showsText = true
+    /// The category; nil for none.
+    var category: String? = "message"
+    /// True to send keys of the app's `Localizable.strings` instead of the server's words. A message's text is
+    /// sent in any case.
+    var usesKeys = false
 
     private static let withoutText = "New message"
+
+    /// - Parameter text: nil to leave it out.
+    fileprivate func writeAlert(
+        _ names: (sender: String, room: String?), _ text: String?, to json: inout JSONWriter
+    ) {
+        if usesKeys {
+            json.member("title-loc-key", names.room == nil ? "MESSAGE_FROM" : "MESSAGE_FROM_IN_ROOM")
+            json.name("title-loc-args")
+            json.array(of: [names.sender, names.room].compactMap { $0 }) { $0.string($1) }
+        } else {
+            json.member("title", names.room.map { "\(names.sender) · \($0)" } ?? names.sender)
+        }
+        switch text {
+        case let text?: json.member("body", text)
+        case nil where usesKeys: json.member("loc-key", "NEW_MESSAGE")
+        case nil: json.member("body", Self.withoutText)
+        }
+    }
 }
 
 extension String {
-    /// Returns the longest prefix of whole visible characters, with an ellipsis, whose JSON is within the
-    /// limit.
+    /// Returns the text if its JSON is within the limit, otherwise the longest prefix of whole visible characters
+    /// that is within it with an ellipsis.
     fileprivate func cut(toJSON limit: Int) -> String {
+        // Without the quotation marks.
+        if JSONValue(self).bytes.count - 2 <= limit { return self }
         let ellipsis = "…"
         var end = startIndex
-        // Without the quotation marks.
         var bytes = ellipsis.utf8.count
         for index in indices {
             bytes += JSONValue(String(self[index])).bytes.count - 2

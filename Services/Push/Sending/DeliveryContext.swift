@@ -19,8 +19,8 @@ struct DeliveryContext: Sendable {
 
     struct Unread: Sendable {
         let total: Int
-        /// The texts of the requested messages that are unread, by id.
-        let texts: [String: String]
+        /// The requested messages that are unread, by id.
+        let messages: [String: UnreadMessage]
     }
 
     /// Returns unread messages by person.
@@ -50,9 +50,8 @@ struct DeliveryContext: Sendable {
         for ((person, ids), answer) in zip(zip(people, messages), answers) {
             guard let total = answer["unread"]?.int, let states = answer["messages"]?.array, states.count == ids.count
             else { throw .noAnswer }
-            var texts: [String: String] = [:]
-            for (id, message) in zip(ids, states) { texts[id] = message["text"]?.string }
-            found[person] = Unread(total: total, texts: texts)
+            let unread = zip(ids, states).compactMap { id, state in UnreadMessage(state).map { (id, $0) } }
+            found[person] = Unread(total: total, messages: Dictionary(unread) { first, _ in first })
         }
         return found
     }
@@ -73,6 +72,22 @@ struct DeliveryContext: Sendable {
             unresponsive.insert(Subject.roomNames)
             return [:]
         }
+    }
+}
+
+/// An unread message, as messaging answers.
+struct UnreadMessage: Sendable {
+    let text: String
+    /// The message's number in its room, and its sender; nil if messaging is of an earlier release.
+    var seq: Int?
+    var senderID: String?
+}
+
+extension UnreadMessage {
+    /// nil if the message was read or deleted.
+    fileprivate init?(_ json: JSONValue) {
+        guard let text = json["text"]?.string else { return nil }
+        self.init(text: text, seq: json["seq"]?.int, senderID: json["senderId"]?.string)
     }
 }
 

@@ -38,7 +38,7 @@ final class EnvironmentWorker: Sendable {
     init(
         _ context: ServiceContext, in environment: Device.Environment, deliveryContext: DeliveryContext,
         provider: any PushProvider, results: JobResults, metrics: PushMetrics, on background: TaskThread,
-        showsText: Bool
+        form: AlertForm
     ) {
         let wakeSignal = AsyncSignal()
         let health = ProviderHealth(of: environment, log: context.log)
@@ -55,7 +55,7 @@ final class EnvironmentWorker: Sendable {
         newLease = { context.newID(at: context.clock.now()) }
         sender = NotificationSender(
             provider, health: health, results: results, metrics: metrics, clock: context.clock,
-            background: background, showsText: showsText, onRoom: { wakeSignal.signal() })
+            background: background, form: form, onRoom: { wakeSignal.signal() })
         metrics.watchHealth(health)
     }
 
@@ -175,7 +175,7 @@ final class EnvironmentWorker: Sendable {
         at now: Timestamp
     ) -> DeliveryDecision {
         if job.isBadge { return DeliveryDecision.isExpired(job, at: now) ? .drop(.expired) : .send }
-        return .of(job, isUnread: unread.texts[job.messageID] != nil, sockets: sockets[job.member] ?? [], at: now)
+        return .of(job, isUnread: unread.messages[job.messageID] != nil, sockets: sockets[job.member] ?? [], at: now)
     }
 
     /// Releases jobs, as another instance may be able to send them.

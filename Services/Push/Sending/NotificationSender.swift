@@ -16,7 +16,7 @@ final class NotificationSender: Sendable {
     private let metrics: PushMetrics
     private let clock: any WallClock
     private let background: TaskThread
-    private let showsText: Bool
+    private let form: AlertForm
     private let open = Atomic(0)
     /// Called when half of the possible attempts have ended, and when all have, as a call for each would be
     /// too often.
@@ -24,7 +24,7 @@ final class NotificationSender: Sendable {
 
     init(
         _ provider: any PushProvider, health: ProviderHealth, results: JobResults, metrics: PushMetrics,
-        clock: any WallClock, background: TaskThread, showsText: Bool, onRoom: @escaping @Sendable () -> Void
+        clock: any WallClock, background: TaskThread, form: AlertForm, onRoom: @escaping @Sendable () -> Void
     ) {
         self.provider = provider
         self.health = health
@@ -32,7 +32,7 @@ final class NotificationSender: Sendable {
         self.metrics = metrics
         self.clock = clock
         self.background = background
-        self.showsText = showsText
+        self.form = form
         self.onRoom = onRoom
     }
 
@@ -46,8 +46,8 @@ final class NotificationSender: Sendable {
             job.isBadge
             ? Notification(badge: unread.total, job, to: claim.device)
             : Notification(
-                job, to: claim.device, roomName: roomName, text: showsText ? unread.texts[job.messageID] : nil,
-                badge: unread.total)
+                job, unread.messages[job.messageID], to: claim.device, roomName: roomName, badge: unread.total, in: form
+            )
         open.wrappingAdd(1, ordering: .relaxed)
         Task(executorPreference: background) { [self] in
             let began = ContinuousClock.now

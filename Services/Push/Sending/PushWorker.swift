@@ -31,7 +31,7 @@ final class PushWorker: Sendable {
 
     init(
         _ context: ServiceContext, deliveryContext: DeliveryContext, provider: any PushProvider, metrics: PushMetrics,
-        on background: TaskThread, showsText: Bool
+        on background: TaskThread, form: AlertForm
     ) {
         database = context.database
         clock = context.clock
@@ -45,7 +45,7 @@ final class PushWorker: Sendable {
             EnvironmentWorker(
                 context, in: $0, deliveryContext: deliveryContext, provider: provider, results: results,
                 metrics: metrics,
-                on: background, showsText: showsText)
+                on: background, form: form)
         }
     }
 

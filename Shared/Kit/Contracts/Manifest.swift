@@ -26,6 +26,9 @@ public struct Manifest: Sendable, Equatable {
     public var limits: [RateLimit]
     /// The subjects that also accept a list of requests, and reply with a list. `ServiceHost` sets it.
     public var batched: [String] = []
+    /// The digest of the service's description (`Subject.description`); nil if it has none. `ServiceHost` sets it.
+    /// Any text of at most 64 bytes, which changes with the description.
+    public var descriptionDigest: String?
 
     public init(
         service: String, routes: [Route] = [], socketEvents: [SocketEvent] = [], contribution: Contribution? = nil,

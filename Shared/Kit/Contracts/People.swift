@@ -53,6 +53,13 @@ public struct Person: Sendable, Equatable {
         json.member("email", email)
     }
 
+    public static let schema = Schema.named(
+        "Person",
+        .object([
+            "id": .id, "username": .string, "firstName": Schema.string.orNull,
+            "email": Schema.string.orNull.noted("Null if there is none, or the caller may not see it."),
+        ]))
+
     /// Parses the result of `json`; nil for anything else.
     public init?(_ json: JSONValue) {
         guard let object = json.object, let id = object["id"]?.string, let username = object["username"]?.string else {

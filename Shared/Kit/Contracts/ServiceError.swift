@@ -69,6 +69,17 @@ public struct ErrorCode: Sendable, Hashable {
         }
     }
 
+    /// The code of an error in a description; nil if it is neither of the contract nor a valid one of a service's own.
+    init?(described name: String, status: Int?) {
+        if let code = Self.contract[name] {
+            self = code
+        } else if let status, let code = ErrorCode(ownName: name, status: status) {
+            self = code
+        } else {
+            return nil
+        }
+    }
+
     /// True if the same request may succeed later, unchanged.
     public var isRetryable: Bool { self == .rateLimited || self == .serviceUnavailable || self == .internal }
 }

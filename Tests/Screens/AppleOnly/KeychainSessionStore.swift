@@ -1,8 +1,9 @@
+import Foundation
 import RoomsClient
 
 /// The library has it on Apple's systems alone (`KeychainSessionStore.swift`): the same initializer and conformance.
 public nonisolated struct KeychainSessionStore: SessionStore {
-    public init(service: String, account: String = "session", accessGroup: String? = nil) {}
+    public init(service: String, account: String = "session", accessGroup: String? = nil, lock: URL? = nil) {}
     public func load() throws -> KeptSessions { KeptSessions() }
     public func save(_ sessions: KeptSessions) throws {}
 }

@@ -1,5 +1,5 @@
 // What the screens use of Apple's UserNotifications: its signatures, and nothing behind them.
-import Foundation
+@_exported import Foundation
 
 public struct UNAuthorizationOptions: OptionSet, Sendable {
     public let rawValue: UInt
@@ -10,11 +10,40 @@ public struct UNAuthorizationOptions: OptionSet, Sendable {
 }
 
 open class UNNotificationContent: NSObject {
+    public var title: String { "" }
+    public var body: String { "" }
+    public var badge: NSNumber? { nil }
     public var userInfo: [AnyHashable: Any] { [:] }
+}
+
+open class UNMutableNotificationContent: UNNotificationContent {
+    override public var title: String {
+        get { "" }
+        set {}
+    }
+    override public var body: String {
+        get { "" }
+        set {}
+    }
+    override public var badge: NSNumber? {
+        get { nil }
+        set {}
+    }
+    override public var userInfo: [AnyHashable: Any] {
+        get { [:] }
+        set {}
+    }
 }
 
 open class UNNotificationRequest: NSObject {
     public var content: UNNotificationContent { fatalError("a shim") }
+}
+
+open class UNNotificationServiceExtension: NSObject {
+    open func didReceive(
+        _ request: UNNotificationRequest, withContentHandler contentHandler: @escaping (UNNotificationContent) -> Void
+    ) {}
+    open func serviceExtensionTimeWillExpire() {}
 }
 
 open class UNNotification: NSObject {

@@ -99,7 +99,14 @@ async def test_what_apple_is_sent(parlor_with, apple):
         assert payload["aps"]["alert"]["title"] == "Ada · Kitchen".replace("Ada", ada.username.split("-")[0].title())
         assert payload["aps"]["alert"]["body"] == "Tea is ready 🫖"
         assert payload["aps"]["badge"] == 2 and payload["aps"]["thread-id"] == room["id"]
+        assert payload["aps"]["mutable-content"] == 1 and payload["aps"]["category"] == "message"
         assert payload["roomId"] == room["id"] and payload["messageId"] == message["id"]
+        assert payload["seq"] == message["seq"] and payload["senderId"] == ada.id
+        assert payload["senderName"] == payload["aps"]["alert"]["title"].removesuffix(" · Kitchen")
+        assert payload["roomName"] == "Kitchen"
+        # With its number alone the message is found, as an extension does it.
+        found = await ben.data("GET", f"/api/rooms/{room['id']}/messages?after={payload['seq'] - 1}&limit=1")
+        assert [one["id"] for one in found] == [message["id"]]
 
 
 async def test_a_long_text_is_cut_by_whole_characters(parlor_with, apple):
@@ -123,6 +130,23 @@ async def test_a_preview_can_be_kept_out(parlor_with, apple):
         await ada.send(room, "a secret")
         (arrival,) = await arrivals(apple, token)
         assert b"secret" not in arrival.payload and arrival.json["aps"]["alert"]["body"]
+
+
+async def test_an_app_can_word_its_notifications(parlor_with, apple):
+    flags = ["--push-preview", "off", "--push-category", "off", "--push-loc-keys", "on"]
+    async with World(parlor_with(*flags)) as world:
+        ada, ben, room = await world.pair()
+        await ada.data("PUT", f"/api/rooms/{room['id']}/name", {"name": "Kitchen"})
+        token = await register(ben)
+        await ada.send(room, "a secret")
+        (arrival,) = await arrivals(apple, token)
+        aps, sender = arrival.json["aps"], arrival.json["senderName"]
+        assert aps["alert"] == {
+            "title-loc-key": "MESSAGE_FROM_IN_ROOM",
+            "title-loc-args": [sender, "Kitchen"],
+            "loc-key": "NEW_MESSAGE",
+        }
+        assert "category" not in aps and b"secret" not in arrival.payload
 
 
 async def test_what_was_read_or_deleted_meanwhile_is_not_sent(start, apple):

@@ -38,6 +38,8 @@ struct UnreadTests {
             #expect(emitted.ints("unread") == [2, 0, 0])
             let messages = try emitted.map { try #require($0["messages"]?.array).map { $0["text"]?.string } }
             #expect(messages == [[nil, nil, "unread", nil], [nil], []])
+            let found = emitted[0]["messages"]?.array?[2]
+            #expect(found?["seq"]?.int == 1 && found?["senderId"]?.string == "alice")
         }
     }
 

@@ -157,7 +157,11 @@ final class FakeMessaging: Sendable {
                     $0.name("messages")
                     $0.array(of: ids) { json, id in
                         guard let text = unread[id] else { return json.null() }
-                        json.object { $0.member("text", text) }
+                        json.object {
+                            // There is one room, so the id ends in the message's number.
+                            if let seq = id.split(separator: "-").last.flatMap({ Int($0) }) { $0.member("seq", seq) }
+                            $0.member("text", text)
+                        }
                     }
                 }
             }

@@ -7,6 +7,9 @@ import WebClient
 
 @testable import Push
 
+/// For files that have Foundation's, too.
+typealias PushNotification = Notification
+
 @Suite("Notifications")
 struct NotificationTests {
     private let device = Device(
@@ -20,26 +23,68 @@ struct NotificationTests {
             dueAt: Timestamp(milliseconds: 0))
     }
 
-    @Test("the payload has all that a phone needs to show it and to open the right room")
+    private func make(
+        _ text: String = "Tea is ready", sender: String = "Ada", roomName: String? = "Kitchen",
+        in form: AlertForm = AlertForm()
+    ) -> Notification {
+        Notification(
+            job(sender: sender), UnreadMessage(text: text, seq: 12, senderID: "ada"), to: device, roomName: roomName,
+            badge: 7, in: form)
+    }
+
+    @Test("the payload has all that a phone needs to show it, to let an extension fetch it, and to open the right room")
     func payload() {
-        let made = Notification(job(), to: device, roomName: "Kitchen", text: "Tea is ready", badge: 7)
+        let made = make()
         #expect(
             made.payload.text == """
                 {"aps":{"alert":{"title":"Ada · Kitchen","body":"Tea is ready"},"badge":7,"sound":"default",\
-                "thread-id":"room"},"type":"message","roomId":"room","messageId":"message"}
+                "thread-id":"room","category":"message","mutable-content":1},"type":"message","roomId":"room",\
+                "messageId":"message","seq":12,"senderId":"ada","senderName":"Ada","roomName":"Kitchen"}
                 """)
         #expect(made.expiresAt.iso == "2023-11-15T22:13:20.000Z" && made.collapseID == "message")
-        let unnamed = Notification(job(), to: device, roomName: nil, text: "x", badge: 1)
+    }
+
+    @Test("what is not known is left out of the payload")
+    func unknown() {
+        let unnamed = make(roomName: nil)
         #expect(unnamed.payload["aps"]?["alert"]?["title"]?.string == "Ada")
+        #expect(unnamed.payload["roomName"] == nil)
+        // Messaging of an earlier release.
+        let made = Notification(job(), UnreadMessage(text: "x"), to: device, roomName: nil, badge: 7)
+        #expect(made.payload["seq"] == nil && made.payload["senderId"] == nil)
+        #expect(made.payload["senderName"]?.string == "Ada")
+    }
+
+    @Test("a category can be another, or none")
+    func category() {
+        #expect(make(in: AlertForm(category: "chat.v2")).payload["aps"]?["category"]?.string == "chat.v2")
+        let without = make(in: AlertForm(category: nil)).payload["aps"]
+        #expect(without?["category"] == nil && without?["mutable-content"]?.int == 1)
+    }
+
+    @Test("with keys the app words the title, and the body that has no text; a text stays as it is")
+    func keys() {
+        func alert(_ form: AlertForm, roomName: String? = "Kitchen") -> String? {
+            make(roomName: roomName, in: form).payload["aps"]?["alert"]?.text
+        }
+        #expect(
+            alert(AlertForm(usesKeys: true)) == """
+                {"title-loc-key":"MESSAGE_FROM_IN_ROOM","title-loc-args":["Ada","Kitchen"],"body":"Tea is ready"}
+                """)
+        #expect(
+            alert(AlertForm(showsText: false, usesKeys: true), roomName: nil) == """
+                {"title-loc-key":"MESSAGE_FROM","title-loc-args":["Ada"],"loc-key":"NEW_MESSAGE"}
+                """)
+        #expect(alert(AlertForm(showsText: false)) == #"{"title":"Ada · Kitchen","body":"New message"}"#)
     }
 
     @Test(
         "a text is cut between whole characters, and no more than necessary",
-        arguments: ["x", "é", "👩‍👩‍👧‍👦", "\"", "\n", "\u{1}", "a\u{301}\u{302}"])
-    func cut(character: String) throws {
+        arguments: ["x", "é", "👩‍👩‍👧‍👦", "\"", "\n", "\u{1}", "a\u{301}\u{302}"], [false, true])
+    func cut(character: String, usesKeys: Bool) throws {
         for count in [3000, 4000] {
             let text = String(repeating: character, count: count)
-            let made = Notification(job(), to: device, roomName: "Kitchen", text: text, badge: 7)
+            let made = make(text, in: AlertForm(usesKeys: usesKeys))
             #expect(made.payload.bytes.count <= Notification.maxPayload)
             let body = try #require(made.payload["aps"]?["alert"]?["body"]?.string)
             if body == text { continue }
@@ -50,13 +95,34 @@ struct NotificationTests {
         }
     }
 
-    @Test("a text that fits to the byte stays whole")
-    func fits() {
-        let around = Notification(job(), to: device, roomName: nil, text: "", badge: 1).payload.bytes.count
+    @Test(
+        "a text that fits to the byte stays whole",
+        arguments: ["message", String(repeating: "x", count: 64)] as [String?] + [nil])
+    func fits(category: String?) {
+        let form = AlertForm(category: category)
+        let around = make("", in: form).payload.bytes.count
         for extra in [0, 1] {
             let text = String(repeating: "x", count: Notification.maxPayload - around + extra)
-            let made = Notification(job(), to: device, roomName: nil, text: text, badge: 1)
-            #expect((made.payload["aps"]?["alert"]?["body"]?.string == text) == (extra == 0))
+            #expect((make(text, in: form).payload["aps"]?["alert"]?["body"]?.string == text) == (extra == 0))
+        }
+    }
+
+    @Test("the longest names stay whole, and leave half of the payload to the text", arguments: [false, true])
+    func longNames(usesKeys: Bool) throws {
+        let (sender, room) = (String(repeating: "𝒜", count: 100), String(repeating: "🫖", count: 100))
+        let form = AlertForm(category: String(repeating: "c", count: 64), usesKeys: usesKeys)
+        let made = make(String(repeating: "x", count: 4000), sender: sender, roomName: room, in: form)
+        #expect(made.payload.bytes.count == Notification.maxPayload)
+        #expect(made.payload["senderName"]?.string == sender && made.payload["roomName"]?.string == room)
+        let body = try #require(made.payload["aps"]?["alert"]?["body"]?.string)
+        #expect(body.count > Notification.maxPayload / 2)
+    }
+
+    @Test("names that no service should have are cut, so that the payload is within the limit in any case")
+    func endlessNames() {
+        let name = String(repeating: "\u{1}", count: 5000)
+        for text in ["", String(repeating: "x", count: 4000)] {
+            #expect(make(text, sender: name, roomName: name).payload.bytes.count <= Notification.maxPayload)
         }
     }
 

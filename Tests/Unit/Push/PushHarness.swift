@@ -123,6 +123,27 @@ final class PushHarness: SuiteHarness {
         try await service.worker.results.write()
     }
 
+    /// Makes a message that is due, to Ben's device `token`.
+    ///
+    /// - Returns: the message's id.
+    func makeDue(_ text: String = "hello") async throws -> String {
+        try await follow()
+        _ = try await register("token")
+        let id = send(text)
+        try await follow()
+        clock.advance(by: .seconds(3))
+        return id
+    }
+
+    /// Advances the time, and checks that nothing is sent before its end.
+    func expectNothing(for time: Duration) async throws {
+        clock.advance(by: time - .milliseconds(1))
+        try await work()
+        #expect(provider.take().isEmpty)
+        clock.advance(by: .milliseconds(1))
+        try await work()
+    }
+
     func health(_ environment: Device.Environment = .production) throws -> ProviderHealth {
         try #require(service.worker.workers.map(\.health).first { $0.environment == environment })
     }

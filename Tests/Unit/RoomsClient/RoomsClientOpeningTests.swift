@@ -79,4 +79,58 @@ struct RoomsClientOpeningTests {
         await client.close(third)
         await client.stop()
     }
+
+    @Test("a push's room is opened by its id, also one that the list does not have yet")
+    func byID() async throws {
+        try server.post("Hello", in: roomID, by: ben.id)
+        let client = try makeClient()
+        // Tapped before the app has started anything.
+        let conversation = try await client.open(roomID: roomID)
+        #expect(client.rooms[roomID] == nil)
+        await client.start()
+        await until { conversation.isVerified }
+        #expect(conversation.items.map(\.text) == ["Hello"])
+        await until { client.rooms[roomID] != nil }
+        #expect(try await client.open(roomID: roomID) === conversation)
+        for _ in 0..<2 { await client.close(conversation) }
+        await client.stop()
+    }
+
+    @Test("a room that is not one's own is not opened by its id, nor any after a sign-out")
+    func notOwn() async throws {
+        let other = try server.makeRoom(by: ben.id, with: server.addPerson("eve").id)
+        let client = try makeClient()
+        for id in [other, "unknown", "a/../b"] {
+            let failure = await #expect(throws: ClientFailure.self) { try await client.open(roomID: id) }
+            #expect(failure?.code == "room_not_found")
+        }
+        try await client.signOut()
+        await #expect(throws: ClientFailure.signedOut) { try await client.open(roomID: roomID) }
+    }
+
+    @Test("a push that starts the app without a network opens a room that was shown before, and no other")
+    func byIDOffline() async throws {
+        try server.post("Hello", in: roomID, by: ben.id)
+        let first = try makeClient()
+        await first.start()
+        await until { first.rooms.isLoaded }
+        let conversation = first.open(try #require(first.rooms[roomID]))
+        await until { conversation.isVerified }
+        await first.close(conversation)
+        _ = await first.enterBackground()
+        await first.stop()
+        let other = try server.makeRoom(by: ada.id, with: ben.id)
+        let device = server.makeDevice()
+        device.setAirplaneMode(true)
+        let second = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
+            folder: folder.url)
+        let shown = try await second.open(roomID: roomID)
+        await until { shown.items.map(\.text) == ["Hello"] }
+        let failure = await #expect(throws: ClientFailure.self) { try await second.open(roomID: other) }
+        #expect(failure?.code == "offline")
+        await second.close(shown)
+        await second.stop()
+    }
 }

@@ -12,11 +12,13 @@ struct RequestTableTests {
         static let migrations: [Migration] = []
         static let log: LogContents = [.clientEvents, .roomChanges]
         static let limits = [RateLimit("things", perPerson: 1, perAddress: 2, seconds: 3)]
+        static let events = [EventDescription("thing:made", to: .room, "A thing was made.", .object(["thing": thing]))]
+        static let thing = Schema.named("Thing", .object(["id": .id]))
 
         static let contribution = RoomContribution<Int>(
             "things.contribute",
             [
-                .init(Contribution.Field("count", zero: JSONValue(0))) { $0.number($1) },
+                .init(Contribution.Field("count", zero: JSONValue(0)), schema: .integer(from: 0)) { $0.number($1) },
                 .init(Contribution.Field("badges.things", .value, zero: JSONValue(0))) { $0.number($1 * 10) },
             ])
 
@@ -28,12 +30,25 @@ struct RequestTableTests {
             requests.onRoom(
                 Endpoint("things.make").route("POST", path, limits: ["things"]).route("PUT", path, isHeavy: true)
                     .socketEvent("thing:make", ackName: "thing", ackCopies: [("id", "thingId")], limits: ["things"])
+                    .described(
+                        RequestDescription("Makes a thing.", takes: .object(["size": .integer]), gives: Self.thing))
             ) { _ in Reply() }
             requests.onRead(Endpoint("things.find")) { _, _ in Reply() }
             requests.onContribution(Self.contribution) { rooms, _, _ in rooms.contains("a") ? ["a": 7] : [:] }
             requests.onPresence(Endpoint("things.presence")) { _ in Reply() }
             requests.on(Endpoint("things.list").route("GET", path)) { _ in Reply() }
         }
+    }
+
+    @Test("the description has the described endpoints, with what a request in a room always needs")
+    func description() {
+        let description = Things().description
+        #expect(Array(description.requests.keys) == ["things.make"])
+        let make = description.requests["things.make"]
+        #expect(make?.takes.members.map(\.name) == ["roomId", "size"] && make?.errors == [.roomNotFound])
+        #expect(description.events.map(\.event) == ["thing:made"])
+        #expect(description.fields == ["count": .integer(from: 0)])
+        #expect(Array(description.schemas.keys) == ["Thing"])
     }
 
     @Test("the manifest lists the registered endpoints in order")
@@ -57,6 +72,8 @@ struct RequestTableTests {
                 ]), hasEventLog: true, logsWhatRoomsShow: true, presenceSubject: "things.presence",
             limits: [RateLimit("things", perPerson: 1, perAddress: 2, seconds: 3)])
         expected.batched = ["things.find", "things.contribute"]
+        expected.descriptionDigest = Things().manifest.descriptionDigest
+        #expect(expected.descriptionDigest?.utf8.count == 16)
         #expect(Things().manifest == expected)
         #expect(Things().manifest.foreignSubject == nil)
     }

@@ -30,6 +30,23 @@ struct ServiceHostTests {
         await harness.stop()
     }
 
+    @Test("a host answers for its own description, and not for another version's")
+    func description() async throws {
+        let register = { @Sendable (table: inout RequestTable) in
+            table.on(Endpoint("test.it").described(RequestDescription("Tests."))) { _ in Reply() }
+        }
+        let harness = try await HostHarness.started(register)
+        let manifest = TestService(life: harness.life, handlers: register).manifest
+        let own = try #require(manifest.descriptionDigest)
+        func asking(_ digest: String) -> JSONValue { JSONWriter.object { $0.member("description", digest) } }
+        for data in [.emptyObject, asking(own)] {
+            let reply = try await harness.ask("test.describe", data, as: nil)
+            #expect(reply.data["requests"]?["test.it"]?["summary"]?.string == "Tests.")
+        }
+        #expect(await harness.error("test.describe", asking("other"), as: nil)?.code == .serviceUnavailable)
+        await harness.stop()
+    }
+
     @Test("the handler of a room's request gets the room and the caller")
     func inRoom() async throws {
         let harness = try await HostHarness.started { table in

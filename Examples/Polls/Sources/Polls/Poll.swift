@@ -10,6 +10,13 @@ struct Poll: Sendable, Equatable {
     let createdBy: String
     let createdAt: Timestamp
 
+    static let schema = Schema.named(
+        "Poll",
+        .object([
+            "id": .id, "question": .string, "choices": .array(of: .object(["text": .string, "votes": .integer(from: 0)])),
+            "createdBy": .id, "createdAt": .time,
+        ]))
+
     var json: JSONValue {
         JSONWriter.object {
             $0.member("id", id)

@@ -4,6 +4,26 @@ import Security
 import ServiceKit
 import Storage
 
+// What `openapi.json` and `asyncapi.json` say.
+extension RequestDescription {
+    static let listPolls = RequestDescription(
+        "Lists a room's polls, the oldest first.", gives: .array(of: Poll.schema))
+    static let createPoll = RequestDescription(
+        "Asks a question in a room.",
+        takes: .object(["question": .string(1...200), "choices": .array(of: .string(1...100), count: 2...10)]),
+        gives: Poll.schema, statuses: [.created], errors: [.invalidField, .payloadTooLarge])
+    static let vote = RequestDescription(
+        "Votes for one of a poll's choices, by its place from 0.",
+        takes: .object(["pollId": .id, "choice": .integer(from: 0)]), gives: Poll.schema, errors: [.invalidField])
+}
+
+extension EventDescription {
+    static let ofPolls = [
+        EventDescription("poll:created", to: .room, "A poll was created.", .object(["roomId": .id, "poll": Poll.schema])),
+        EventDescription("poll:voted", to: .room, "Somebody voted.", .object(["roomId": .id, "poll": Poll.schema])),
+    ]
+}
+
 /// The polls of all rooms.
 struct Polls: Sendable {
     let database: any Database

@@ -11,6 +11,7 @@ public struct PollsService: Service {
     public static let peer = BusPeer.service(name, requests: [Subject.membership])
     /// Each change of the badge and of `pollCount` has an entry, so gateways may cache lists of rooms.
     public static let log: LogContents = [.clientEvents, .roomChanges]
+    public static let events = EventDescription.ofPolls
 
     private let polls: Polls
 
@@ -33,11 +34,13 @@ public struct PollsService: Service {
 extension Endpoint {
     private static let polls = "/api/rooms/:roomId/polls"
 
-    fileprivate static let list = Endpoint("polls.list").route("GET", polls)
+    fileprivate static let list = Endpoint("polls.list").route("GET", polls).described(.listPolls)
     fileprivate static let create = Endpoint("polls.create")
         .route("POST", polls)
         .socketEvent("poll:create", ackName: "poll")
+        .described(.createPoll)
     fileprivate static let vote = Endpoint("polls.vote")
         .route("PUT", "\(polls)/:pollId/vote")
         .socketEvent("poll:vote", ackName: "poll")
+        .described(.vote)
 }

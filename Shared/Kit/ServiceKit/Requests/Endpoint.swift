@@ -13,6 +13,8 @@ public struct Endpoint: Sendable {
     public let subject: String
     public private(set) var routes: [Route] = []
     public private(set) var socketEvents: [SocketEvent] = []
+    /// The description for clients; nil if there is none.
+    public private(set) var description: RequestDescription?
 
     /// Creates an endpoint for other services, or for gateways themselves, until it gets a route or a socket
     /// event.
@@ -28,6 +30,14 @@ public struct Endpoint: Sendable {
             Route(
                 method, path, subject, needsLogin: needsLogin, answer: answer, limits: limits, isHeavy: isHeavy,
                 maxBodyBytes: maxBodyBytes, wantsClient: wantsClient))
+        return endpoint
+    }
+
+    /// Returns the endpoint with a description, which is shown in `openapi.json` and `asyncapi.json`. A
+    /// request that is registered with `onRoom` gets its `roomId` and `room_not_found` by itself.
+    public func described(_ description: RequestDescription) -> Endpoint {
+        var endpoint = self
+        endpoint.description = description
         return endpoint
     }
 

@@ -1,5 +1,7 @@
 import Contracts
 import EventLog
+import JSON
+import Security
 import Storage
 
 /// The endpoints that a service has registered, each with its handler. They make up its manifest.
@@ -17,6 +19,7 @@ public struct RequestTable: Sendable {
 
     private(set) var entries: [(endpoint: Endpoint, entry: Entry)] = []
     private var contribution: Contribution?
+    private var fieldSchemas: [String: Schema] = [:]
     private var presenceSubject: String?
     private let limitNames: Set<String>
 
@@ -64,6 +67,7 @@ public struct RequestTable: Sendable {
     ) {
         precondition(self.contribution == nil, "a service has one contribution")
         self.contribution = contribution.declaration
+        fieldSchemas = contribution.schemas
         onRead(Endpoint(contribution.subject)) { request, connection in
             let userID = try request.fields.string("userId")
             let roomIDs = try request.fields.strings("roomIds", count: 0 ... .max)
@@ -84,6 +88,16 @@ public struct RequestTable: Sendable {
         add(Endpoint(Subject.logPage(of: service)), .logPage(log))
     }
 
+    /// Returns what a service with these endpoints says about them.
+    func description(of service: any Service.Type) -> ServiceDescription {
+        var requests: [String: RequestDescription] = [:]
+        for (endpoint, entry) in entries {
+            guard let description = endpoint.description else { continue }
+            requests[endpoint.subject] = if case .inRoom = entry { description.inRoom } else { description }
+        }
+        return ServiceDescription(requests: requests, events: service.events, fields: fieldSchemas)
+    }
+
     /// Returns the manifest of a service with these endpoints.
     func manifest(of service: any Service.Type) -> Manifest {
         var manifest = Manifest(
@@ -93,6 +107,10 @@ public struct RequestTable: Sendable {
             logsWhatRoomsShow: service.log.contains(.roomChanges),
             logsEndedSessions: service.log.contains(.endedSessions), presenceSubject: presenceSubject,
             limits: service.limits)
+        let description = description(of: service)
+        if !description.isEmpty {
+            manifest.descriptionDigest = String(Base64URL.encode(SHA256.hash(description.json.bytes)).prefix(16))
+        }
         manifest.batched = entries.compactMap { if case .reading = $0.entry { $0.endpoint.subject } else { nil } }
         return manifest
     }

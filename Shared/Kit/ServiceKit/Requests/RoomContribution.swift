@@ -12,13 +12,18 @@ import JSON
 public struct RoomContribution<Summary: Sendable>: Sendable {
     public struct Field: Sendable {
         let declaration: Contribution.Field
+        let schema: Schema?
         let write: @Sendable (inout JSONWriter, Summary) -> Void
 
-        /// - Parameter write: writes one value.
+        /// - Parameters:
+        ///   - schema: the value for readers of the API; nil if it follows from the kind and the zero.
+        ///   - write: writes one value.
         public init(
-            _ declaration: Contribution.Field, _ write: @escaping @Sendable (inout JSONWriter, Summary) -> Void
+            _ declaration: Contribution.Field, schema: Schema? = nil,
+            _ write: @escaping @Sendable (inout JSONWriter, Summary) -> Void
         ) {
             self.declaration = declaration
+            self.schema = schema
             self.write = write
         }
     }
@@ -36,6 +41,11 @@ public struct RoomContribution<Summary: Sendable>: Sendable {
 
     /// The declaration for the manifest.
     public var declaration: Contribution { Contribution(subject: subject, fields: fields.map(\.declaration)) }
+
+    var schemas: [String: Schema] {
+        let all = fields.compactMap { field in field.schema.map { (field.declaration.path, $0) } }
+        return Dictionary(all) { first, _ in first }
+    }
 
     /// Returns `{rooms}`: the values of each room in turn, null for a room without a summary.
     func reply(for roomIDs: [String], _ summaries: [String: Summary]) -> Reply {

@@ -30,6 +30,9 @@ public protocol Service: Sendable {
     /// The rate limits that its endpoints name, in addition to those of gateways.
     static var limits: [RateLimit] { get }
 
+    /// The events that it emits to clients, for `asyncapi.json`.
+    static var events: [EventDescription] { get }
+
     /// Registers its endpoints, each with its handler. They make up the manifest, in this order.
     func register(in requests: inout RequestTable)
 
@@ -49,6 +52,7 @@ extension Service {
     public static var peer: BusPeer { .service(name) }
     public static var log: LogContents { [] }
     public static var limits: [RateLimit] { [] }
+    public static var events: [EventDescription] { [] }
     public func start(on loop: EventLoop) throws {}
     public func stop() async {}
 
@@ -60,6 +64,8 @@ extension Service {
 
     /// The manifest that it announces.
     public var manifest: Manifest { requests.manifest(of: Self.self) }
+    /// What it answers to a gateway that asks for its description.
+    public var description: ServiceDescription { requests.description(of: Self.self) }
 }
 
 /// The entries that gateways find in a service's event log.

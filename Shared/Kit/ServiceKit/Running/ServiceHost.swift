@@ -72,6 +72,16 @@ public final class ServiceHost: Sendable {
                 ["what": claim, "of": holder])
             return Reply()
         }
+        if let digest = table.manifest(of: type(of: service)).descriptionDigest {
+            let json = table.description(of: type(of: service)).json
+            table.on(Endpoint(Subject.description(of: name))) { request in
+                // An instance of another version may be asked, which must not answer with its own.
+                guard try request.fields.optionalString("description") ?? digest == digest else {
+                    throw ServiceError.unavailable("This description")
+                }
+                return Reply(.ok, json)
+            }
+        }
         table.answerLogPages(of: name, from: EventLog(context.database))
         for (endpoint, entry) in table.entries {
             keep(try context.bus.respond(to: endpoint.subject, queue: name) { [self] in receive($0, entry) })

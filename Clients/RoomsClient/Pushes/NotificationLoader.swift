@@ -1,0 +1,82 @@
+import Foundation
+
+/// Fetches what the payload of a push cannot contain: the whole text, even if the server sends no texts in
+/// payloads, and current names.
+///
+/// It is for a notification service extension, which runs with or without the app. Both share the session
+/// (``ExtensionTokens``).
+public struct NotificationLoader: Sendable {
+    /// The limit of the wait for a refresh, after the limit of ``content(of:within:)``. An extension has half a
+    /// minute for both.
+    private static let longestRefresh: Duration = .seconds(20)
+    private static let requestTimeout: TimeInterval = 8
+    /// The number of newest messages to search if the payload has no `seq`.
+    private static let searchedMessages = 50
+
+    private let api: RoomsAPI
+    private let tokens: any TokenProvider
+    private let clock: any ClientClock
+
+    /// - Parameters:
+    ///   - store: the app's sessions, in a store that both share, as for ``ExtensionTokens``.
+    ///   - http: by default a `URLSessionTransport` with a timeout of 8 s.
+    public init(
+        server: URL, sharedIn store: any SessionStore, http: (any HTTPTransport)? = nil,
+        clock: any ClientClock = SystemClock()
+    ) {
+        let http = http ?? URLSessionTransport(base: server, timeout: Self.requestTimeout)
+        self.init(
+            http: http,
+            tokens: ExtensionTokens(sharedIn: store, accounts: AccountsAPI(transport: http), clock: clock),
+            clock: clock)
+    }
+
+    /// For an app that keeps its sessions in another way.
+    public init(http: any HTTPTransport, tokens: any TokenProvider, clock: any ClientClock = SystemClock()) {
+        api = RoomsAPI(transport: http, tokens: tokens)
+        self.tokens = tokens
+        self.clock = clock
+    }
+
+    /// Fetches the message and its room.
+    ///
+    /// If the server does not answer in time, or nobody is signed in, the content is the payload's. If a refresh
+    /// of the session is still under way then, this waits up to 20 s more for it, because a process that ends in
+    /// the middle of a refresh may end the session.
+    public func content(of pushed: PushedMessage, within limit: Duration = .seconds(5)) async -> NotificationContent {
+        let content: NotificationContent
+        do {
+            content = try await within(limit, by: clock, else: "The server did not answer in time.") {
+                try await fetch(pushed)
+            }
+        } catch {
+            content = NotificationContent(pushed, .push(ClientFailure(error)))
+        }
+        // After that limit, the app repeats the refresh.
+        try? await within(Self.longestRefresh, by: clock, else: "") { await tokens.settle() }
+        return content
+    }
+
+    private func fetch(_ pushed: PushedMessage) async throws -> NotificationContent {
+        async let answer = api.room(pushed.roomID)
+        let message = try await message(pushed)
+        let room = try await answer.room
+        guard let message else { return NotificationContent(pushed, .deleted) }
+        return NotificationContent(message, in: room, of: pushed)
+    }
+
+    /// - Returns: nil if it was deleted.
+    private func message(_ pushed: PushedMessage) async throws -> Message? {
+        let page =
+            if let seq = pushed.seq {
+                try await api.messages(in: pushed.roomID, after: seq - 1, limit: 1)
+            } else {
+                try await api.messages(in: pushed.roomID, limit: Self.searchedMessages)
+            }
+        if let message = page.items.first(where: { $0.id == pushed.messageID }) { return message }
+        guard pushed.seq != nil || page.next == nil else {
+            throw ClientFailure.unreadable("the message is not among the newest")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+
+/// The payload of a push about a message.
+///
+/// It has the state at the time of sending. ``NotificationLoader`` fetches the current one.
+public struct PushedMessage: Codable, Hashable, Sendable {
+    public var roomID: String
+    public var messageID: String
+    /// The message's number in its room; nil from servers that do not send it.
+    public var seq: Int?
+    public var senderID: String?
+    public var senderName: String?
+    /// nil if the room has no name, or the server did not know it when it sent the push.
+    public var roomName: String?
+    /// The server's title; nil if the app words it (`PUSH_LOC_KEYS`).
+    public var title: String?
+    /// The text, which may be cut. With `PUSH_PREVIEW=off` it is "New message", or nil if the app words that.
+    public var body: String?
+    /// The number of the person's unread messages in all rooms, for the app's icon.
+    public var badge: Int?
+
+    public init(
+        roomID: String, messageID: String, seq: Int? = nil, senderID: String? = nil, senderName: String? = nil,
+        roomName: String? = nil, title: String? = nil, body: String? = nil, badge: Int? = nil
+    ) {
+        self.roomID = roomID
+        self.messageID = messageID
+        self.seq = seq
+        self.senderID = senderID
+        self.senderName = senderName
+        self.roomName = roomName
+        self.title = title
+        self.body = body
+        self.badge = badge
+    }
+
+    /// Reads a payload as the system hands it over, in `userInfo` of a notification's content.
+    ///
+    /// - Returns: nil for a push that is not about a message. A member of the wrong type counts as missing.
+    public init?(userInfo: [AnyHashable: Any]) {
+        func text(_ name: String) -> String? { Self.text(userInfo[name]) }
+        guard text("type") ?? "message" == "message", let roomID = text("roomId"), let messageID = text("messageId")
+        else { return nil }
+        let aps = userInfo["aps"] as? [AnyHashable: Any]
+        let alert = aps?["alert"]
+        let words = alert as? [AnyHashable: Any]
+        self.init(
+            roomID: roomID, messageID: messageID, seq: Self.number(userInfo["seq"], from: 1),
+            senderID: text("senderId"), senderName: text("senderName"), roomName: text("roomName"),
+            title: Self.text(words?["title"]),
+            // An alert can be a string, which is then the body.
+            body: Self.text(words?["body"]) ?? Self.text(alert), badge: Self.number(aps?["badge"], from: 0))
+    }
+
+    /// Reads a payload as JSON, such as `payload` of a webhook, in the same way as ``init(userInfo:)``.
+    public init?(payload: Data) {
+        // Anything but JSON is not a push about a message.
+        guard let object = try? JSONSerialization.jsonObject(with: payload) as? [String: Any] else { return nil }
+        self.init(userInfo: object)
+    }
+
+    private static func text(_ value: Any?) -> String? {
+        guard let text = value as? String, !text.isEmpty else { return nil }
+        return text
+    }
+
+    private static func number(_ value: Any?, from least: Int) -> Int? {
+        guard let number = value as? Int, number >= least else { return nil }
+        return number.asCount
+    }
+}

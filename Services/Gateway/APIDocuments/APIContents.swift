@@ -1,0 +1,62 @@
+import Contracts
+import GatewayCatalog
+
+/// Everything that the documents show: what the gateway and the services offer, in the order in which it is
+/// shown.
+struct APIContents: Sendable {
+    /// What one service offers, or the gateway.
+    struct Offer: Sendable {
+        let manifest: Manifest
+        let description: ServiceDescription
+        let forms: [String: OwnAPI.Form]
+
+        var service: String { manifest.service }
+
+        func request(_ subject: String) -> RequestDescription? { description.requests[subject] }
+    }
+
+    let offers: [Offer]
+    let schemas: ComponentSchemas
+    /// The names of the orders of lists of rooms.
+    let sorts: [String]
+
+    /// - Parameter descriptions: those of services that have one, by service.
+    init(_ catalog: Catalog, _ descriptions: [String: ServiceDescription], own: OwnAPI) {
+        // What is required comes first: a document has a limit, and a plugin must not push it out.
+        let services =
+            catalog.services.filter { catalog.isRequired($0.service) }
+            + catalog.services.filter { !catalog.isRequired($0.service) }
+        let offers =
+            [Offer(manifest: own.manifest, description: own.description, forms: own.forms)]
+            + services.map {
+                Offer(manifest: $0, description: descriptions[$0.service] ?? ServiceDescription(), forms: [:])
+            }
+        let fields = Self.fields(of: offers)
+        let room = own.room(fields)
+        self.offers = offers
+        schemas = ComponentSchemas(
+            own: [own.description.schemas, room.definitions, APIError.schema.definitions, APIError.ack.definitions]
+                .reduce(into: [:]) { $0.merge($1) { $1 } },
+            of: offers.dropFirst().map { ($0.service, catalog.isRequired($0.service), $0.description.schemas) })
+        sorts =
+            ["activity", "content"]
+            + fields.compactMap { if case .activity(_, let sort) = $0.field.role { sort } else { nil } }
+    }
+
+    /// The limit of the schemas of fields, which are part of Room, in bytes. Further fields are shown by their zero.
+    private static let maxFieldBytes = 256 << 10
+
+    private static func fields(of offers: [Offer]) -> [OwnAPI.ContributedField] {
+        var size = 0
+        return offers.flatMap { offer in
+            (offer.manifest.contribution?.fields ?? []).map { field in
+                // Its references are to the service's own schemas, and Room is the gateway's.
+                let schema = offer.description.fields[field.path]?.renamingReferences {
+                    ComponentSchemas.qualified($0, by: offer.service)
+                }
+                size += schema?.json.bytes.count ?? 0
+                return (field: field, schema: size <= maxFieldBytes ? schema : nil)
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import Contracts
+import JSON
+
+/// The forms of failures.
+enum APIError {
+    /// The schema of an HTTP failure, in the form of the contract.
+    static let schema = Schema.named(
+        "Error",
+        .object([
+            "error": .object([
+                "code": Schema.string.noted(
+                    "Acts on it; a code that a client does not know has the meaning of the status."),
+                "message": Schema.string.noted("For a person."), "requestId": .string,
+            ])
+        ]))
+
+    /// - Parameter codes: the codes that can occur; none if any can.
+    static func schema(of codes: [String]) -> Schema {
+        guard !codes.isEmpty else { return schema }
+        return .allOf([schema, .object(["error": .object(["code": .choice(codes)])])])
+    }
+
+    /// The schema of a failure in an ack.
+    static let ack = Schema.named(
+        "AckFailure",
+        .object([
+            "success": .constant(JSONValue(false)),
+            "error": .object(["code": .string, "message": .string, "retryable": .boolean]),
+        ]))
+}

@@ -1,0 +1,32 @@
+import Contracts
+
+/// What a gateway offers itself, in the form in which a service offers it.
+package struct OwnAPI: Sendable {
+    /// The form of a route's answer.
+    package enum Form: Sendable {
+        /// The value itself, without the contract's envelope. An answer of 304 has none.
+        case bare(Schema, statuses: [Int] = [200])
+        /// Text of this type.
+        case text(_ type: String)
+    }
+
+    /// A field of a service's contribution, with its schema if the service describes it.
+    package typealias ContributedField = (field: Contribution.Field, schema: Schema?)
+
+    let manifest: Manifest
+    let description: ServiceDescription
+    /// The answers that are not in the contract's envelope, by subject.
+    let forms: [String: Form]
+    /// Returns the Room, from the services' fields.
+    let room: @Sendable ([ContributedField]) -> Schema
+
+    package init(
+        _ manifest: Manifest, _ description: ServiceDescription, forms: [String: Form],
+        room: @escaping @Sendable ([ContributedField]) -> Schema
+    ) {
+        self.manifest = manifest
+        self.description = description
+        self.forms = forms
+        self.room = room
+    }
+}

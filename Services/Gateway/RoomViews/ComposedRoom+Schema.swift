@@ -1,0 +1,68 @@
+import Contracts
+
+extension ComposedRoom {
+    /// Returns the schema of a Room with these services' fields.
+    ///
+    /// - Parameter fields: each with the schema that its service gives it; without one, it follows from the
+    ///   field's kind and zero.
+    package static func schema(of fields: [(field: Contribution.Field, schema: Schema?)]) -> Schema {
+        var (activities, own, badges) = (["roomUpdate"], [Schema.Member](), [Schema.Member]())
+        for (field, schema) in fields {
+            switch (field.kind, field.role) {
+            case (.value, .badge(let name)): badges.append(Schema.Member(name, schema ?? field.plainSchema))
+            case (.time, let role):
+                own.append(Schema.Member(field.path, schema ?? Schema.time.orNull))
+                if case .activity(let type, _) = role, !activities.contains(type) { activities.append(type) }
+            case (.value, _): own.append(Schema.Member(field.path, schema ?? field.plainSchema))
+            case (.laterTime, _): break
+            }
+        }
+        let all = Schema.named("Badges", .object(badges))
+        return .named(
+            "Room",
+            .object(
+                members(activities) + own + [
+                    Schema.Member("badges", all),
+                    Schema.Member("hasUnread", Schema.boolean.noted("A badge is above zero.")),
+                ]))
+    }
+
+    private static func members(_ activities: [String]) -> [Schema.Member] {
+        let participant = Schema.named(
+            "Participant",
+            .object([
+                "userId": .id, "username": .string, "firstName": Schema.string.orNull, "joinedAt": .time,
+                "isPresent": Schema.boolean.noted("This person has the room open."),
+            ]))
+        return [
+            Schema.Member("id", .id),
+            Schema.Member("name", Schema.string.orNull.noted("Null if it has none; in `my-rooms` an empty text.")),
+            Schema.Member(
+                "displayName", Schema.string.noted("Never empty: the name, or the participants' names.")),
+            Schema.Member("createdBy", .id), Schema.Member("createdAt", .time), Schema.Member("updatedAt", .time),
+            Schema.Member("lastActivityAt", .time), Schema.Member("lastActivityType", .choice(activities)),
+            Schema.Member("isActive", Schema.boolean.noted("Somebody has the room open.")),
+            Schema.Member("participants", .array(of: participant)),
+        ]
+    }
+}
+
+extension Contribution.Field {
+    /// The schema of a value of which only the zero is known. A service may send other values, so null says nothing.
+    fileprivate var plainSchema: Schema {
+        switch zero.kind {
+        case .number: zero.int == nil ? .number : .integer
+        case .string: .string
+        case .bool: .boolean
+        case .array: .array(of: .any)
+        case .object: .object()
+        case .null: .any
+        }
+    }
+}
+
+extension EventDescription {
+    package static let badges = EventDescription(
+        "room:badges", to: .person, "The person's badges of the room have changed, other than by something new.",
+        .object(["roomId": .id, "badges": .reference("Badges"), "hasUnread": .boolean]))
+}

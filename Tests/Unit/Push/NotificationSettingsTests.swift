@@ -1,0 +1,41 @@
+import JSON
+import Testing
+
+@testable import Push
+
+@Suite("Settings of notifications", .timeLimit(.minutes(1)))
+struct NotificationSettingsTests {
+    @Test("settings choose the category, and whether the app words what is shown")
+    func settings() async throws {
+        try await PushHarness.serving("--push-preview", "off", "--push-category", "off", "--push-loc-keys", "on") {
+            harness in
+            try await harness.follow()
+            _ = try await harness.register("token")
+            _ = harness.send()
+            try await harness.follow()
+            harness.clock.advance(by: .seconds(3))
+            try await harness.work()
+            let aps = try #require(harness.provider.take().first?.payload["aps"])
+            #expect(aps["category"] == nil && aps["alert"]?["loc-key"]?.string == "NEW_MESSAGE")
+        }
+        try await PushHarness.serving("--push-category", "chat.v2") { harness in
+            try await harness.follow()
+            _ = try await harness.register("token")
+            _ = harness.send()
+            try await harness.follow()
+            harness.clock.advance(by: .seconds(3))
+            try await harness.work()
+            #expect(harness.provider.take().first?.payload["aps"]?["category"]?.string == "chat.v2")
+        }
+    }
+
+    @Test("a category has characters that need no escape, and leaves room for the text")
+    func categories() {
+        for text in ["off", "message", "chat.v2", "A-b_9", String(repeating: "x", count: 64)] {
+            #expect(PushService.category.objection(to: text) == nil)
+        }
+        for text in ["", " ", "a b", "\"", "é", "a\n", String(repeating: "x", count: 65)] {
+            #expect(PushService.category.objection(to: text) != nil)
+        }
+    }
+}
