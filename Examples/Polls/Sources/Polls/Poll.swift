@@ -13,7 +13,8 @@ struct Poll: Sendable, Equatable {
     static let schema = Schema.named(
         "Poll",
         .object([
-            "id": .id, "question": .string, "choices": .array(of: .object(["text": .string, "votes": .integer(from: 0)])),
+            "id": .id, "question": .string,
+            "choices": .array(of: .object(["text": .string, "votes": .integer(from: 0)])),
             "createdBy": .id, "createdAt": .time,
         ]))
 

@@ -19,7 +19,8 @@ extension RequestDescription {
 
 extension EventDescription {
     static let ofPolls = [
-        EventDescription("poll:created", to: .room, "A poll was created.", .object(["roomId": .id, "poll": Poll.schema])),
+        EventDescription(
+            "poll:created", to: .room, "A poll was created.", .object(["roomId": .id, "poll": Poll.schema])),
         EventDescription("poll:voted", to: .room, "Somebody voted.", .object(["roomId": .id, "poll": Poll.schema])),
     ]
 }
