@@ -70,19 +70,14 @@ let services = [
 ]
 
 func service(
-    _ name: String, _ dependencies: [Target.Dependency] = [], tests: [Target.Dependency]? = nil
+    _ name: String, _ dependencies: [Target.Dependency] = [], tests used: [Target.Dependency]? = nil
 ) -> (name: String, targets: [Target]) {
-    var targets = program(
+    let own = program(
         name, executable: "parlor-\(name.lowercased())", kit.map { .target(name: $0) } + dependencies,
-        besides: ["README.md"] + (tests == nil ? [] : ["Tests"]))
-    if let tests {
-        targets.append(
-            .testTarget(
-                name: "\(name)Tests",
-                dependencies: ([name, "ServiceKitTesting", "TestSupport"] + kit).map { .target(name: $0) } + tests,
-                path: "Services/\(name)/Tests", exclude: ["access.json"], swiftSettings: settings))
-    }
-    return (name, targets)
+        besides: ["README.md"] + (used == nil ? [] : ["Tests"]))
+    guard let used else { return (name, own) }
+    let all = ([name, "ServiceKitTesting", "TestSupport"] + kit).map { .target(name: $0) } + used
+    return (name, own + [tests(name, all, path: "Services/\(name)/Tests", exclude: ["access.json"])])
 }
 
 /// The logic of a program in Services/, and the executable that wires it up.
@@ -183,7 +178,7 @@ let package = Package(
     products: [
         .library(name: "RoomsClient", targets: ["RoomsClient"]),
         .library(name: "RoomsClientTesting", targets: ["RoomsClientTesting"]),
-        // For services in other packages (Examples/Polls): what one is made of, Parlor itself, and a service in a test.
+        // For services in other packages, such as Examples/Polls.
         .library(
             name: "ServiceKit",
             targets: kit + ["Logging", "Operations", "Reactor", "ServiceClient", "Text", "WebClient", "Workers"]),
