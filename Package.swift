@@ -53,13 +53,40 @@ func client(
         resources: resources, swiftSettings: settings)
 }
 
-/// The logic of a service in Services/, and the executable that wires it up.
+/// What every service may import.
+let kit = ["Contracts", "EventLog", "JSON", "MessageBus", "Security", "ServiceKit", "Storage"]
+
+/// The services of Parlor, in the order in which they start. This is the only list of them: `parlor` runs what is listed here
+/// (`ParlorServices`), and scripts read the names from here (`deploy/programs`).
+///
+/// `service("Polls", …)` is the folder Services/Polls: a module Polls with a public `PollsService` whose `name` is "polls", and in
+/// Main/ the executable `parlor-polls`. `tests` are what the tests in its folder Tests/ use, if it has one.
+let services = [
+    service("Accounts", ["Reactor", "Workers"]),
+    service("Rooms", []),
+    service("Messaging", ["Workers"]),
+    service("Elements", ["Reactor"]),
+    service("Push", ["Reactor", "WebClient", "Workers"]),
+]
+
 func service(
-    _ name: String, executable: String, _ dependencies: [Target.Dependency], documents: [String] = ["README.md"]
+    _ name: String, _ dependencies: [Target.Dependency] = [], tests used: [Target.Dependency]? = nil
+) -> (name: String, targets: [Target]) {
+    let own = program(
+        name, executable: "parlor-\(name.lowercased())", kit.map { .target(name: $0) } + dependencies,
+        besides: ["README.md"] + (used == nil ? [] : ["Tests"]))
+    guard let used else { return (name, own) }
+    let all = ([name, "ServiceKitTesting", "TestSupport"] + kit).map { .target(name: $0) } + used
+    return (name, own + [tests(name, all, path: "Services/\(name)/Tests", exclude: ["access.json"])])
+}
+
+/// The logic of a program in Services/, and the executable that wires it up.
+func program(
+    _ name: String, executable: String, _ dependencies: [Target.Dependency], besides others: [String] = ["README.md"]
 ) -> [Target] {
     [
         .target(
-            name: name, dependencies: dependencies, path: "Services/\(name)", exclude: documents + ["Main"],
+            name: name, dependencies: dependencies, path: "Services/\(name)", exclude: others + ["Main"],
             swiftSettings: settings),
         .executableTarget(
             name: executable, dependencies: [.target(name: name), "Operations", "ServiceKit"],
@@ -104,11 +131,11 @@ func gateway() -> [Target] {
     ]
     let folders = parts.compactMap { $0.path?.split(separator: "/").last.map(String.init) }
     return parts
-        + service(
+        + program(
             "Gateway", executable: "parlor-gateway",
             parts.map { .target(name: $0.name) } + [
                 "Contracts", "Edge", "EventLog", "MessageBus", "Reactor", "Security", "ServiceKit", "SocketIO",
-            ], documents: ["README.md"] + folders)
+            ], besides: ["README.md"] + folders)
 }
 
 /// The tests of a target, in Tests/Unit unless they stand beside a program that is for tests itself.
@@ -154,6 +181,12 @@ let package = Package(
     products: [
         .library(name: "RoomsClient", targets: ["RoomsClient"]),
         .library(name: "RoomsClientTesting", targets: ["RoomsClientTesting"]),
+        // For services in other packages, such as Examples/Polls.
+        .library(
+            name: "ServiceKit",
+            targets: kit + ["Logging", "Operations", "Reactor", "ServiceClient", "Text", "WebClient", "Workers"]),
+        .library(name: "ParlorServices", targets: ["ParlorServices"]),
+        .library(name: "ServiceKitTesting", targets: ["ServiceKitTesting", "TestSupport"]),
     ],
     dependencies: [],
     targets: [
@@ -218,8 +251,8 @@ let package = Package(
         support(
             "ParlorTesting",
             [
-                "Accounts", "Contracts", "Elements", "Gateway", "MessageBus", "Messaging", "Push", "Reactor", "Rooms",
-                "Security", "ServiceKit", "TestSupport",
+                "Contracts", "Gateway", "MessageBus", "ParlorServices", "Reactor", "Security", "ServiceKit",
+                "TestSupport",
             ]),
         support("TestClients", ["JSON", "Reactor", "Security", "WebSocket"]),
         .executableTarget(
@@ -241,8 +274,8 @@ let package = Package(
         .executableTarget(
             name: "parlor-drill",
             dependencies: [
-                "Contracts", "Elements", "EventLog", "JSON", "Messaging", "Reactor", "Rooms", "ServiceKit", "Storage",
-                "TestClients", "TestSupport",
+                "Contracts", "Elements", "EventLog", "JSON", "Messaging", "ParlorServices", "Reactor", "Rooms",
+                "ServiceKit", "Storage", "TestClients", "TestSupport",
             ],
             path: "Tests/Drill", exclude: ["README.md", "Tests"], swiftSettings: settings),
         tests("Drill", ["parlor-drill", "TestSupport"], path: "Tests/Drill/Tests"),
@@ -283,8 +316,8 @@ let package = Package(
         tests(
             "Bus",
             [
-                "Accounts", "Bus", "Contracts", "Elements", "Gateway", "JSON", "MessageBus", "Messaging", "Push",
-                "Reactor", "Rooms", "Security", "ServiceKit", "TestSupport",
+                "Accounts", "Bus", "Contracts", "Elements", "Gateway", "JSON", "MessageBus", "Messaging",
+                "ParlorServices", "Push", "Reactor", "Rooms", "Security", "ServiceKit", "TestSupport",
             ]),
         tests(
             "Accounts",
@@ -332,35 +365,18 @@ let package = Package(
         tests(
             "Access",
             [
-                "Accounts", "Contracts", "Elements", "JSON", "MessageBus", "Messaging", "ParlorTesting", "Push",
-                "Reactor", "Rooms", "Security", "ServiceKit", "TestSupport", "Workers",
+                "Contracts", "JSON", "MessageBus", "ParlorServices", "ParlorTesting", "Reactor", "Security",
+                "ServiceKit", "TestSupport", "Workers",
             ], exclude: ["Manifests"]),
         // RoomsClientTesting's server and the real ones: clients see the same of both.
         tests("Parity", ["JSON", "ParlorTesting", "RoomsClient", "RoomsClientTesting", "TestSupport"]),
     ]
         + fuzzing()
-        + service(
+        + program(
             "Bus", executable: "parlor-bus", ["ServiceKit", "MessageBus", "Reactor", "Security"],
-            documents: ["README.md", "PROTOCOL.md"])
-        + service(
-            "Accounts", executable: "parlor-accounts",
-            ["ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security", "Storage", "Workers"])
-        + service(
-            "Messaging", executable: "parlor-messaging",
-            ["ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Security", "Storage", "Workers"])
+            besides: ["README.md", "PROTOCOL.md"])
+        + services.flatMap(\.targets)
         + gateway()
-        + service(
-            "Rooms", executable: "parlor-rooms",
-            ["ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Security", "Storage"])
-        + service(
-            "Elements", executable: "parlor-elements",
-            ["ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security", "Storage"])
-        + service(
-            "Push", executable: "parlor-push",
-            [
-                "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security", "Storage",
-                "WebClient", "Workers",
-            ])
         + [
             .target(
                 name: "Demo",
@@ -369,11 +385,18 @@ let package = Package(
                     "ServiceClient", "ServiceKit",
                 ],
                 path: "Services/Parlor/Demo", swiftSettings: settings),
+            // Swift has no string among a target's settings, and C has.
+            .target(
+                name: "CServices", path: "Services/Parlor/CServices",
+                cSettings: [.define("PARLOR_SERVICES", to: "\"\(services.map(\.name).joined(separator: " "))\"")]),
+            .target(
+                name: "ParlorServices",
+                dependencies: ["CServices", "Demo", "Gateway", "Operations", "ServiceKit"]
+                    + services.map { .target(name: $0.name) },
+                path: "Services/Parlor/Services", swiftSettings: settings),
             .executableTarget(
                 name: "parlor",
-                dependencies: [
-                    "Accounts", "Demo", "Elements", "Gateway", "Messaging", "Operations", "Push", "Rooms", "ServiceKit",
-                ],
+                dependencies: ["ParlorServices"],
                 path: "Services/Parlor/Main", swiftSettings: settings),
         ],
     swiftLanguageModes: [.v6]

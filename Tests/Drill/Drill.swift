@@ -109,7 +109,7 @@ actor Drill {
         case .clock(let name, let offset): await cluster.stepClock(of: name, to: offset)
         case .everyoneReconnects: for client in clients { await client.hangUp() }
         case .rollingRestart:
-            for name in ProgramName.allCases { try await cluster.replace(name, within: .seconds(8)) }
+            for name in ProgramName.all { try await cluster.replace(name, within: .seconds(8)) }
         }
     }
 

@@ -63,8 +63,8 @@ actor Cluster {
 
     /// Starts all programs, and returns when they are ready.
     func start() async throws {
-        for name in ProgramName.allCases { stepClock(of: name, to: .zero) }
-        for name in ProgramName.allCases { try launch(name) }
+        for name in ProgramName.all { stepClock(of: name, to: .zero) }
+        for name in ProgramName.all { try launch(name) }
         watching = Task {
             while !Task.isCancelled {
                 watch()
@@ -78,9 +78,9 @@ actor Cluster {
 
     func waitUntilReady(within limit: Duration) async throws {
         let end = LoopInstant.now() + limit
-        while !ProgramName.allCases.allSatisfy({ members[$0]?.address != nil }) {
+        while !ProgramName.all.allSatisfy({ members[$0]?.address != nil }) {
             guard LoopInstant.now() < end else {
-                let missing = ProgramName.allCases.filter { members[$0]?.address == nil }.map(\.rawValue)
+                let missing = ProgramName.all.filter { members[$0]?.address == nil }.map(\.rawValue)
                 throw ClientError("not ready after \(limit): \(missing.joined(separator: ", "))")
             }
             try await Task.sleep(for: Self.interval)
@@ -126,7 +126,7 @@ actor Cluster {
 
     private func watch() {
         helpers.removeAll { $0.end() != nil }
-        for name in ProgramName.allCases {
+        for name in ProgramName.all {
             guard let member = members[name] else { continue }
             if let end = member.process?.end() {
                 ended(name, end)
@@ -203,7 +203,7 @@ actor Cluster {
     /// Ends all faults of running processes.
     func heal() {
         for name in ProgramName.onBus { setCondition(.clear, of: name) }
-        for name in ProgramName.allCases where members[name]?.isFrozen == true {
+        for name in ProgramName.all where members[name]?.isFrozen == true {
             if let process = members[name]?.process { thaw(name, process) }
         }
     }
@@ -211,7 +211,7 @@ actor Cluster {
     /// Stops all processes, the gateway first and the bus last.
     func stop() async throws {
         isClosing = true
-        for name in ProgramName.allCases.reversed() {
+        for name in ProgramName.all.reversed() {
             members[name]?.isDoomed = true
             // A process that never reached its crash point is stopped.
             members[name]?.crashPoint = nil

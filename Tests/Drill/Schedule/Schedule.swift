@@ -30,7 +30,7 @@ struct Schedule: Sendable {
         var items: [Item] = []
         var at = Duration.seconds(1)
         while at < length {
-            var name = ProgramName.allCases.randomElement(using: &random) ?? .messaging
+            var name = ProgramName.all.randomElement(using: &random) ?? .messaging
             var point: String?
             let isCrash = Double.random(in: 0..<1, using: &random) < 0.4
             let writer = ProgramName.writers.randomElement(using: &random) ?? .messaging
@@ -82,7 +82,7 @@ struct Schedule: Sendable {
             return (.kill(.bus, away: away, crashPoint: nil), away)
         case .freezes:
             let time = .seconds(1) + time(upTo: 59)
-            return (.freeze(ProgramName.allCases.randomElement(using: &random) ?? .bus, time), time)
+            return (.freeze(ProgramName.all.randomElement(using: &random) ?? .bus, time), time)
         case .network:
             let time = .seconds(1) + time(upTo: 20)
             switch Int.random(in: 0..<4, using: &random) {

@@ -1,12 +1,8 @@
-import Accounts
 import Contracts
-import Elements
 import Gateway
 import MessageBus
-import Messaging
-import Push
+import ParlorServices
 import Reactor
-import Rooms
 import Security
 import ServiceKit
 import Synchronization
@@ -21,10 +17,6 @@ public struct ParlorHarness: Sendable {
     /// The key that signs tokens.
     public let key: JSONWebKey
 
-    private static let services: [any Service.Type] = [
-        AccountsService.self, RoomsService.self, MessagingService.self, ElementsService.self, PushService.self,
-    ]
-
     /// Runs the test while the services are on the bus. They stop also if the test throws.
     ///
     /// - Parameter databaseURL: by default SQLite in a temporary folder.
@@ -32,7 +24,7 @@ public struct ParlorHarness: Sendable {
         databaseURL: String? = nil, _ test: (ParlorHarness) async throws -> Void
     ) async throws {
         let folder = TemporaryFolder()
-        let factories = services.map { ComponentFactory.service($0) } + [Gateway.factory]
+        let factories = ParlorServices.all.map { ComponentFactory.service($0) } + [Gateway.factory]
         var settings = Program.settings
         for setting in factories.flatMap(\.settings) where !settings.contains(where: { $0.name == setting.name }) {
             settings.append(setting)

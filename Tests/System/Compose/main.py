@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from engine import ROOT, Container, Failed, Project, can_have, size
 from watching import check_dashboard
-from parlor import ask_readiness
+from parlor import PROGRAMS, ask_readiness
 from phones import Load
 
 LOGS = ROOT / ".build/compose-test"
@@ -27,7 +27,7 @@ ROOMS = 6
 # What nobody waits for when it ends.
 NOT_KILLED = {"secrets", "roles", "prometheus", "grafana"}
 BETWEEN_KILLS = 3.0  # seconds of load after each
-OWN_IMAGES = ["secrets", "bus", "accounts", "rooms", "messaging", "elements", "push", "gateway"]
+OWN_IMAGES = ["secrets", *(name.removeprefix("parlor-") for name in PROGRAMS)]
 
 
 @dataclass

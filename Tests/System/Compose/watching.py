@@ -6,10 +6,11 @@ from urllib.parse import quote
 
 import dashboard
 from engine import Project, docker
+from parlor import PROGRAMS
 
 # Some scrapes, so that rates have something to be made of.
 DEADLINE = 60.0
-PARTS = ["gateway", "accounts", "rooms", "messaging", "elements", "push"]
+PARTS = [name.removeprefix("parlor-") for name in PROGRAMS if name != "parlor-bus"]
 
 
 class Prometheus:

@@ -2,7 +2,7 @@
 
 import re
 
-from parlor import ROOT
+from parlor import PROGRAMS, ROOT, SERVICES
 
 FILES = ["docker-compose.yml", "docker-compose.override.yml", "deploy/compose.balanced.yml", "deploy/compose.cluster.yml"]
 TEXTS = {file: (ROOT / file).read_text() for file in FILES}
@@ -42,4 +42,15 @@ def test_a_container_sees_its_own_secrets_and_the_key_only_where_tokens_are_made
             if "JWT_SECRET_FILE" in block:
                 assert name in ("accounts", "gateway"), (file, name)
     assert all("JWT_SECRET_FILE" not in block for name, block in blocks(TEXTS[FILES[0]], "").items() if name != "services")
-    assert len(services(TEXTS[FILES[0]])) == 9 and "secrets-push" in services(TEXTS[FILES[0]])["push"]
+    for name in PROGRAMS:
+        assert f"secrets-{name.removeprefix('parlor-')}:/secrets:ro" in services(TEXTS[FILES[0]])[name.removeprefix("parlor-")]
+
+
+def test_each_program_has_a_container_and_each_service_its_volumes():
+    containers = services(TEXTS["docker-compose.yml"])
+    for name in PROGRAMS:
+        part = name.removeprefix("parlor-")
+        assert f"target: program, args: {{PROGRAM: {name}}}}}" in containers[part], part
+        assert f"- secrets-{part}:/for/{part}\n" in containers["secrets"], part
+        if name in SERVICES:
+            assert f"- {part}:/volumes/{part}\n" in containers["tools"], part

@@ -4,7 +4,7 @@ import resource
 import time
 
 import pytest
-from parlor import SERVICES, Cluster, ask_readiness, until
+from parlor import Cluster, ask_readiness, until
 from people import World, eventually
 
 AT_ONCE = 2.0  # seconds: that nobody answers is known without the 5 s that a request may take
@@ -39,7 +39,7 @@ EVENTS = {
 }
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", CALLS)
 async def test_a_service_that_is_away_is_said_at_once_and_comes_back(cluster, world, name):
     alice, _, room = await world.pair()
     laptop = await alice.socket(joined=room)

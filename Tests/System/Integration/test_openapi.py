@@ -14,7 +14,7 @@ import pytest
 from api_documents import AsyncAPI, OpenAPI
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
-from parlor import ROOT, Cluster, Process
+from parlor import FURTHER, ROOT, Cluster, Process
 from people import DEADLINE, PASSWORD, Person, Socket, World, eventually
 
 sys.path.insert(0, str(ROOT / "Examples"))
@@ -22,6 +22,7 @@ from dice import Dice  # noqa: E402
 from parlor_bus import connect  # noqa: E402
 
 PAGES = (ROOT / "docs/api.md").read_text() + (ROOT / "docs/api-sockets.md").read_text()
+READMES = "".join((folder / "README.md").read_text() for folder in FURTHER)
 # What a page's table names and a gateway does not answer here: the web client may not be installed.
 ELSEWHERE = {"GET /"}
 
@@ -81,6 +82,7 @@ async def test_each_route_and_event_of_the_pages_is_there(world):
     openapi, asyncapi = await documents(world)
     routes = {method + " " + re.sub("{(.*?)}", r":\1", path) for method, path in OpenAPI(openapi).operations()}
     listed = set(re.findall(r"^\| `((?:GET|POST|PUT|PATCH|DELETE) /[^ ?`]*)", PAGES, re.MULTILINE))
+    listed |= set(re.findall(r"`((?:GET|POST|PUT|PATCH|DELETE) /[^ ?`]*)`", READMES))
     assert len(listed) > 30 and "GET /api/sync" in listed
     assert listed - routes <= ELSEWHERE and routes - listed == set()
     events = set()
@@ -89,7 +91,7 @@ async def test_each_route_and_event_of_the_pages_is_there(world):
     assert len(events) > 25
     described = AsyncAPI(asyncapi)
     names = described.names("client", *AsyncAPI.AUDIENCES)
-    assert events - names == set() and all(f"`{name}`" in PAGES for name in names)
+    assert events - names == set() and all(f"`{name}`" in PAGES + READMES for name in names)
     own = [operation for item in openapi["paths"].values() for operation in item.values()]
     assert [operation["operationId"] for operation in own if not operation.get("summary")] == []
     messages = [message for channel in asyncapi["channels"].values() for message in channel["messages"].values()]

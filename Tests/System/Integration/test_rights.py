@@ -16,7 +16,7 @@ import pytest
 from parlor import ROOT, SERVICES, START_DEADLINE, Process, binaries, until
 
 NAMES = [name.removeprefix("parlor-") for name in SERVICES]
-WHO = [*NAMES, "bus", "gateway", "tools", "nats", "postgres", "roles", "grafana"]
+WHO = [*NAMES, "bus", "gateway", "tools", "nats", "postgres", "roles", "prometheus", "grafana"]
 
 
 class Secrets:
@@ -71,16 +71,16 @@ class Lines:
 
 def test_each_has_the_secrets_that_it_needs_and_no_other(tmp_path):
     secrets = Secrets(tmp_path, "--cluster")
-    service = {"bus.token", "database.passfile"}
-    assert secrets.files() == {
-        "accounts": service | {"jwt.secret"}, "rooms": service, "messaging": service, "elements": service, "push": service,
-        "gateway": {"bus.token", "jwt.secret"}, "tools": {"bus.token", "jwt.secret", "database.passfile"}, "bus": set(),
+    service = {"bus.token", "database.passfile", "environment"}
+    assert secrets.files() == dict.fromkeys(NAMES, service) | {
+        "accounts": service | {"jwt.secret"}, "prometheus": {"programs.yml"},
+        "gateway": {"bus.token", "jwt.secret", "environment"}, "tools": {"bus.token", "jwt.secret", "database.passfile"}, "bus": set(),
         "nats": {"nats.conf"}, "postgres": {"database.password"}, "grafana": {"grafana.password"},
         "roles": {"database.passfile", *(f"{name}.password" for name in NAMES)},
     }  # fmt: skip
     tokens = [secrets.text(who, "bus.token") for who in [*NAMES, "gateway", "tools"]]
     assert len(set(tokens)) == len(tokens)
-    read_by_group = {"database.password", "grafana.password"}
+    read_by_group = {"database.password", "grafana.password", "programs.yml"}
     for path in secrets.contents():
         assert stat.S_IMODE(path.stat().st_mode) == (0o640 if path.name in read_by_group else 0o600), path
 

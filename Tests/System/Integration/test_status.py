@@ -107,7 +107,7 @@ def test_what_deploy_up_leaves_in_its_folder_is_enough_to_ask(start):
         [binaries() / "parlor", "status", "--bus", (parlor.data / "bus.url").read_text().strip(),
          "--bus-token-file", parlor.data / "bus.token"], capture_output=True, text=True, timeout=START_DEADLINE)  # fmt: skip
     assert shown.returncode == 0, shown.stderr
-    assert sorted(rows(shown.stdout)) == ["accounts", "elements", "gateway", "messaging", "push", "rooms"]
+    assert sorted(rows(shown.stdout)) == sorted([name.removeprefix("parlor-") for name in SERVICES] + ["gateway"])
 
 
 def test_what_deploy_up_left_of_its_own_bus_goes_when_it_is_given_another(start):

@@ -4,6 +4,7 @@ import Elements
 import Gateway
 import MessageBus
 import Messaging
+import ParlorServices
 import Push
 import Rooms
 import ServiceKit
@@ -16,11 +17,7 @@ import Testing
 struct RightsTests {
     typealias Case = (peer: BusPeer, operation: BusRights.Operation, subjects: [String])
 
-    static let peers = [
-        AccountsService.peer, RoomsService.peer, MessagingService.peer, ElementsService.peer, PushService.peer,
-        Gateway.peer,
-        BusPeer.operator,
-    ]
+    static let peers = ParlorServices.all.map { $0.peer } + [Gateway.peer, BusPeer.operator]
 
     static let allowed: [Case] = [
         (AccountsService.peer, .serve, ["accounts.login", "accounts.health"]),
@@ -83,7 +80,7 @@ struct RightsTests {
 
     @Test("only a service itself serves its subjects, publishes its log and announces it", arguments: peers)
     func others(peer: BusPeer) throws {
-        for name in ["accounts", "rooms", "messaging", "elements", "push", "polls"] where name != peer.name {
+        for name in ParlorServices.all.map({ $0.name }) + ["unknown"] where name != peer.name {
             #expect(try refusal(of: peer, .serve, "\(name).login") != nil)
             #expect(try refusal(of: peer, .serve, "\(name).>") != nil)
             #expect(try refusal(of: peer, .publish, "\(name).log") != nil)

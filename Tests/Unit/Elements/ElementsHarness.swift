@@ -1,7 +1,6 @@
 import Contracts
 import EventLog
 import JSON
-import MessageBus
 import ServiceKit
 import ServiceKitTesting
 import Testing
@@ -27,20 +26,8 @@ struct ElementsHarness: SuiteHarness {
         let serviceHarness = try ServiceHarness<ElementsService>(settings) { context in
             ElementsService(context, gateways: GatewayMembership(context.bus, turn: .seconds(86_400)))
         }
-        try serviceHarness.bus.respond(to: "rooms.>", queue: "rooms") { answer($0) }
+        try serviceHarness.bus.serveRooms([room: [alice, bob], otherRoom: [alice, bob]])
         try await serviceHarness.run { try await body(ElementsHarness(serviceHarness: serviceHarness)) }
-    }
-
-    private static func answer(_ request: BusRequest) {
-        guard request.subject == "rooms.membership", let id = request.data["roomId"]?.string else {
-            Issue.record("an unexpected request: \(request.subject)")
-            return request.reply(ServiceError(.internal, "unexpected").json)
-        }
-        guard id == room || id == otherRoom else { return request.reply(ServiceError.roomNotFound.json) }
-        let participants = [alice, bob].map {
-            Participant(userID: $0, username: $0, firstName: nil, joinedAt: Timestamp(milliseconds: 0))
-        }
-        request.reply(Reply(.ok, Membership(roomID: id, participants: participants).json).json)
     }
 
     // MARK: Asking

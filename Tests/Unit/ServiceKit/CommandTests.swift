@@ -94,6 +94,29 @@ struct CommandTests {
         try FileManager.default.contentsOfDirectory(atPath: path).sorted()
     }
 
+    // MARK: A service's own
+
+    @Test("a service's own command reads its database while it is in use")
+    func own() async throws {
+        let most = Setting("MOST", .number(1...9), default: "1", "Rooms to show")
+        let command = Command.reading(Items.self, "rooms", "Lists rooms.", [most]) { connection, configuration, print in
+            let rooms = try Items.rooms(after: "", limit: configuration[most], on: connection)
+            for room in rooms { print(room) }
+            return rooms.isEmpty ? .found : .done
+        }
+        try await serve([1, 1, 1]) { _ in
+            let outcome = try await run(command, ["--most", "2"])
+            #expect(outcome == .done && printed.takeAll() == ["room 10000", "room 10001"])
+        }
+    }
+
+    @Test("a command does not create the database that it reads")
+    func missing() async throws {
+        let command = Command.reading(Items.self, "rooms", "Lists rooms.") { _, _, _ in .done }
+        await #expect(throws: StorageError.self) { try await run(command, []) }
+        #expect(try files(folder).isEmpty)
+    }
+
     // MARK: verify
 
     @Test("correct data is reported as such, with the number of rooms")

@@ -71,14 +71,18 @@ public struct ComponentFactory: Sendable {
     public let service: String?
     /// The component's identity and rights on the bus, for `bus-peers`.
     public let peer: BusPeer?
+    /// The commands of the program that the component brings.
+    public let commands: [Command]
     public let start: Start
 
     public init(
-        settings: [any AnySetting], service: String? = nil, peer: BusPeer? = nil, start: @escaping Start
+        settings: [any AnySetting], service: String? = nil, peer: BusPeer? = nil, commands: [Command] = [],
+        start: @escaping Start
     ) {
         self.settings = settings
         self.service = service
         self.peer = peer
+        self.commands = commands
         self.start = start
     }
 }

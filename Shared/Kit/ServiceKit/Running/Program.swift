@@ -52,7 +52,7 @@ public struct Program: Sendable {
         self.summary = summary
         self.bus = bus
         self.components = components
-        self.commands = commands
+        self.commands = commands + components.flatMap(\.commands)
     }
 
     public func run() async -> Never {

@@ -15,6 +15,8 @@ public protocol Service: Sendable {
     /// The settings in addition to those that every service has.
     static var settings: [any AnySetting] { get }
     static var migrations: [Migration] { get }
+    /// The commands for operators that its programs have in addition to their own.
+    static var commands: [Command] { get }
     /// The priority of its database's threads. A service whose work no one waits for yields to the others.
     static var priority: ThreadPriority { get }
     /// The service's rights on a bus with tokens. It serves and publishes subjects that begin with its name, and
@@ -45,6 +47,7 @@ public protocol Service: Sendable {
 
 extension Service {
     public static var settings: [any AnySetting] { [] }
+    public static var commands: [Command] { [] }
     public static var priority: ThreadPriority { .normal }
     public static var peer: BusPeer { .service(name) }
     public static var log: LogContents { [] }

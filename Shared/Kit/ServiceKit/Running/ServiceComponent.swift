@@ -8,7 +8,7 @@ extension ComponentFactory {
     public static func service<S: Service>(_ type: S.Type) -> ComponentFactory {
         ComponentFactory(
             settings: [Setting.data, Setting.databaseURL, Setting.crashAt] + type.settings, service: type.name,
-            peer: type.peer
+            peer: type.peer, commands: type.commands
         ) { node, _ in
             try await ServiceComponent.start(type, in: node)
         }

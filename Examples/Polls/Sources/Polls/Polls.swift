@@ -1,0 +1,129 @@
+import Contracts
+import JSON
+import Security
+import ServiceKit
+import Storage
+
+// What `openapi.json` and `asyncapi.json` say.
+extension RequestDescription {
+    static let listPolls = RequestDescription(
+        "Lists a room's polls, the oldest first.", gives: .array(of: Poll.schema))
+    static let createPoll = RequestDescription(
+        "Asks a question in a room.",
+        takes: .object(["question": .string(1...200), "choices": .array(of: .string(1...100), count: 2...10)]),
+        gives: Poll.schema, statuses: [.created], errors: [.invalidField, .payloadTooLarge])
+    static let vote = RequestDescription(
+        "Votes for one of a poll's choices, by its place from 0.",
+        takes: .object(["pollId": .id, "choice": .integer(from: 0)]), gives: Poll.schema, errors: [.invalidField])
+}
+
+extension EventDescription {
+    static let ofPolls = [
+        EventDescription(
+            "poll:created", to: .room, "A poll was created.", .object(["roomId": .id, "poll": Poll.schema])),
+        EventDescription("poll:voted", to: .room, "Somebody voted.", .object(["roomId": .id, "poll": Poll.schema])),
+    ]
+}
+
+/// The polls of all rooms.
+struct Polls: Sendable {
+    let database: any Database
+    let ids: UUIDv7Generator
+    let clock: any WallClock
+    let limit: Int
+    let votes: Counter
+
+    static let maxPolls = Setting(
+        "MAX_ROOM_POLLS", .number(1...10_000), default: "100", "Maximum number of polls in a room")
+
+    /// Creates a poll: `{roomId, question, choices}`, two to ten → the poll.
+    func create(_ request: RoomRequest) async throws -> Reply {
+        let question = try request.fields.text("question", length: 1...200, trimmed: true)
+        let choices = try request.fields.strings("choices", count: 2...10)
+        guard choices.allSatisfy({ (1...100).contains($0.unicodeScalars.count) }), Set(choices).count == choices.count
+        else { throw ServiceError.invalid("choices", "has to be different texts of 1 to 100 characters") }
+        let (now, room) = (clock.now(), request.room)
+        let poll = Poll(
+            id: ids.next(at: now.milliseconds), question: question, choices: choices,
+            votes: choices.map { _ in 0 }, createdBy: request.caller.userID, createdAt: now)
+        let seq = try await database.write { [limit] connection in
+            let store = PollsStore(connection)
+            guard try store.insert(poll, in: room.roomID, upTo: limit) else {
+                throw ServiceError(.payloadTooLarge, "The room has \(limit) polls, which is as many as it may.")
+            }
+            let created = Emission(to: .room, "poll:created", poll.event(in: room.roomID))
+            // The badge of everyone else has changed, whether they have the room open or not.
+            let badges = try room.userIDs.filter { $0 != poll.createdBy }.map {
+                try badge(of: $0, in: room.roomID, store)
+            }
+            return try request.emit([created] + badges, at: now, on: connection)
+        }
+        return Reply(.created, poll.json, position: Self.position(seq))
+    }
+
+    /// Votes: `{roomId, pollId, choice}`, the choice's place from 0 → the poll. A later vote replaces an earlier one.
+    func vote(_ request: RoomRequest) async throws -> Reply {
+        let pollID = try request.fields.id("pollId", orThrow: Self.notFound)
+        guard let choice = try request.fields.optionalInt("choice") else { throw ServiceError.missing("choice") }
+        let (now, room, voter) = (clock.now(), request.room, request.caller.userID)
+        let (poll, seq) = try await database.write { connection -> (Poll, Int) in
+            let store = PollsStore(connection)
+            guard let before = try store.poll(pollID, in: room.roomID) else { throw Self.notFound }
+            guard before.choices.indices.contains(choice) else {
+                throw ServiceError.invalid("choice", "has to be one of the poll's choices, from 0")
+            }
+            try store.vote(for: choice, in: pollID, by: voter)
+            guard let poll = try store.poll(pollID, in: room.roomID) else { throw Self.notFound }
+            let voted = Emission(to: .room, "poll:voted", poll.event(in: room.roomID))
+            let seq = try request.emit(
+                [voted, try badge(of: voter, in: room.roomID, store)], at: now, on: connection)
+            return (poll, seq)
+        }
+        votes.add()
+        return Reply(.ok, poll.json, position: Self.position(seq))
+    }
+
+    /// Lists a room's polls: `{roomId}` → all of them, oldest first.
+    func list(_ request: RoomRequest) async throws -> Reply {
+        let polls = try await database.read { try PollsStore($0).polls(of: request.room.roomID) }
+        return Reply(.ok, JSONWriter.value { json in json.array(of: polls) { $0.value($1.json) } })
+    }
+
+    /// Returns the event with a person's new badge, for all of the person's sockets. The gateway adds the badges of
+    /// other services.
+    private func badge(of userID: String, in roomID: String, _ store: PollsStore) throws -> Emission {
+        let count = try store.summaries(of: [roomID], for: userID)[roomID]?.unanswered ?? 0
+        let badges = JSONWriter.object {
+            $0.member("roomId", roomID)
+            $0.member("badges", object: { $0.member("polls", count) })
+        }
+        return Emission(to: .person(userID), "room:badges", badges, composition: .badges)
+    }
+
+    private static let notFound = ServiceError(.invalidField, "There is no such poll in this room.")
+
+    /// Returns the position in the event log that an answer has to follow.
+    private static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: PollsService.name, seq: seq) }
+}
+
+extension Polls {
+    static let contribution = RoomContribution<PollsSummary>(
+        "polls.contribute",
+        [
+            .init(Contribution.Field("pollCount", zero: JSONValue(0))) { $0.number($1.count) },
+            .init(.badge("polls")) { $0.number($1.unanswered) },
+        ])
+
+    private static let rooms = Setting(
+        "POLLS_ROOMS", flag: "--rooms", .number(1...1000), default: "10", "Number of rooms to list")
+
+    /// `parlor-with-polls polls`: what operators can ask, also while Parlor runs.
+    static let command = Command.reading(
+        PollsService.self, "polls", "Lists the rooms with the most polls.", [rooms]
+    ) { connection, configuration, print in
+        for room in try PollsStore(connection).rooms(withMostPolls: configuration[rooms]) {
+            print("\(room.roomID): \(room.polls) polls, \(room.votes) votes")
+        }
+        return .done
+    }
+}

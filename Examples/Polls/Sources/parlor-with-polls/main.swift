@@ -1,0 +1,4 @@
+import ParlorServices
+import Polls
+
+await ParlorServices.run(with: [PollsService.self])

@@ -1,0 +1,3 @@
+#include "CServices.h"
+
+const char *parlor_services(void) { return PARLOR_SERVICES; }

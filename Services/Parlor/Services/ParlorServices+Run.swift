@@ -1,0 +1,21 @@
+import Demo
+import Gateway
+import Operations
+import ServiceKit
+
+extension ParlorServices {
+    /// Runs Parlor, all of it in one process, until a signal ends it.
+    ///
+    /// - Parameter further: services of another package, which start after Parlor's own. Each needs a name of its own.
+    public static func run(with further: [any Service.Type] = []) async -> Never {
+        let services = all + further
+        let names = services.map { $0.name }
+        precondition(Set(names).count == names.count, "two services have one name: \(names.joined(separator: ", "))")
+        let demo = Demo.prepareOrExit()
+        await Program(
+            "parlor", "Parlor, all of it in one process.", bus: .inProcess,
+            services.map { .service($0) } + [Gateway.factory, Demo.factory(demo), .operations],
+            commands: [.verify(services), .backup(services), .status, .tail]
+        ).run()
+    }
+}

@@ -1,0 +1,78 @@
+import Contracts
+import JSON
+import Security
+import ServiceKit
+import Storage
+
+// What `openapi.json` and `asyncapi.json` say.
+extension RequestDescription {
+    static let add = RequestDescription(
+        "Adds an item.", takes: .object(["text": .string(1...200)]), gives: Item.schema, statuses: [.created],
+        errors: [.invalidField])
+    static let list = RequestDescription(
+        "Lists the room's items, the oldest first.",
+        takes: .object(optional: [
+            "limit": Schema.integer.noted("1 to 200; 50 if it is left out."), "cursor": .string,
+        ]), gives: .array(of: Item.schema), isPaged: true)
+}
+
+extension EventDescription {
+    static let added = EventDescription(
+        "example:added", to: .room, "An item was added.", .object(["roomId": .id, "item": Item.schema]))
+}
+
+/// The items of all rooms.
+struct Items: Sendable {
+    let database: any Database
+    let ids: UUIDv7Generator
+    let clock: any WallClock
+
+    /// Adds an item: `{roomId, text}` → the item.
+    func add(_ request: RoomRequest) async throws -> Reply {
+        let text = try request.fields.text("text", length: 1...200, trimmed: true)
+        let now = clock.now()
+        let item = Item(
+            id: ids.next(at: now.milliseconds), text: text, createdBy: request.caller.userID, createdAt: now)
+        let added = JSONWriter.object {
+            $0.member("roomId", request.room.roomID)
+            $0.member("item", item.json)
+        }
+        let seq = try await database.write { connection in
+            try ItemsStore(connection).insert(item, in: request.room.roomID)
+            return try request.emit([Emission(to: .room, "example:added", added)], at: now, on: connection)
+        }
+        return Reply(.created, item.json, position: StreamPosition(stream: ExampleService.name, seq: seq))
+    }
+
+    /// Lists items: `{roomId, limit?, cursor?}`, numbers as in the query → a page, oldest first.
+    func list(_ request: RoomRequest) async throws -> Reply {
+        let limit = try request.fields.queryLimit(standard: 50, max: 200)
+        let cursor = try request.fields.optionalCursor()
+        // One more shows whether there is a next page.
+        let found = try await database.read {
+            try ItemsStore($0).items(of: request.room.roomID, after: cursor ?? "", limit: limit + 1)
+        }
+        let page = found.prefix(limit)
+        let items = JSONWriter.value { json in json.array(of: page) { $0.value($1.json) } }
+        return .page(items, next: found.count > limit ? page.last?.id : nil)
+    }
+}
+
+struct Item: Sendable {
+    let id: String
+    let text: String
+    let createdBy: String
+    let createdAt: Timestamp
+
+    static let schema = Schema.named(
+        "Item", .object(["id": .id, "text": .string(1...200), "createdBy": .id, "createdAt": .time]))
+
+    var json: JSONValue {
+        JSONWriter.object {
+            $0.member("id", id)
+            $0.member("text", text)
+            $0.member("createdBy", createdBy)
+            $0.member("createdAt", createdAt.iso)
+        }
+    }
+}
