@@ -90,20 +90,20 @@ func program(
             swiftSettings: settings),
         .executableTarget(
             name: executable, dependencies: [.target(name: name), "Operations", "ServiceKit"],
-            path: "Services/\(name)/Main",
-            swiftSettings: settings),
+            path: "Services/\(name)/Main", swiftSettings: settings),
     ]
 }
 
 /// The gateway: its parts from the ground, of which each may use those before it, and the service that wires them.
 func gateway() -> [Target] {
+    let ground: [Target.Dependency] = ["Contracts", "JSON", "MessageBus", "Reactor", "ServiceClient", "ServiceKit"]
     func part(_ name: String, _ folder: String, _ dependencies: [Target.Dependency]) -> Target {
         .target(
-            name: name, dependencies: dependencies + ["Contracts", "JSON", "MessageBus", "Reactor", "ServiceKit"],
-            path: "Services/Gateway/\(folder)", exclude: ["README.md"], swiftSettings: settings)
+            name: name, dependencies: ground + dependencies, path: "Services/Gateway/\(folder)",
+            exclude: ["README.md"], swiftSettings: settings)
     }
     let parts = [
-        part("GatewayCatalog", "Catalog", ["EventLog", "Logging", "ServiceClient", "Workers"]),
+        part("GatewayCatalog", "Catalog", ["EventLog", "Logging", "Workers"]),
         part("GatewayLimits", "Limits", ["GatewayCatalog"]),
         part("APIDocuments", "APIDocuments", ["GatewayCatalog", "HTTP", "Logging", "Security"]),
         part("GatewayPresence", "Presence", []),
@@ -112,10 +112,7 @@ func gateway() -> [Target] {
             exclude: ["README.md"], swiftSettings: settings),
         part(
             "RoomViews", "RoomViews",
-            [
-                "EventLog", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP", "Security", "ServiceClient",
-                "Workers",
-            ]),
+            ["EventLog", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "HTTP", "Security", "Workers"]),
         part(
             "Delivery", "Delivery",
             [
