@@ -352,7 +352,7 @@ let package = Package(
                 "APIDocuments", "Gateway", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "RoomViews",
                 "Delivery", "GatewayEdge", "Bus", "Edge", "EventLog", "ServiceKit", "Contracts", "HTTP", "JSON",
                 "MessageBus", "Reactor", "Security", "SocketIO", "Storage", "TestSupport", "WebPage", "Workers",
-                "ServiceKitTesting",
+                "ServiceClient", "ServiceKitTesting",
             ]),
         tests(
             "GatewayPresence",

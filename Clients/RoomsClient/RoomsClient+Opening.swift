@@ -8,6 +8,7 @@ extension RoomsClient {
         if isSignedOut { throw ClientFailure.signedOut }
         // The cache of an unfinished sign-out must not be shown.
         if rooms[roomID] == nil, !isToBeForgotten { await rooms.showKept() }
+        if isSignedOut { throw ClientFailure.signedOut }
         if let room = rooms[roomID] { return open(room) }
         return open(try await api.room(roomID).room)
     }

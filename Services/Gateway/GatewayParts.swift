@@ -10,6 +10,7 @@ import MessageBus
 import Reactor
 import RoomViews
 import Security
+import ServiceClient
 import ServiceKit
 import WebPage
 
@@ -36,7 +37,8 @@ struct GatewayParts: Sendable {
         manifests: ManifestFile?, log: Logger
     ) {
         let (loop, fanout, cache) = (node.group.loops[0], self.fanout, self.cache)
-        let missed = EntryFetcher(bus: node.bus, log: log)
+        let faults = AnswerFaults(log: log)
+        let missed = EntryFetcher(bus: node.bus, faults: faults)
         let deliveryMetrics = DeliveryMetrics(node.metrics, clock: node.clock)
         let edgeMetrics = EdgeMetrics(node.metrics)
 
@@ -44,7 +46,7 @@ struct GatewayParts: Sendable {
         let presence = Presence(gatewayID: gatewayID, bus: node.bus, on: loop, log: log) { fanout.deliver($0) }
         let ended = EndedSessions()
         let fronts = SocketFronts()
-        let sessions = SessionLog(ended, bus: node.bus, on: loop, clock: node.clock, log: log) {
+        let sessions = SessionLog(ended, bus: node.bus, on: loop, clock: node.clock, log: log, faults: faults) {
             fronts.endSessions($0)
         }
         let pipeline = LogPipeline(
@@ -63,7 +65,7 @@ struct GatewayParts: Sendable {
                 sessions.forget(service)
             })
         let services = RequestForwarder(
-            bus: node.bus, directory: directory, requestTimeout: settings.requestTimeout, log: log)
+            bus: node.bus, directory: directory, requestTimeout: settings.requestTimeout, faults: faults)
         let limits = Limits(
             RateLimiter(isOn: settings.isLimiting, overrides: settings.rateOverrides),
             RequestSlots(
@@ -74,7 +76,7 @@ struct GatewayParts: Sendable {
         // Rooms as people see them.
         let longWork = LongWork()
         let composer = RoomComposer(
-            bus: services.bus, faults: services.faults, directory: directory, presence: presence, cache: cache,
+            bus: services.bus, faults: faults, directory: directory, presence: presence, cache: cache,
             longWork: longWork)
         let lists = RoomLists(
             cache: cache, ends: ReadIndex(missed.client, on: loop), composer: composer, directory: directory,

@@ -13,6 +13,8 @@ public actor ExtensionTokens: TokenProvider {
     private static let leeway: TimeInterval = 10
     /// The limit of requests for one refresh. An extension has less than half a minute.
     private static let maxTries = 3
+    /// The longest pause before another try.
+    private static let maxPause: Duration = .seconds(3)
 
     private let store: any SessionStore
     private let accounts: AccountsAPI
@@ -84,7 +86,10 @@ public actor ExtensionTokens: TokenProvider {
                 // The server may have renewed the session and the answer was lost. For a minute the same
                 // request gets the same answer.
                 tries += 1
-                try await clock.sleep(for: backoff.next(random: random(), atLeast: failure.retryAfter))
+                let pause = backoff.next(random: random(), atLeast: failure.retryAfter)
+                // The app repeats it later. A notification must not wait for that.
+                guard pause <= Self.maxPause else { throw failure }
+                try await clock.sleep(for: pause)
             } catch ClientFailure.refused(let refusal) where refusal.isOfRefreshToken {
                 // The app may have renewed the session in the meantime. If not, the app gets the same refusal;
                 // only the app signs out.

@@ -1,67 +1,64 @@
 import MessageBus
-import Reactor
 import Synchronization
 
 /// Passes on the announcements of each service at a bounded rate: the first one at once, and of those that
-/// arrive within `pause` after it the latest, when the pause is over.
+/// arrive within `pause` after it the latest, when the pause is over. It passes on one at a time of each
+/// service, in order.
 ///
 /// A service that floods the bus with announcements must not keep the gateway busy. A gateway that reads the
 /// bus too slowly is disconnected from it, and all requests fail until it is back.
 package final class AnnouncementThrottle: Sendable {
     package static let pause: Duration = .milliseconds(100)
-    /// The number of services that are remembered. If there are more, their next announcements pass at once.
+    /// The limit of services in their pause. The announcements of others pass at once meanwhile.
     private static let maxSubjects = 1_024
 
-    private struct State {
-        var passedAt: [String: LoopInstant] = [:]
-        /// The latest message of each subject in its pause. A task passes it on.
-        var waiting: [String: BusMessage] = [:]
-    }
-
-    private let state = Mutex(State())
+    /// By the subject of each service in its pause: its latest announcement since the last one that passed.
+    private let waiting = Mutex<[String: BusMessage?]>([:])
     private let pause: Duration
     private let receiver: @Sendable (BusMessage) -> Void
 
-    /// - Parameter receiver: called on the thread of `receive`, or on a thread of the shared pool.
+    /// - Parameters:
+    ///   - pause: zero passes on everything at once.
+    ///   - receiver: called on the thread of `receive`, or on a thread of the shared pool.
     init(pause: Duration = pause, _ receiver: @escaping @Sendable (BusMessage) -> Void) {
         self.pause = pause
         self.receiver = receiver
     }
 
+    /// Call it with all announcements of a service in order.
     func receive(_ message: BusMessage) {
-        let now = LoopInstant.now()
         let subject = message.subject
-        let wait = state.withLock { state -> Duration? in
-            if state.waiting[subject] != nil {
-                state.waiting[subject] = message
+        let (isInPause, pauses) = waiting.withLock { waiting -> (Bool, Bool) in
+            if waiting.keys.contains(subject) {
+                waiting[subject] = .some(message)
+                return (true, true)
+            }
+            guard pause > .zero, waiting.count < Self.maxSubjects else { return (false, false) }
+            waiting.updateValue(nil, forKey: subject)
+            return (false, true)
+        }
+        if isInPause { return }
+        receiver(message)
+        guard pauses else { return }
+        Task { [weak self, pause] in
+            repeat {
+                do { try await Task.sleep(for: pause) } catch { return }
+            } while self?.passOn(subject) ?? false
+        }
+    }
+
+    /// - Returns: false if nothing has arrived in the pause, which then ends.
+    private func passOn(_ subject: String) -> Bool {
+        let message = waiting.withLock { waiting -> BusMessage? in
+            guard let message = waiting[subject] ?? nil else {
+                waiting.removeValue(forKey: subject)
                 return nil
             }
-            let wait = state.passedAt[subject].map { $0 + pause - now } ?? .zero
-            if wait > .zero {
-                state.waiting[subject] = message
-            } else {
-                Self.note(subject, at: now, in: &state)
-            }
-            return wait
+            waiting.updateValue(nil, forKey: subject)
+            return message
         }
-        guard let wait else { return }
-        guard wait > .zero else { return receiver(message) }
-        Task { [weak self] in
-            do { try await Task.sleep(for: wait) } catch { return }
-            self?.passOn(subject)
-        }
-    }
-
-    private func passOn(_ subject: String) {
-        let message = state.withLock { state -> BusMessage? in
-            Self.note(subject, at: .now(), in: &state)
-            return state.waiting.removeValue(forKey: subject)
-        }
-        if let message { receiver(message) }
-    }
-
-    private static func note(_ subject: String, at now: LoopInstant, in state: inout State) {
-        if state.passedAt.count >= maxSubjects { state.passedAt = [:] }
-        state.passedAt[subject] = now
+        guard let message else { return false }
+        receiver(message)
+        return true
     }
 }

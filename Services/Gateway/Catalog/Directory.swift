@@ -188,10 +188,10 @@ package final class Directory: Sendable {
         guard !BusPeer.reservedNames.contains(manifest.service) else {
             return refuse(message, "its name is reserved")
         }
+        if let excess = manifest.excess { return refuse(message, "it is too large", excess) }
         if let foreign = manifest.foreignSubject {
             return refuse(message, "it names another's subject", foreign)
         }
-        if let excess = manifest.excess { return refuse(message, "it is too large", excess) }
         guard learn(manifest) else { return }
         state.withLock({ $0.followers[manifest.service] })?.announced(head)
         onHead(manifest.service, head)
@@ -201,7 +201,7 @@ package final class Directory: Sendable {
 
     /// - Parameter detail: what the reason is about.
     private func refuse(_ message: BusMessage, _ reason: String, _ detail: String = "") {
-        guard isToBeLogged(reason, of: message.subject) else { return }
+        guard isToBeLogged("\(reason) \(detail)", of: message.subject) else { return }
         log.warning(
             "an announcement is refused", ["subject": message.subject, "reason": reason, "detail": detail])
     }
@@ -218,11 +218,11 @@ package final class Directory: Sendable {
         if let (claim, holder) = catalog.conflict(with: manifest) {
             // A plugin that announces itself before accounts, for example, does not keep the login route.
             guard catalog.isRequired(name), holder != Catalog.gateway, !catalog.isRequired(holder) else {
-                refuse(name, claim, of: holder)
+                reject(name, claim, of: holder)
                 return false
             }
             remove(holder)
-            refuse(holder, claim, of: name)
+            reject(holder, claim, of: name)
             return learn(manifest)
         }
         let hasRoom = state.withLock { state in
@@ -230,7 +230,7 @@ package final class Directory: Sendable {
                 || max(state.catalog.manifests.count, state.followers.count) < Self.maxServices
         }
         guard hasRoom else {
-            if isToBeLogged("there are too many services", of: "") {
+            if isToBeLogged("there are too many services", of: name) {
                 log.warning("there are too many services", ["name": name, "count": Self.maxServices])
             }
             return false
@@ -257,11 +257,12 @@ package final class Directory: Sendable {
     }
 
     /// Logs the reason here, and asks the service to log it too.
-    private func refuse(_ service: String, _ claim: String, of holder: String) {
-        guard isToBeLogged("\(claim) of \(holder)", of: service) else { return }
-        log.error(
-            "service rejected: another one has the same routes or events",
-            ["name": service, "what": claim, "of": holder])
+    private func reject(_ service: String, _ claim: String, of holder: String) {
+        if isToBeLogged("\(claim) of \(holder)", of: service) {
+            log.error(
+                "service rejected: another one has the same routes or events",
+                ["name": service, "what": claim, "of": holder])
+        }
         let refusal = JSONWriter.object {
             $0.member("what", claim)
             $0.member("of", holder)

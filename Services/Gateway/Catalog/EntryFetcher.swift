@@ -2,6 +2,7 @@ import Contracts
 import EventLog
 import MessageBus
 import Reactor
+import ServiceClient
 import ServiceKit
 
 /// Requests data from services that a gateway's memory no longer, or not yet, contains.
@@ -9,9 +10,9 @@ package struct EntryFetcher: Sendable {
     private let bus: any MessageBus
     package let client: LogClient
 
-    package init(bus: any MessageBus, log: Logger) {
+    package init(bus: any MessageBus, faults: AnswerFaults? = nil) {
         self.bus = bus
-        client = LogClient(bus, requestID: "sync", owner: "A part of this service", log: log)
+        client = LogClient(bus, requestID: "sync", owner: "A part of this service", faults: faults)
     }
 
     /// Returns the ids of a person's rooms. To be called once the positions of the wanted entries are known:

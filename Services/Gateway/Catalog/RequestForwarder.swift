@@ -12,7 +12,7 @@ package final class RequestForwarder: Sendable {
     package let bus: any MessageBus
     private let direct: any MessageBus
     private let directory: Directory
-    package let faults: AnswerFaults
+    private let faults: AnswerFaults
     /// The time limit of a request, from its arrival to its answer.
     package let requestTimeout: Duration
 
@@ -21,12 +21,12 @@ package final class RequestForwarder: Sendable {
 
     /// Batches requests if a service accepts batches (`BatchingBus`). Sockets' events are not batched, as
     /// they have to stay in order.
-    package init(bus direct: any MessageBus, directory: Directory, requestTimeout: Duration, log: Logger) {
+    package init(bus direct: any MessageBus, directory: Directory, requestTimeout: Duration, faults: AnswerFaults) {
         bus = BatchingBus(direct) { directory.takesBatches(on: $0) }
         self.direct = direct
         self.directory = directory
         self.requestTimeout = requestTimeout
-        faults = AnswerFaults(log: log)
+        self.faults = faults
     }
 
     /// Returns the origin of a request that arrives now.

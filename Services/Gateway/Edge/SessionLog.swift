@@ -2,6 +2,7 @@ import Contracts
 import EventLog
 import MessageBus
 import Reactor
+import ServiceClient
 import ServiceKit
 import Synchronization
 
@@ -40,11 +41,11 @@ package final class SessionLog: Sendable {
     ///   any thread.
     package init(
         _ ended: EndedSessions, bus: any MessageBus, on loop: EventLoop, clock: any WallClock, log: Logger,
-        onEnd: @escaping @Sendable ([String]) -> Void
+        faults: AnswerFaults? = nil, onEnd: @escaping @Sendable ([String]) -> Void
     ) {
         self.ended = ended
         self.bus = bus
-        client = LogClient(bus, requestID: "sessions", owner: "Accounts", log: log)
+        client = LogClient(bus, requestID: "sessions", owner: "Accounts", faults: faults)
         self.loop = loop
         self.clock = clock
         self.log = log

@@ -120,7 +120,7 @@ package final class RoomComposer: Sendable {
     /// Returns a room as the rooms service knows it, if the context's caller may see it.
     package func base(of roomID: String, _ context: BusContext) async throws(ServiceError) -> JSONValue {
         let question = JSONWriter.object { $0.member("roomId", roomID) }
-        return try await bus.ask(Subject.room, question, context, of: "Rooms").data
+        return try await bus.ask(Subject.room, question, context, of: "Rooms", faults: faults).data
     }
 
     /// Returns several rooms as the rooms service knows them.
@@ -212,9 +212,11 @@ package final class RoomComposer: Sendable {
             $0.member("roomIds", array: { for id in roomIDs { $0.string(id) } })
         }
         do {
-            let reply = try Reply(try await bus.request(subject, data, context))
-            guard let rooms = reply.data["rooms"]?.array, rooms.count == roomIDs.count else {
-                throw ServiceError.noAnswer
+            let payload = try await bus.request(subject, data, context)
+            let rooms = (try? Reply(payload))?.data["rooms"]?.array
+            guard let rooms, rooms.count == roomIDs.count else {
+                faults.note(.noAnswer, reading: payload, on: subject, context)
+                return nil
             }
             return rooms
         } catch BusError.lineTooLong where roomIDs.count > 1 {
@@ -224,10 +226,7 @@ package final class RoomComposer: Sendable {
             else { return nil }
             return first + second
         } catch {
-            let reason = (error as? BusError).flatMap(AnswerFaults.Reason.init)
-            if let reason = reason ?? (error as? ServiceError == .noAnswer ? .malformed : nil) {
-                faults.note(reason, on: subject, request: context.requestID)
-            }
+            faults.note(error, on: subject, context)
             return nil
         }
     }

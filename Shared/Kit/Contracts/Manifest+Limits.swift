@@ -6,10 +6,12 @@ extension Manifest {
         public static let requests = 256
         public static let fields = 64
         public static let rateLimits = 64
+        /// Of a field's `zero`, which stands in each Room for which the service gives no value.
+        public static let zeroBytes = 4_096
         public static let pathBytes = 1_024
         public static let pathParameters = 16
         public static let ackCopies = 16
-        /// Of a service, an event, a field, a subject, or a rate limit.
+        /// Of a service, an event, a field, a badge, a sort order, a subject, or a rate limit.
         public static let nameBytes = 128
     }
 
@@ -41,12 +43,21 @@ extension Manifest {
                 return excess
             }
         }
+        for field in fields {
+            if let excess = Self.excess((field.zero.bytes.count, Limit.zeroBytes, "bytes in a zero")) { return excess }
+        }
         var names = [service] + fields.map(\.path) + limits.map(\.name) + batched
         for route in routes { names += [route.method, route.subject] + route.limits }
         for event in socketEvents {
             names += [event.event, event.subject] + event.limits
             if let ackName = event.ackName { names.append(ackName) }
             for copy in event.ackCopies { names += [copy.name, copy.from] }
+        }
+        for case let role? in fields.map(\.role) {
+            switch role {
+            case .badge(let name): names.append(name)
+            case .activity(let type, let sort): names += [type, sort]
+            }
         }
         names += [contribution?.subject, presenceSubject].compactMap(\.self)
         return Self.excess((names.map(\.utf8.count).max() ?? 0, Limit.nameBytes, "bytes in a name"))

@@ -1,5 +1,4 @@
 import Contracts
-import Logging
 import MessageBus
 import ServiceClient
 
@@ -13,12 +12,12 @@ public struct LogClient: Sendable {
     /// - Parameters:
     ///   - requestID: the id of the requests, for logs.
     ///   - owner: the name of the owner in an error message: "Messaging".
-    ///   - log: receives warnings about replies that are late, too long for the bus, or malformed.
-    public init(_ bus: any MessageBus, requestID: String, owner: String, log: Logger? = nil) {
+    ///   - faults: notes replies that are late, too long for the bus, or malformed.
+    public init(_ bus: any MessageBus, requestID: String, owner: String, faults: AnswerFaults? = nil) {
         self.bus = bus
         self.requestID = requestID
         self.owner = owner
-        faults = log.map(AnswerFaults.init(log:))
+        self.faults = faults
     }
 
     /// - Throws: the errors of `MessageBus.ask`; `service_unavailable` also if the reply is not a page.

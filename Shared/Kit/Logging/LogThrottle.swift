@@ -1,23 +1,36 @@
-/// Decides which warnings about others are logged, so that a peer that repeats a fault does not fill the log.
+/// Decides which warnings about others are logged, so that a peer that repeats a fault does not fill the log: each
+/// reason once a minute for a peer, and one line a second for a peer.
 public struct LogThrottle: Sendable {
-    /// The pause before a reason is logged again.
     private static let repeatPause: Duration = .seconds(60)
-    /// The pause before another reason of the same peer is logged.
     private static let pause: Duration = .seconds(1)
     private static let maxPeers = 1_024
+    /// The limit of reasons of a peer. Further ones are not logged until a minute has passed for an earlier one.
+    private static let maxReasons = 16
 
-    private var notes: [String: (reason: String, notedAt: ContinuousClock.Instant)] = [:]
+    private struct Notes {
+        var last: ContinuousClock.Instant
+        var reasons: [String: ContinuousClock.Instant]
+    }
+
+    private var notes: [String: Notes] = [:]
 
     public init() {}
 
     /// - Returns: true if the warning is to be logged now.
     public mutating func note(_ reason: String, of peer: String, at now: ContinuousClock.Instant = .now) -> Bool {
-        if let last = notes[peer] {
-            guard now - last.notedAt >= (last.reason == reason ? Self.repeatPause : Self.pause) else { return false }
-        } else if notes.count >= Self.maxPeers {
-            notes = [:]
+        guard var noted = notes[peer] else {
+            if notes.count >= Self.maxPeers { notes = [:] }
+            notes[peer] = Notes(last: now, reasons: [reason: now])
+            return true
         }
-        notes[peer] = (reason, now)
-        return true
+        noted.reasons = noted.reasons.filter { now - $0.value < Self.repeatPause }
+        let isLogged =
+            noted.reasons[reason] == nil && now - noted.last >= Self.pause && noted.reasons.count < Self.maxReasons
+        if isLogged {
+            noted.last = now
+            noted.reasons[reason] = now
+        }
+        notes[peer] = noted
+        return isLogged
     }
 }

@@ -1,36 +1,48 @@
+import Contracts
 import Logging
 import MessageBus
 import Synchronization
 
-/// Logs which services answer too late, too long, or with what is no answer: each reason once a minute for a
-/// service (`LogThrottle`).
+/// Logs which services answer too late, too long, or with what is neither a reply nor an error: each reason once a
+/// minute for a service (`LogThrottle`).
 public final class AnswerFaults: Sendable {
     public enum Reason: String, Sendable {
         case late = "no answer in time"
         case tooLong = "an answer is too long for the bus"
         case malformed = "an answer is malformed"
-
-        /// - Returns: nil for errors that are not the service's fault, or no fault at all.
-        public init?(_ error: BusError) {
-            switch error {
-            case .deadlineExceeded: self = .late
-            case .lineTooLong: self = .tooLong
-            default: return nil
-            }
-        }
     }
+
+    /// The shortest time limit after which a service is late. Of a shorter one, others have used up the rest.
+    private static let leastTimeout: Duration = .milliseconds(500)
 
     private let log: Logger
     private let throttle = Mutex(LogThrottle())
 
     public init(log: Logger) { self.log = log }
 
+    /// Notes an error of the bus, unless it is not the service's fault.
+    ///
     /// - Parameter subject: what was asked; its first segment is the service's name.
-    public func note(_ reason: Reason, on subject: String, request: String) {
+    public func note(_ error: BusError, on subject: String, _ context: BusContext) {
+        switch error {
+        case .deadlineExceeded where context.timeout >= Self.leastTimeout: note(.late, on: subject, context)
+        case .lineTooLong: note(.tooLong, on: subject, context)
+        default: break
+        }
+    }
+
+    /// Notes an error that came of reading a service's answer, unless it is the error that the service gave.
+    public func note(_ error: ServiceError, reading payload: any BusPayload, on subject: String, _ context: BusContext)
+    {
+        guard error == .noAnswer, !(payload is ServiceError), payload.json.object?["error"] == nil else { return }
+        note(.malformed, on: subject, context)
+    }
+
+    public func note(_ reason: Reason, on subject: String, _ context: BusContext) {
         let service = String(subject.prefix { $0 != "." })
         guard throttle.withLock({ $0.note(reason.rawValue, of: service) }) else { return }
         log.warning(
             "a service does not answer as it should",
-            ["name": service, "reason": reason.rawValue, "subject": subject, "request": request])
+            ["name": service, "reason": reason.rawValue, "subject": subject, "request": context.requestID])
     }
 }

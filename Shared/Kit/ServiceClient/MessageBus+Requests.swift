@@ -41,18 +41,18 @@ extension MessageBus {
     ) {
         let isLong = data.bytes.count > BusLimits.maxLine / 2
         request(subject, data, context) { answer in
-            do throws(ServiceError) {
-                switch answer {
-                case .success(let payload): completion(.success(try read(payload)))
-                case .failure(let error):
-                    if let reason = AnswerFaults.Reason(error), !(reason == .tooLong && isLong) {
-                        faults?.note(reason, on: subject, request: context.requestID)
-                    }
-                    throw ServiceError(error, asking: owner, isLong: isLong)
+            switch answer {
+            case .success(let payload):
+                do throws(ServiceError) {
+                    completion(.success(try read(payload)))
+                } catch {
+                    faults?.note(error, reading: payload, on: subject, context)
+                    completion(.failure(error))
                 }
-            } catch {
-                if error == .noAnswer { faults?.note(.malformed, on: subject, request: context.requestID) }
-                completion(.failure(error))
+            case .failure(let error):
+                // Then the request is what is too long.
+                if !isLong { faults?.note(error, on: subject, context) }
+                completion(.failure(ServiceError(error, asking: owner, isLong: isLong)))
             }
         }
     }

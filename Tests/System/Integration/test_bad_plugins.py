@@ -3,6 +3,7 @@
 With `-s` the time of others' sends beside it is printed, relative to that without it. BAD_PLUGIN_SENDS says how many are measured."""
 
 import asyncio
+import datetime
 import json
 import os
 import statistics
@@ -86,10 +87,13 @@ async def test_a_service_that_behaves_badly_ends_nothing_and_is_logged_once(parl
     print(f"\n{kind}: others' sends beside it take {ratio:.2f} of the time without it")
     lines = [json.loads(line) for line in parlor.process.log().splitlines() if line.startswith("{")]
     about = [line for line in lines if line["level"] in ("warning", "error") and "bad" in json.dumps(line)]
-    seconds = time.monotonic() - started
-    assert about and all(line.keys() >= {"message"} for line in about)
-    # Each reason once a minute, and another reason once a second; a connection that the bus ends has a line of its own.
-    reasons = [(line["message"], line.get("reason"), line.get("what")) for line in about]
-    assert len(about) <= seconds + 3, reasons
-    if kind not in ("announces nonsense", "answers 10 MB"):
-        assert len(set(reasons)) == len(reasons) or seconds > 60, reasons
+    # Each reason once a minute. The bus has a line for each connection that it closes.
+    seen = {}
+    for line in about:
+        reason = tuple(line.get(key) for key in ("message", "reason", "detail", "what"))
+        at = datetime.datetime.fromisoformat(line["time"])
+        assert line["message"] == "peer cut off" or reason not in seen or (at - seen[reason]).total_seconds() >= 60, about
+        seen[reason] = at
+    assert about and len(about) <= time.monotonic() - started + 3, about
+    # Far above what is measured on a busy machine, and far below what a catalog for each announcement took.
+    assert ratio < 5

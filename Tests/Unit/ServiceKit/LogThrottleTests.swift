@@ -16,6 +16,17 @@ struct LogThrottleTests {
         #expect(logged == [true, false, true, false, true, true])
     }
 
+    @Test("reasons that alternate are logged once each, and a peer with ever new ones is silenced")
+    func alternating() {
+        var throttle = LogThrottle()
+        let alternating = (0..<59).map {
+            throttle.note($0.isMultiple(of: 2) ? "a" : "b", of: "x", at: start + .seconds($0))
+        }
+        #expect(alternating.count(where: \.self) == 2)
+        let new = (0..<59).map { throttle.note("\($0)", of: "y", at: start + .seconds($0)) }
+        #expect(new.count(where: \.self) == 16)
+    }
+
     @Test("the number of remembered peers is limited: then their warnings are logged again")
     func peers() {
         var throttle = LogThrottle()

@@ -3,6 +3,7 @@ import EventLog
 import JSON
 import MessageBus
 import Reactor
+import ServiceClient
 import TestSupport
 import Testing
 
@@ -33,7 +34,8 @@ struct DescriptionsTests {
         let directory = Directory(
             required: [], bus: bus, on: group.loops[0], file: nil, log: log.logger, logs: NoLogs(),
             onAnnouncement: { _ in })
-        let services = RequestForwarder(bus: bus, directory: directory, requestTimeout: .seconds(4), log: log.logger)
+        let services = RequestForwarder(
+            bus: bus, directory: directory, requestTimeout: .seconds(4), faults: AnswerFaults(log: log.logger))
         let dice = try FakeService.start(manifest(nil), on: bus)
         try await withCleanup {
             try await test(Descriptions(services, log.logger), dice)

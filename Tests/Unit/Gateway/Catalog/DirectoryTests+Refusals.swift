@@ -73,6 +73,24 @@ extension DirectoryTests {
             Manifest(service: "evil", socketEvents: [SocketEvent(String(repeating: "x", count: 129), "evil.x")]),
             "129 bytes in a name, limit 128"
         ),
+        (
+            Manifest(
+                service: "evil",
+                contribution: Contribution(
+                    subject: "evil.x",
+                    fields: [.init("f", .value, zero: JSONValue(String(repeating: "x", count: 4_095)))])),
+            "4097 bytes in a zero, limit 4096"
+        ),
+        (
+            Manifest(
+                service: "evil",
+                contribution: Contribution(
+                    subject: "evil.x",
+                    fields: [
+                        .init("f", .value, role: .badge(String(repeating: "x", count: 129)), zero: JSONValue(0))
+                    ])),
+            "129 bytes in a name, limit 128"
+        ),
     ]
 
     @Test("an announcement that is over a limit is refused", arguments: excessive)

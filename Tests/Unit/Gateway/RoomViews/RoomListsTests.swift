@@ -6,6 +6,7 @@ import GatewayPresence
 import JSON
 import MessageBus
 import Reactor
+import ServiceClient
 import ServiceKit
 import Synchronization
 import TestSupport
@@ -59,13 +60,15 @@ struct RoomListsTests {
             directory = Directory(
                 required: ["rooms", "chat"], bus: bus, on: loop, file: nil, log: .silent, logs: Marker(cache: cache),
                 onAnnouncement: { _ in })
-            let services = RequestForwarder(bus: bus, directory: directory, requestTimeout: .seconds(60), log: .silent)
+            let faults = AnswerFaults(log: .silent)
+            let services = RequestForwarder(
+                bus: bus, directory: directory, requestTimeout: .seconds(60), faults: faults)
             let longWork = LongWork()
             composer = RoomComposer(
-                bus: bus, faults: services.faults, directory: directory, presence: presence, cache: cache,
+                bus: bus, faults: faults, directory: directory, presence: presence, cache: cache,
                 longWork: longWork)
             lists = RoomLists(
-                cache: cache, ends: ReadIndex(EntryFetcher(bus: bus, log: .silent).client, on: loop),
+                cache: cache, ends: ReadIndex(EntryFetcher(bus: bus).client, on: loop),
                 composer: composer,
                 directory: directory, services: services, presence: presence,
                 limits: Limits(

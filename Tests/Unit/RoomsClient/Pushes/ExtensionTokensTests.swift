@@ -167,6 +167,17 @@ struct ExtensionTokensTests {
         try await expectAlive(try app())
     }
 
+    @Test("a refresh that the server wants repeated much later ends at once, and the app repeats it")
+    func repeatedLater() async throws {
+        await clock.advance(by: .seconds(16 * 60))
+        let error = #"{"error":{"code":"service_unavailable","message":"Try again in a minute.","requestId":"1"}}"#
+        extensionPhone.interceptNextRequests(
+            with: HTTPResponse(status: 503, headers: ["retry-after": "60"], body: Data(error.utf8)))
+        // The clock stands still, so a pause would never end.
+        await #expect(throws: ClientFailure.self) { try await appExtension().token() }
+        try await expectAlive(try app())
+    }
+
     @Test("a sign-out during the extension's refresh is final")
     func signedOut() async throws {
         await clock.advance(by: .seconds(16 * 60))
