@@ -121,4 +121,9 @@ test("messages stay in the order typed after a start with an earlier clock", asy
     await clock.advance(0);
   }
   assert.deepEqual(await stored(storage), ["one", "two", "three"]);
+  const { outbox, clock, sent, type } = makeOutbox(storage, { now: () => 0, answers: true });
+  outbox.start();
+  type("four");
+  await clock.advance(0);
+  assert.deepEqual(sent, ["one", "two", "three", "four"]);
 });
