@@ -8,12 +8,12 @@ import { Clock } from "./support/clock.mjs";
 const LANE = "room/messages";
 
 /** An outbox whose sends are noted and not answered, unless `answers`. */
-function makeOutbox(storage, { now, answers = false } = {}) {
+function makeOutbox(storage, { now, answers = false, BroadcastChannel } = {}) {
   const clock = new Clock();
   const sent = [];
   const platform = browserPlatform({ ...clock, now: now ?? clock.now, random: () => 0.5 });
   const outbox = new Outbox({
-    platform, storage, prefix: "me/outbox/", channel: new TabChannel({}, "parlor"),
+    platform, storage, prefix: "me/outbox/", channel: new TabChannel({ BroadcastChannel }, "parlor"),
     send: async ({ change }) => {
       sent.push(change.text);
       return answers ? { type: "done", value: {} } : new Promise(() => {});
@@ -56,6 +56,62 @@ test("what is typed while stored messages are read is sent after them", async ()
   assert.deepEqual(sent, ["one", "two"]);
 });
 
+/** Notes the errors that go to `reportError` during a test. */
+function noteReports(t) {
+  const reports = [];
+  const { reportError } = globalThis;
+  globalThis.reportError = ({ message }) => reports.push(message);
+  t.after(() => { globalThis.reportError = reportError; });
+  return reports;
+}
+
+/** Runs `body` during the next write. */
+function duringWrite(storage, body) {
+  const { write } = storage;
+  storage.write = (changes) => {
+    storage.write = write;
+    body();
+    return write(changes);
+  };
+}
+
+test("what is typed during a write is stored, and sent in its turn, even if a follower of the lane throws", async (t) => {
+  const reports = noteReports(t);
+  for (const answers of [false, true]) {
+    const storage = memoryStorage();
+    const { outbox, clock, sent, type } = makeOutbox(storage, { answers });
+    await outbox.start();
+    outbox.follow(LANE, (entry) => {
+      if (entry || outbox.entries(LANE)[0]?.isKept) throw new Error("a follower");
+    });
+    duringWrite(storage, () => type("two"));
+    type("one");
+    await clock.advance(0);
+    assert.deepEqual(await stored(storage), answers ? [] : ["one", "two"]);
+    assert.deepEqual(sent, answers ? ["one", "two"] : ["one"]);
+    assert.ok(reports.splice(0).includes("a follower"));
+  }
+});
+
+test("what is typed during a removal is stored, even if other tabs cannot be notified", async (t) => {
+  const reports = noteReports(t);
+  class BroadcastChannel {
+    postMessage() {
+      throw new Error("a closed channel");
+    }
+  }
+  const storage = memoryStorage();
+  const { outbox, clock, type } = makeOutbox(storage, { BroadcastChannel });
+  await outbox.start();
+  const entry = type("one");
+  await clock.advance(0);
+  duringWrite(storage, () => type("two"));
+  outbox.remove(entry);
+  await clock.advance(0);
+  assert.deepEqual(await stored(storage), ["two"]);
+  assert.deepEqual(reports, ["a closed channel"]);
+});
+
 test("messages stay in the order typed after a start with an earlier clock", async () => {
   const storage = memoryStorage();
   for (const [index, texts] of [["one", "two"], ["three"]].entries()) {
@@ -65,4 +121,9 @@ test("messages stay in the order typed after a start with an earlier clock", asy
     await clock.advance(0);
   }
   assert.deepEqual(await stored(storage), ["one", "two", "three"]);
+  const { outbox, clock, sent, type } = makeOutbox(storage, { now: () => 0, answers: true });
+  outbox.start();
+  type("four");
+  await clock.advance(0);
+  assert.deepEqual(sent, ["one", "two", "three", "four"]);
 });

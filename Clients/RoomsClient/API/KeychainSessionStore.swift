@@ -19,7 +19,8 @@
         /// - Parameters:
         ///   - service: identifies the server, for example by its address.
         ///   - account: identifies the person, if the app has several.
-        ///   - accessGroup: the group shared with extensions; nil for the app alone.
+        ///   - accessGroup: the group shared with extensions; nil for the app alone. A store with a group does not
+        ///     find what one without it has stored: <doc:Notifications> moves the session.
         ///   - lock: a file in the app group's container, the same for the app and its extensions. It is created
         ///     if missing. It orders their changes, because the keychain does not. nil if no extension renews
         ///     the session.

@@ -1,4 +1,4 @@
-import { isSame } from "./board-sending.js";
+import { isSame } from "./json.js";
 
 /**
  * The elements as shown: the server's in the order of creation, then new ones, each with the outbox's changes applied.

@@ -1,4 +1,6 @@
 import { ClientFailure } from "./failure.js";
+import { isSame } from "./json.js";
+import { commonOutcome } from "./sending-outcome.js";
 
 /**
  * Sends one change of a board. The outbox calls it, also while the room is not open.
@@ -25,15 +27,6 @@ export async function sendBoardChange(server, entry) {
   } catch (error) {
     return outcomeOf(ClientFailure.of(error), server, entry);
   }
-}
-
-/** Returns the outcome of a refused own change, for messages and elements alike. */
-export function commonOutcome(failure) {
-  // A refused token, or a missing sign-in, says nothing about the change: it is sent after the next sign-in.
-  if (failure.isRetryable || failure.kind !== "refused" || failure.code === "unauthenticated") {
-    return { type: "later", retryAfter: failure.retryAfter };
-  }
-  return { type: "failed", failure: { code: failure.code, message: failure.message } };
 }
 
 function done(value) {
@@ -79,12 +72,4 @@ async function outcomeOf(failure, server, entry) {
     return { type: "again" };
   }
   return done({ conflict: current });
-}
-
-/** Whether two values are the same JSON, whatever the order of members. */
-export function isSame(a, b) {
-  if (a === b) return true;
-  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null || Array.isArray(a) !== Array.isArray(b)) return false;
-  const keys = Object.keys(a);
-  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && isSame(a[key], b[key]));
 }

@@ -1,3 +1,5 @@
+import { report } from "./report.js";
+
 /** What tabs of one origin say to one another; without BroadcastChannel, nothing. */
 export class TabChannel {
   #channel = null;
@@ -15,7 +17,12 @@ export class TabChannel {
     this.#listeners.set(topic, listener);
   }
 
+  /** Never throws: what is posted has happened in this tab, and others only learn of it later. */
   post(topic, content) {
-    this.#channel?.postMessage({ topic, content });
+    try {
+      this.#channel?.postMessage({ topic, content });
+    } catch (error) {
+      report(error);
+    }
   }
 }

@@ -1,5 +1,5 @@
-import { commonOutcome } from "./board-sending.js";
 import { ClientFailure } from "./failure.js";
+import { commonOutcome } from "./sending-outcome.js";
 
 /** Sends one message. The outbox calls it, also while the room is not open. @returns an outcome of the outbox. */
 export async function sendMessage(server, entry) {

@@ -1,3 +1,5 @@
+import { report } from "./report.js";
+
 /**
  * A value that changes. The snapshot is made on demand, and stays the same object until `invalidate`.
  * Subclasses implement `makeSnapshot(previous)`, and return `previous` if nothing that it shows has changed.
@@ -79,10 +81,4 @@ export class Value extends Observable {
     this.#value = Object.freeze({ ...this.#value, ...fields });
     this.invalidate();
   }
-}
-
-/** Reports a listener's error without letting it end the caller. */
-function report(error) {
-  if (typeof globalThis.reportError === "function") globalThis.reportError(error);
-  else console.error(error);
 }

@@ -1,5 +1,6 @@
 import { Value } from "./observable.js";
 import { OutboxEntry, OutboxKeeper } from "./outbox-entry.js";
+import { report } from "./report.js";
 import { Backoff, Pause } from "./timing.js";
 
 /**
@@ -73,7 +74,10 @@ export class Outbox {
     return this.#lanes.get(lane)?.entries ?? [];
   }
 
-  /** @param listener runs after each change of the lane, and with `(entry, value)` just before an entry that the server has leaves it. */
+  /**
+   * @param listener runs after each change of the lane, and with `(entry, value)` just before an entry that the server has leaves it.
+   * If it throws, its error is reported.
+   */
   follow(lane, listener) {
     const { followers } = this.#lane(lane);
     followers.add(listener);
@@ -205,13 +209,24 @@ export class Outbox {
       this.#keeper.keep(entry);
       return this.#notify(entry.lane);
     }
-    if (outcome.type === "done") for (const follower of [...lane.followers]) follower(entry, outcome.value);
+    if (outcome.type === "done") this.#runFollowers(lane, entry, outcome.value);
     this.remove(entry);
   }
 
   #notify(lane) {
     this.#count();
-    for (const follower of [...this.#lane(lane).followers]) follower();
+    this.#runFollowers(this.#lane(lane));
+  }
+
+  /** The error of a follower must not end the write or the send that it follows. */
+  #runFollowers({ followers }, ...happening) {
+    for (const follower of [...followers]) {
+      try {
+        follower(...happening);
+      } catch (error) {
+        report(error);
+      }
+    }
   }
 
   #count() {

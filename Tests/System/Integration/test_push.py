@@ -1,24 +1,16 @@
-"""Notifications to a fake Apple server, to a log and to a webhook."""
+"""Notifications to a fake Apple server."""
 
 import asyncio
-import contextlib
-import hashlib
-import hmac
-import http.server
-import json
 import re
-import secrets
-import sqlite3
-import threading
 import time
 import uuid
 
 import jwt
 import pytest
 from apns import KEY_ID, TEAM_ID, TOPIC, Accept, Apple, Away, Refuse, Reset, Silence
+from parlor import Cluster
 from people import World, eventually
-
-HOLD = ["--push-hold", "300ms"]
+from pushes import HOLD, arrivals, counted, jobs, quiet, register
 
 
 @pytest.fixture
@@ -30,45 +22,6 @@ def apple(tmp_path):
 @pytest.fixture
 def parlor_with(start, apple):
     return lambda *flags: start("one", *HOLD, *apple.settings(), *flags)
-
-
-def new_token() -> str:
-    return secrets.token_hex(32)
-
-
-async def register(person, token: str | None = None, environment: str = "production") -> str:
-    token = token or new_token()
-    body = {"token": token, "platform": "ios", "environment": environment}
-    assert (await person.request("POST", "/api/devices", body)).status_code in (200, 201)
-    return token
-
-
-async def counted(world, name: str, **labels) -> float:
-    """Returns the sum of a metric's series with these labels."""
-    text = (await world.http.get("/metrics")).text
-    found = 0.0
-    for line in text.splitlines():
-        match = re.fullmatch(rf"{name}(?:\{{(.*)\}})? (\S+)", line)
-        if match and all(f'{key}="{value}"' in (match[1] or "") for key, value in labels.items()):
-            found += float(match[2])
-    return found
-
-
-async def arrivals(apple, token: str, count: int = 1):
-    return await asyncio.to_thread(apple.wait, token, count)
-
-
-def jobs(parlor) -> int:
-    """Returns how many jobs are left, in any state."""
-    with contextlib.closing(sqlite3.connect(f"file:{parlor.data}/push.db?mode=ro", uri=True)) as database:
-        return database.execute("SELECT count(*) FROM jobs").fetchone()[0]
-
-
-async def quiet(world):
-    async def is_quiet():
-        return jobs(world.parlor) == 0
-
-    await eventually(is_quiet, 30)
 
 
 async def test_what_apple_is_sent(parlor_with, apple):
@@ -407,64 +360,7 @@ async def test_a_device_that_changes_hands_is_not_told_what_was_its_last_owners(
         assert len(apple.of(token)) == 1
 
 
-class Hook(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.requests.append((dict(self.headers), body))
-        self.send_response(self.server.statuses.pop(0) if self.server.statuses else 204)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
-
-
-async def test_a_webhook_is_signed(start, tmp_path):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook)
-    server.requests, server.statuses = [], [503]
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/hook"
-    parlor = start("one", *HOLD, "--push-provider", "webhook", "--push-webhook-url", url)
-    async with World(parlor) as world:
-        ada, ben, room = await world.pair()
-        token = await register(ben)
-        message = await ada.send(room, "hello")
-
-        async def came_twice():
-            return len(server.requests) == 2
-
-        await eventually(came_twice)
-    server.shutdown()
-    secret = (parlor.data / "webhook.secret").read_bytes().strip()
-    for headers, body in server.requests:
-        fields = dict(part.split("=") for part in headers["Parlor-Signature"].split(","))
-        assert fields["v1"] == hmac.new(secret, fields["t"].encode() + b"." + body, hashlib.sha256).hexdigest()
-        assert abs(int(fields["t"]) - time.time()) < 60
-        said = json.loads(body)
-        assert said["device"] == {
-            "token": token, "platform": "ios", "environment": "production", "userId": ben.id}  # fmt: skip
-        assert said["collapseId"] == message["id"] and said["payload"]["aps"]["alert"]["body"] == "hello"
-    assert len({headers["Idempotency-Key"] for headers, _ in server.requests}) == 1
-
-
-@pytest.mark.parametrize("form", ["one", "separate"])
-async def test_without_an_account_it_is_written_down(start, tmp_path, form):
-    path = tmp_path / "pushes.log"
-    async with World(start(form, *HOLD, "--push-log-file", str(path))) as world:
-        ada, ben, room = await world.pair()
-        token = await register(ben)
-        message = await ada.send(room, "hello")
-
-        async def lines():
-            return path.exists() and path.read_text().splitlines()
-
-        (line,) = await eventually(lines)
-        assert json.loads(line)["device"]["token"] == token and json.loads(line)["collapseId"] == message["id"]
-
-
 async def test_what_was_sent_while_push_was_away_is_told_when_it_is_back(tmp_path, apple):
-    from parlor import Cluster
-
     cluster = Cluster(tmp_path / "data")
     try:
         cluster.programs["parlor-push"].kill()
@@ -485,18 +381,3 @@ async def test_what_was_sent_while_push_was_away_is_told_when_it_is_back(tmp_pat
             assert one.stop() == 0, one.log()
     finally:
         cluster.stop()
-
-
-async def test_wrong_settings_stop_the_start(tmp_path):
-    from parlor import binaries
-    from test_settings import run
-
-    (tmp_path / "no.p8").write_text("nothing")
-    for flags, line in [
-        (["--push-provider", "apns"], "APNS_KEY_FILE (--apns-key-file) is needed for the provider apns"),
-        (["--push-provider", "apns", "--apns-key-file", tmp_path / "no.p8"], "it is no private key on the curve P-256"),
-        (["--push-provider", "webhook"], "PUSH_WEBHOOK_URL (--push-webhook-url) has to be"),
-        (["--push-log-file", tmp_path / "no" / "file"], "PUSH_LOG_FILE (--push-log-file)"),
-    ]:
-        result = run(binaries() / "parlor", "--data", tmp_path / "data", "--port", 0, *flags)
-        assert result.returncode == 2 and line in result.stderr.splitlines()[-1], result.stderr

@@ -9,7 +9,7 @@ import pytest
 from apns import Apple
 from parlor import Cluster
 from people import World
-from test_push import jobs, register
+from pushes import jobs, register
 
 KILLS, MESSAGES, PAIRS, DEVICES = 40, 2000, 10, 2
 LIVES = (0.2, 2.6)  # seconds: it takes one until push knows who has which room open

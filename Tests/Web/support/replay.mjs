@@ -23,7 +23,8 @@ export class Replay {
   #otherCount = 0;
   #idCount = 0;
   #refused = new Set();
-  #hasRetried = false;
+  /** The retried texts that are not sent yet, nor refused again. */
+  #retried = new Set();
   /** Delivered events, which may be delivered again: but not after the server has stopped repeating them. */
   #delivered = [];
   #isConnected = true;
@@ -197,12 +198,13 @@ export class Replay {
     assert.deepEqual(this.#sends.map(({ about }) => about), [text], "one is sent at a time");
     this.#room.deal(this.#sends[0], fate);
     if (fate === "refused") this.#refused.add(text);
+    if (fate !== "lost") this.#retried.delete(text);
   }
 
   async #retry(text) {
     const { id } = await this.#failed(text);
     this.#refused.delete(text);
-    this.#hasRetried = true;
+    this.#retried.add(text);
     this.#conversation.retry(id);
   }
 
@@ -214,7 +216,7 @@ export class Replay {
 
   /**
    * Lets time pass until `test()` holds. Meanwhile, a request to send gets an answer that changes nothing in the room: its message
-   * is stored already, is refused again, or is to wait for a retried one.
+   * is stored already, is refused again, or is to wait for a retried one that was typed before it.
    */
   async #passTime(test, words) {
     const { arrived } = this.#room;
@@ -224,7 +226,8 @@ export class Replay {
       this.#room.releaseAnswersToSending();
       for (const call of this.#sends) {
         const isRefused = this.#refused.has(call.about);
-        assert.ok(arrived.has(call.about) || isRefused || this.#hasRetried, `${call.about} is sent in its turn`);
+        const isOvertaken = [...this.#retried].some((text) => numberOf(text) < numberOf(call.about));
+        assert.ok(arrived.has(call.about) || isRefused || isOvertaken, `${call.about} is sent in its turn`);
         this.#room.deal(call, arrived.has(call.about) ? "answered" : isRefused ? "refused" : "lost");
       }
       await this.#clock.advance(500);
@@ -249,4 +252,9 @@ export class Replay {
       rest = isLeft || !isVerified || isLoading || hasOlder ? 0 : rest + 1;
     }
   }
+}
+
+/** The place in the order typed of an own text, `mine N`. */
+function numberOf(text) {
+  return Number(text.slice("mine ".length));
 }

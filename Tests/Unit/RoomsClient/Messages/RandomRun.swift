@@ -18,6 +18,7 @@ final class RandomRun {
     private var typedCount = 0
     private var otherCount = 0
     private var refused: Set<String> = []
+    /// The retried texts that are not sent yet, nor refused again.
     private var retried: Set<String> = []
     private var discarded: Set<String> = []
     /// Delivered events, which may be delivered again: but not after the server has stopped repeating them.
@@ -136,6 +137,7 @@ final class RandomRun {
         if server.requests.count(where: \.isSending) != 1 { faults.append("two are sent at once: \(server.requests)") }
         server.deal(fate, to: .send(text))
         if fate == .refused { refused.insert(text) }
+        if fate != .lost { retried.remove(text) }
     }
 
     private func retry(_ text: String) async {
@@ -162,13 +164,15 @@ final class RandomRun {
     }
 
     /// Lets time pass until a condition is true. Meanwhile, a request to send gets an answer that changes nothing
-    /// in the room: its message is stored already, is refused again, or is to wait for a retried one.
+    /// in the room: its message is stored already, is refused again, or is to wait for a retried one that was
+    /// typed before it.
     private func passTime(_ isSo: @MainActor () async -> Bool) async {
         await lookUntil {
             if await isSo() { return true }
             server.releaseAnswersToSending()
             for case .send(let text) in server.requests {
-                let isInTurn = server.arrived.contains(text) || refused.contains(text) || !retried.isEmpty
+                let isOvertaken = retried.contains { Self.number(of: $0) < Self.number(of: text) }
+                let isInTurn = server.arrived.contains(text) || refused.contains(text) || isOvertaken
                 if !isInTurn { faults.append("\(text) is sent before its turn") }
                 let fate: Interleaving.Fate = refused.contains(text) ? .refused : .lost
                 server.deal(server.arrived.contains(text) ? .answered : fate, to: .send(text))
@@ -177,6 +181,9 @@ final class RandomRun {
             return false
         }
     }
+
+    /// The place in the order typed of an own text. It is `mine N`: `type()` makes no others.
+    private static func number(of text: String) -> Int { Int(text.dropFirst("mine ".count))! }
 
     /// Kills the app, and starts it with what is on the disk.
     private func restart(isPrepared: Bool) async {
