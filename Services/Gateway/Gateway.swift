@@ -31,7 +31,10 @@ public struct Gateway: Component {
 
     public var address: String? { "http://\(host.contains(":") ? "[\(host)]" : host):\(server.port)" }
 
-    static func start(in node: Node, pacing: BroadcastPacing = BroadcastPacing()) async throws -> Gateway {
+    static func start(
+        in node: Node, pacing: BroadcastPacing = BroadcastPacing(),
+        announcementPause: Duration = AnnouncementThrottle.pause
+    ) async throws -> Gateway {
         let settings = GatewaySettings(node.configuration)
         let log = node.log.labelled("gateway")
         let gatewayID = UUIDv7Generator().next(at: node.clock.now().milliseconds)
@@ -39,7 +42,7 @@ public struct Gateway: Component {
         try DataFolder.make(node.configuration[.data])
         let parts = GatewayParts(
             node, settings, gatewayID: gatewayID, secret: try secret(node.configuration), pacing: pacing,
-            manifests: manifestFile(in: node, log), log: log)
+            announcementPause: announcementPause, manifests: manifestFile(in: node, log), log: log)
         try await parts.start(for: node.services.union(settings.requiredServices), on: node.bus, log)
         let host = node.configuration[.host]
         let edge = edge(settings, gatewayID: gatewayID, loops: node.group.loops.count)

@@ -34,7 +34,7 @@ struct GatewayParts: Sendable {
 
     init(
         _ node: Node, _ settings: GatewaySettings, gatewayID: String, secret: [UInt8], pacing: BroadcastPacing,
-        manifests: ManifestFile?, log: Logger
+        announcementPause: Duration, manifests: ManifestFile?, log: Logger
     ) {
         let (loop, fanout, cache) = (node.group.loops[0], self.fanout, self.cache)
         let faults = AnswerFaults(log: log)
@@ -53,8 +53,7 @@ struct GatewayParts: Sendable {
             to: fanout, cache: cache, presence: presence, missed: missed, metrics: deliveryMetrics, log: log)
         let directory = Directory(
             required: Set(settings.requiredServices), bus: node.bus, on: loop, file: manifests, clock: node.clock,
-            log: log,
-            logs: pipeline,
+            log: log, announcementPause: announcementPause, logs: pipeline,
             onAnnouncement: { manifest in
                 presence.learn(manifest)
                 sessions.learn(manifest)

@@ -91,7 +91,8 @@ struct GatewayHarness: Sendable {
             arguments: ["--port", "0", "--data", folder.path, "--required-services", "rooms,chat"] + settings)
         let node = Node(
             configuration: configuration, bus: bus, isBusShared: false, group: group, clock: clock, log: log.logger)
-        let gateway = try await Gateway.start(in: node, pacing: pacing)
+        // Tests announce changes right after a start.
+        let gateway = try await Gateway.start(in: node, pacing: pacing, announcementPause: .zero)
         let port = try #require(gateway.address.flatMap { UInt16($0.split(separator: ":").last ?? "") })
         let workers = WorkerPool(threads: 8, maxWaiting: 64)
         let harness = GatewayHarness(
