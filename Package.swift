@@ -290,7 +290,7 @@ let package = Package(
             "ServiceKit",
             [
                 "ServiceKit", "Contracts", "EventLog", "JSON", "Logging", "MessageBus", "Reactor", "Storage",
-                "TestSupport", "Workers", "ServiceKitTesting",
+                "TestSupport", "Workers", "ServiceClient", "ServiceKitTesting",
             ]),
         tests("Security", ["Security", "JSON", "TestSupport"]),
         tests("Reactor", ["Reactor", "TestSupport", "Workers"]),

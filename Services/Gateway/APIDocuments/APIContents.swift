@@ -1,5 +1,6 @@
 import Contracts
 import GatewayCatalog
+import JSON
 
 /// Everything that the documents show: what the gateway and the services offer, in the order in which it is
 /// shown.
@@ -58,5 +59,16 @@ struct APIContents: Sendable {
                 return (field: field, schema: size <= maxFieldBytes ? schema : nil)
             }
         }
+    }
+
+    /// Writes the member `info`, which both documents have.
+    static func writeInfo(_ introduction: String, to json: inout JSONWriter) {
+        json.member(
+            "info",
+            object: {
+                $0.member("title", "Parlor")
+                $0.member("version", "1")
+                $0.member("description", introduction)
+            })
     }
 }

@@ -33,13 +33,7 @@ struct AsyncAPIDocument {
         let (client, audiences) = (clientChannel, audienceChannels)
         return JSONWriter.object(reservingCapacity: 64 << 10) { json in
             json.member("asyncapi", "3.0.0")
-            json.member(
-                "info",
-                object: {
-                    $0.member("title", "Parlor")
-                    $0.member("version", "1")
-                    $0.member("description", Self.introduction)
-                })
+            APIContents.writeInfo(Self.introduction, to: &json)
             json.member("defaultContentType", "application/json")
             json.member("servers", object: Self.writeServer)
             json.member(

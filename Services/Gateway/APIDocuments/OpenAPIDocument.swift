@@ -25,13 +25,7 @@ struct OpenAPIDocument {
     var json: JSONValue {
         JSONWriter.object(reservingCapacity: 256 << 10) { json in
             json.member("openapi", "3.1.0")
-            json.member(
-                "info",
-                object: {
-                    $0.member("title", "Parlor")
-                    $0.member("version", "1")
-                    $0.member("description", Self.introduction)
-                })
+            APIContents.writeInfo(Self.introduction, to: &json)
             json.member("servers", array: { $0.object { $0.member("url", "/") } })
             json.member(
                 "tags",
@@ -230,10 +224,10 @@ struct OpenAPIDocument {
         if codes.count == 1, codes[0].isOfContract {
             return json.member("$ref", "#/components/responses/\(codes[0].rawValue)")
         }
-        Self.writeFailure(codes, schemas, to: &json)
+        writeResponse(of: codes, to: &json)
     }
 
-    private static func writeFailure(_ codes: [ErrorCode], _ schemas: ComponentSchemas, to json: inout JSONWriter) {
+    private func writeResponse(of codes: [ErrorCode], to json: inout JSONWriter) {
         let names = codes.map(\.rawValue)
         json.member("description", names.isEmpty ? "An error." : names.joined(separator: ", "))
         if codes.contains(where: { $0 == .rateLimited || $0 == .serviceUnavailable }) {
@@ -248,16 +242,7 @@ struct OpenAPIDocument {
                         })
                 })
         }
-        json.member(
-            "content",
-            object: {
-                $0.member(
-                    "application/json",
-                    object: {
-                        $0.name("schema")
-                        schemas.write(APIError.schema(of: names), of: ComponentSchemas.gateway, to: &$0)
-                    })
-            })
+        writeContent(APIError.schema(of: names), of: ComponentSchemas.gateway, to: &json)
     }
 
     // MARK: Components
@@ -277,7 +262,7 @@ struct OpenAPIDocument {
             "responses",
             object: { json in
                 for code in ErrorCode.ofContract {
-                    json.member(code.rawValue, object: { Self.writeFailure([code], schemas, to: &$0) })
+                    json.member(code.rawValue, object: { writeResponse(of: [code], to: &$0) })
                 }
             })
         schemas.write(to: &json)

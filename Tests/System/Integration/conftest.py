@@ -1,7 +1,7 @@
 import os
 
 import pytest
-from parlor import Parlor, Remote
+from parlor import Cluster, Parlor, Remote
 from people import World
 
 
@@ -54,3 +54,11 @@ def own_parlor(request, start):
 async def own_world(own_parlor):
     async with World(own_parlor) as world:
         yield world
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """Separate processes without a parent that restarts what a test ends."""
+    cluster = Cluster(tmp_path / "data")
+    yield cluster
+    cluster.stop()

@@ -4,17 +4,10 @@ import resource
 import time
 
 import pytest
-from parlor import Cluster, ask_readiness, until
+from parlor import ask_readiness, until
 from people import World, eventually
 
 AT_ONCE = 2.0  # seconds: that nobody answers is known without the 5 s that a request may take
-
-
-@pytest.fixture
-def cluster(tmp_path):
-    cluster = Cluster(tmp_path / "data")
-    yield cluster
-    cluster.stop()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from api_documents import AsyncAPI, OpenAPI
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
-from parlor import FURTHER, ROOT, Cluster, Process
+from parlor import FURTHER, ROOT, Process
 from people import DEADLINE, PASSWORD, Person, Socket, World, eventually
 
 sys.path.insert(0, str(ROOT / "Examples"))
@@ -96,13 +96,6 @@ async def test_each_route_and_event_of_the_pages_is_there(world):
     assert [operation["operationId"] for operation in own if not operation.get("summary")] == []
     messages = [message for channel in asyncapi["channels"].values() for message in channel["messages"].values()]
     assert [message["name"] for message in messages if not message.get("summary")] == []
-
-
-@pytest.fixture
-def cluster(tmp_path):
-    cluster = Cluster(tmp_path / "data")
-    yield cluster
-    cluster.stop()
 
 
 @pytest.fixture

@@ -5,18 +5,10 @@ import signal
 from types import SimpleNamespace
 
 import pytest
-from parlor import Cluster
 from people import Person, Socket, World
 
 LIMIT = 3.0  # seconds after its last word, as docs/guarantees.md has it
 SLACK = 0.5  # for a test on a busy machine
-
-
-@pytest.fixture
-def cluster(tmp_path):
-    cluster = Cluster(tmp_path / "data")
-    yield cluster
-    cluster.stop()
 
 
 @pytest.fixture

@@ -6,18 +6,10 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from parlor import Cluster
 from people import PASSWORD, Person, World
 
 LIMIT = 1.0  # seconds, as the contract has it
 SLACK = 0.5  # for a test on a busy machine
-
-
-@pytest.fixture
-def cluster(tmp_path):
-    cluster = Cluster(tmp_path / "data")
-    yield cluster
-    cluster.stop()
 
 
 @pytest.fixture

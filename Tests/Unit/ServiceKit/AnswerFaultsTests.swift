@@ -1,0 +1,40 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceClient
+import TestSupport
+import Testing
+
+@Suite("Faults of services' answers")
+struct AnswerFaultsTests {
+    private let log = CapturedLog()
+    private let context = BusContext(requestID: "r", timeout: .seconds(1))
+    private let malformed = JSONValue("?")
+
+    @Test("each kind of fault names the service, and the same one is logged once")
+    func reasons() {
+        let faults = AnswerFaults(log: log.logger)
+        for _ in 1...3 {
+            faults.note(.deadlineExceeded, on: "late.list", context)
+            faults.note(.lineTooLong, on: "long.list", context)
+            faults.note(.noAnswer, reading: malformed, on: "odd.list", context)
+        }
+        #expect(log.lines.count == 3)
+        for text in ["late", "no answer in time", "long", "too long for the bus", "odd", "malformed"] {
+            #expect(log.text.contains(text))
+        }
+    }
+
+    @Test("a service is not blamed for too little time, for being away, or for an error that it gives")
+    func others() throws {
+        let faults = AnswerFaults(log: log.logger)
+        faults.note(.deadlineExceeded, on: "a.list", BusContext(requestID: "r", timeout: .milliseconds(50)))
+        faults.note(.noResponders, on: "a.list", context)
+        faults.note(.disconnected, on: "a.list", context)
+        // What it says of another service's malformed answer.
+        faults.note(.noAnswer, reading: ServiceError.noAnswer, on: "a.list", context)
+        faults.note(.noAnswer, reading: ServiceError.noAnswer.json, on: "a.list", context)
+        faults.note(ServiceError(.invalidField, "?"), reading: malformed, on: "a.list", context)
+        #expect(log.lines.isEmpty)
+    }
+}
