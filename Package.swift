@@ -44,7 +44,7 @@ func system(_ name: String, apt package: String? = nil) -> Target {
 /// A C library of the system that is loaded when it is first needed: in its folder, functions of the same names call it.
 func loaded(_ name: String) -> Target { .target(name: name, path: "Shared/\(Group.system.rawValue)/\(name)") }
 
-/// `RoomsClient`, or a target that depends on it, in Clients/.
+/// `ParlorClient`, or a target that depends on it, in Clients/.
 func client(
     _ name: String, _ dependencies: [Target.Dependency], exclude others: [String] = [], resources: [Resource] = []
 ) -> Target {
@@ -176,8 +176,8 @@ let package = Package(
     name: "parlor",
     platforms: [.iOS(.v17), .macOS(.v14), .tvOS(.v17), .visionOS(.v1), .watchOS(.v10)],
     products: [
-        .library(name: "RoomsClient", targets: ["RoomsClient"]),
-        .library(name: "RoomsClientTesting", targets: ["RoomsClientTesting"]),
+        .library(name: "ParlorClient", targets: ["ParlorClient"]),
+        .library(name: "ParlorClientTesting", targets: ["ParlorClientTesting"]),
         // For services in other packages, such as Examples/Polls.
         .library(
             name: "ServiceKit",
@@ -223,15 +223,15 @@ let package = Package(
         shared(.kit, "Operations", ["Edge", "HTTP", "JSON", "Reactor", "ServiceKit", "SocketIO"]),
         // For apps, too: on their systems it stands on Foundation alone.
         client(
-            "RoomsClient",
+            "ParlorClient",
             ["Reactor", "Security", "WebSocket"].map { .target(name: $0, condition: .when(platforms: [.linux])) },
             resources: [.process("PrivacyInfo.xcprivacy")]),
-        client("RoomsClientTesting", ["RoomsClient"]),
+        client("ParlorClientTesting", ["ParlorClient"]),
         // What runs of the screens without SwiftUI. deploy/test-screens checks the rest.
         .target(
-            name: "ScreenModels", dependencies: ["RoomsClient", "RoomsClientTesting"], path: "Clients/iOS/Models",
+            name: "ScreenModels", dependencies: ["ParlorClient", "ParlorClientTesting"], path: "Clients/iOS/Models",
             swiftSettings: settings),
-        client("Chat", ["RoomsClient"], exclude: ["Main"]),
+        client("Chat", ["ParlorClient"], exclude: ["Main"]),
         .executableTarget(
             name: "parlor-chat", dependencies: ["Chat"], path: "Clients/Chat/Main", swiftSettings: settings),
         support(
@@ -256,13 +256,13 @@ let package = Package(
             name: "protocol-echo", dependencies: ["Edge", "Reactor", "HTTP", "SocketIO", "JSON"],
             path: "Tests/System/Conformance/protocol-echo", swiftSettings: settings),
         .executableTarget(
-            name: "client-journey", dependencies: ["RoomsClient"], path: "Tests/System/Journey",
+            name: "client-journey", dependencies: ["ParlorClient"], path: "Tests/System/Journey",
             exclude: ["README.md"], swiftSettings: settings),
         .executableTarget(name: "bench-floor", path: "Tests/Load/Floor"),
         .executableTarget(
             name: "parlor-bench",
             dependencies: [
-                "CSQLite", "EventLog", "JSON", "Messaging", "Reactor", "RoomsClient", "Security", "Storage",
+                "CSQLite", "EventLog", "JSON", "Messaging", "Reactor", "ParlorClient", "Security", "Storage",
                 "TestClients", "TestSupport", "WebSocket",
             ],
             path: "Tests/Load",
@@ -304,10 +304,10 @@ let package = Package(
         tests("Workers", ["Workers"]),
         // Without a module of the server, so that they build wherever the client does.
         support("ClientTestSupport", []),
-        tests("RoomsClient", ["ClientTestSupport", "RoomsClient", "RoomsClientTesting"]),
-        tests("RoomsClientLinux", ["Reactor", "RoomsClient", "WebSocket"]),
-        tests("ScreenModels", ["ClientTestSupport", "RoomsClient", "RoomsClientTesting", "ScreenModels"]),
-        tests("Chat", ["Chat", "RoomsClient", "RoomsClientTesting"]),
+        tests("ParlorClient", ["ClientTestSupport", "ParlorClient", "ParlorClientTesting"]),
+        tests("ParlorClientLinux", ["Reactor", "ParlorClient", "WebSocket"]),
+        tests("ScreenModels", ["ClientTestSupport", "ParlorClient", "ParlorClientTesting", "ScreenModels"]),
+        tests("Chat", ["Chat", "ParlorClient", "ParlorClientTesting"]),
         // With the log, too: its entries are what writes report.
         tests("Storage", ["Storage", "Contracts", "EventLog", "JSON", "TestSupport", "Workers"]),
         tests(
@@ -365,8 +365,8 @@ let package = Package(
                 "Contracts", "JSON", "MessageBus", "ParlorServices", "ParlorTesting", "Reactor", "Security",
                 "ServiceKit", "TestSupport", "Workers",
             ], exclude: ["Manifests"]),
-        // RoomsClientTesting's server and the real ones: clients see the same of both.
-        tests("Parity", ["JSON", "ParlorTesting", "RoomsClient", "RoomsClientTesting", "TestSupport"]),
+        // ParlorClientTesting's server and the real ones: clients see the same of both.
+        tests("Parity", ["JSON", "ParlorTesting", "ParlorClient", "ParlorClientTesting", "TestSupport"]),
     ]
         + fuzzing()
         + program(

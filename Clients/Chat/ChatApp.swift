@@ -1,6 +1,6 @@
 import Foundation
 import Observation
-import RoomsClient
+import ParlorClient
 
 /// Connects keys and screens: it holds the current screen's controller, and passes keys to it.
 ///

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import RoomsClient
+import ParlorClient
 
 /// The chat program: signs in, and shows rooms until the person quits.
 public enum ChatCommand {

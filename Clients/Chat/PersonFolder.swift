@@ -1,5 +1,5 @@
 import Foundation
-import RoomsClient
+import ParlorClient
 
 #if canImport(Glibc)
     import Glibc

@@ -1,5 +1,5 @@
 import Foundation
-import RoomsClient
+import ParlorClient
 
 // The commands that begin with a slash.
 extension RoomController {

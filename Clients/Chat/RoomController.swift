@@ -1,6 +1,6 @@
 import Foundation
 import Observation
-import RoomsClient
+import ParlorClient
 
 /// One room: reading, writing, and some commands that begin with a slash.
 ///

@@ -1,6 +1,6 @@
 import Foundation
 import Observation
-import RoomsClient
+import ParlorClient
 
 /// The lists: rooms, people with their rooms, and people to start a room with.
 ///

@@ -1,5 +1,5 @@
 import Foundation
-import RoomsClient
+import ParlorClient
 
 /// The stored data of one server: a folder for each person who has signed in, readable by its owner
 /// alone.

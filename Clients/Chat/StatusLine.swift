@@ -1,5 +1,5 @@
 import Observation
-import RoomsClient
+import ParlorClient
 
 /// The status in a few words: the connection's, unless there is a failure.
 @MainActor @Observable

@@ -12,7 +12,7 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "App",
-            dependencies: [.product(name: "RoomsClient", package: "parlor")],
+            dependencies: [.product(name: "ParlorClient", package: "parlor")],
             // The default of a new project in Xcode 26.
             swiftSettings: [.defaultIsolation(MainActor.self)])
     ],

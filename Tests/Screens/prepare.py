@@ -10,7 +10,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = [*sorted((ROOT / "Clients/RoomsClient/RoomsClient.docc").glob("*.md")), ROOT / "Clients/RoomsClientTesting/README.md"]
+PAGES = [*sorted((ROOT / "Clients/ParlorClient/ParlorClient.docc").glob("*.md")), ROOT / "Clients/ParlorClientTesting/README.md"]
 DECLARATION = re.compile(r"(@main|import|(public |private |final )*(struct|class|enum|extension|protocol|func))\b")
 PREVIEW = re.compile(r'#Preview\("[^"]*"\) \{')
 PARAMETERS = (
@@ -58,7 +58,7 @@ def write_pages(out):
             if DECLARATION.match(code):
                 text = f"{location}\n{code}\n"
             else:
-                head = "import RoomsClient\nimport RoomsClientTesting\nimport UserNotifications\n"
+                head = "import ParlorClient\nimport ParlorClientTesting\nimport UserNotifications\n"
                 text = f"{head}@MainActor func block{count}({PARAMETERS}) async throws {{\n{location}\n{code}\n}}\n"
             (out / "Pages" / f"Block{count}.swift").write_text(text)
     return count

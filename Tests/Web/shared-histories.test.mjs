@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Replay } from "./support/replay.mjs";
 
-// RoomsClient's tests make these histories, and replay the same ones (AnyOrderTests.swift).
+// ParlorClient's tests make these histories, and replay the same ones (AnyOrderTests.swift).
 const histories = JSON.parse(readFileSync(new URL("support/interleavings.json", import.meta.url), "utf8"));
 
 test("there are histories", () => assert.ok(histories.length > 0));
 
 for (const history of histories) {
-  test(`the history of seed ${history.seed} ends as in RoomsClient`, () => new Replay(history).run());
+  test(`the history of seed ${history.seed} ends as in ParlorClient`, () => new Replay(history).run());
 }

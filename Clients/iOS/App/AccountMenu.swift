@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 import SwiftUI
 
 /// Shows who is signed in, and signs them out. It first says how many unsent changes that would discard.

@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 import UIKit
 import UserNotifications
 

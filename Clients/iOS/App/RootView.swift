@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 import SwiftUI
 
 /// Shows the rooms if somebody is signed in, and the sign-in screen otherwise.

@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 import SwiftUI
 
 /// Conflicts to resolve, and failures of loading and storing.

@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 import SwiftUI
 
 /// A room's board. If two people edit a note at once, the first edit is stored, and the other person decides.

@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 import SwiftUI
 
 /// Edits a note, or a new one. It says if somebody has changed or deleted the note meanwhile.

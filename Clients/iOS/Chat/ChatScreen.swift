@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 import SwiftUI
 
 /// A room's chat. The room is open while this screen is visible.

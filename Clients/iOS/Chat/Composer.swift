@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 import SwiftUI
 
 /// The text field and the send button. The text is state of this view, so typing updates no other view.

@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 import SwiftUI
 
 /// The messages, the newest at the bottom. It opens at the first unread message.

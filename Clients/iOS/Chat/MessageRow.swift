@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 import SwiftUI
 
 /// A message. An own message also shows its state.

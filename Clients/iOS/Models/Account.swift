@@ -1,6 +1,6 @@
 import Foundation
 import Observation
-import RoomsClient
+import ParlorClient
 
 /// Signs people in and out on this device, and makes their client.
 @MainActor @Observable

@@ -1,5 +1,5 @@
 import Foundation
-import RoomsClient
+import ParlorClient
 
 /// Converts between the positions of a board's elements and places on the screen. Pure.
 ///

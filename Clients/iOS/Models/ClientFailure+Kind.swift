@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 
 extension ClientFailure {
     /// True if the server could not be reached. `ConnectionLine` shows that already.

@@ -1,5 +1,5 @@
 import Foundation
-import RoomsClient
+import ParlorClient
 
 // The content of a note is `{"text": …}`. Other clients add members, such as the web client's `tint`, `w` and `h`.
 extension Element {

@@ -1,5 +1,5 @@
 import Foundation
-import RoomsClient
+import ParlorClient
 
 /// A note as it was when its editor opened, or a new note.
 struct NoteDraft: Identifiable {

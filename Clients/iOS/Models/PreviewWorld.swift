@@ -1,7 +1,7 @@
 #if DEBUG
     import Foundation
-    import RoomsClient
-    import RoomsClientTesting
+    import ParlorClient
+    import ParlorClientTesting
 
     /// A server in memory with Ada's rooms, and Ada's client, for previews.
     @MainActor

@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 
 /// Reports visible messages to the conversation, which marks them as read after half a second.
 ///

@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 
 extension Room {
     /// The maximum length of a name, in Unicode scalars.

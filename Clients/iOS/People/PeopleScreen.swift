@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 import SwiftUI
 
 /// The people with shared rooms, and all others. The others are loaded page by page while scrolling.

@@ -1,5 +1,5 @@
 #if DEBUG
-    import RoomsClient
+    import ParlorClient
     import SwiftUI
 
     /// Shows a screen once the rooms of its preview world are loaded.

@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 import SwiftUI
 
 /// A row of the list of rooms. The time of creation distinguishes unnamed rooms of the same two people.

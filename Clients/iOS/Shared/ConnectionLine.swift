@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 import SwiftUI
 
 /// The state of the connection; hidden while it is connected.

@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 import SwiftUI
 
 /// A count on a coloured background; `99+` above 99, hidden for 0.

@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 import SwiftUI
 
 extension Binding where Value == String? {

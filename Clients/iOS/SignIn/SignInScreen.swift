@@ -1,4 +1,4 @@
-import RoomsClient
+import ParlorClient
 import SwiftUI
 
 /// Logs in, or creates an account. It is also shown when the server has ended the session.

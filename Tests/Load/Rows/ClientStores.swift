@@ -1,6 +1,6 @@
 import Foundation
+import ParlorClient
 import Reactor
-import RoomsClient
 
 /// The client library's own share of a person's waits. There is no server: it is away, or has
 /// nothing to send.

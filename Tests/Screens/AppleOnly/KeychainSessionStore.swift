@@ -1,5 +1,5 @@
 import Foundation
-import RoomsClient
+import ParlorClient
 
 /// The library has it on Apple's systems alone (`KeychainSessionStore.swift`): the same initializer and conformance.
 public nonisolated struct KeychainSessionStore: SessionStore {

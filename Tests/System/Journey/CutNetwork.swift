@@ -1,5 +1,5 @@
 import Foundation
-import RoomsClient
+import ParlorClient
 
 /// A device's real network with a switch: while it is off, connections die at once, and no request
 /// gets an answer, though the server may receive it.

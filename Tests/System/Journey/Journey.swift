@@ -1,5 +1,5 @@
 import Foundation
-import RoomsClient
+import ParlorClient
 
 /// Ada writes five hundred messages while her network fails and returns; Ben reads, and answers now
 /// and then.

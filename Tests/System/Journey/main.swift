@@ -1,5 +1,5 @@
 import Foundation
-import RoomsClient
+import ParlorClient
 
 // client-journey URL: two people with the real library, on a real server. One of them is cut off
 // again and again during her sends, and ends her app once. In the end both show what the server

@@ -1,5 +1,5 @@
-import RoomsClient
-import RoomsClientTesting
+import ParlorClient
+import ParlorClientTesting
 import Testing
 
 @testable import Chat

@@ -1,8 +1,8 @@
 import Foundation
-import RoomsClient
+import ParlorClient
 import Testing
 
-import class RoomsClientTesting.TemporaryFolder
+import class ParlorClientTesting.TemporaryFolder
 
 @testable import Chat
 

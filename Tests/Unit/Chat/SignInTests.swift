@@ -1,6 +1,6 @@
 import Foundation
-import RoomsClient
-import RoomsClientTesting
+import ParlorClient
+import ParlorClientTesting
 import Testing
 
 @testable import Chat

@@ -1,4 +1,4 @@
-import RoomsClientTesting
+import ParlorClientTesting
 import Testing
 
 @testable import Chat

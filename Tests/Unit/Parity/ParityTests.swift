@@ -1,6 +1,6 @@
 import Testing
 
-/// The same journeys on the server of RoomsClientTesting and on the real gateway with its services.
+/// The same journeys on the server of ParlorClientTesting and on the real gateway with its services.
 /// Clients must see the same.
 @Suite("The scripted server and the real one", .timeLimit(.minutes(2)))
 struct ParityTests {

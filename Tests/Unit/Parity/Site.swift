@@ -1,7 +1,7 @@
 import Foundation
+import ParlorClient
+import ParlorClientTesting
 import ParlorTesting
-import RoomsClient
-import RoomsClientTesting
 
 /// A server for a journey, with the transcript of what its clients see.
 struct Site {
@@ -10,7 +10,7 @@ struct Site {
     /// The network of a new device.
     let connect: () -> (http: any HTTPTransport, sockets: any SocketTransport)
 
-    /// Returns the journey's transcript on RoomsClientTesting's server.
+    /// Returns the journey's transcript on ParlorClientTesting's server.
     static func scripted(_ journey: (Site) async throws -> Void) async throws -> [String] {
         let server = ScriptedServer(clock: TestClock())
         let site = Site(address: URL(filePath: "/socket.io/")) {

@@ -1,5 +1,5 @@
 import Foundation
-import RoomsClient
+import ParlorClient
 
 /// The client library's JSON, by a name that the module JSON does not have.
 typealias Value = JSON

@@ -1,6 +1,6 @@
 import Foundation
 import JSON
-import RoomsClient
+import ParlorClient
 import TestSupport
 
 /// A person at a site.

@@ -1,7 +1,7 @@
 import ClientTestSupport
 import Foundation
-import RoomsClient
-import RoomsClientTesting
+import ParlorClient
+import ParlorClientTesting
 import Testing
 
 @testable import ScreenModels

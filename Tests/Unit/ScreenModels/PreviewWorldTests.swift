@@ -1,5 +1,5 @@
 import ClientTestSupport
-import RoomsClient
+import ParlorClient
 import Testing
 
 @testable import ScreenModels

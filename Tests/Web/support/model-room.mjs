@@ -6,7 +6,7 @@ const START = Date.parse("2030-01-01T00:00:00Z");
 const offline = () => ClientFailure.offline("no network");
 
 /**
- * One room as the contract describes it, on a network that a test controls: as `ModelServer` of RoomsClient's tests. A call is
+ * One room as the contract describes it, on a network that a test controls: as `ModelServer` of ParlorClient's tests. A call is
  * handled and answered, handled without an answer, or lost. An answer may be delayed, and events wait until they are let through.
  */
 export class ModelRoom {

@@ -13,7 +13,7 @@ const LANE = messagesLane("room");
 /** Turns within which what needs no time has happened, and waits within which what needs time has. */
 const TURNS = 50, WAITS = 2_000;
 
-/** A replay of one history on a conversation, its outbox and its storage: as `RandomRun` of RoomsClient's tests. */
+/** A replay of one history on a conversation, its outbox and its storage: as `RandomRun` of ParlorClient's tests. */
 export class Replay {
   #history;
   #room = new ModelRoom();

@@ -1,5 +1,5 @@
 import Foundation
-import RoomsClient
+import ParlorClient
 
 /// A small app without a screen: `App http://127.0.0.1:PORT`. Two people sign in and share a room, and each
 /// sees the other's actions.

@@ -1,0 +1,118 @@
+import ParlorClient
+
+/// The faults of one device's network, and the packets that pass it. Pure.
+struct Faults: Sendable {
+    private struct Running: Sendable {
+        var chaos: Chaos
+        var generator: SeededGenerator
+    }
+
+    var isOffline = false
+    /// The number of requests that will not reach the server.
+    var requestsToLose = 0
+    var answersToLose = 0
+    /// True if a lost answer also ends its socket.
+    var losesSocketWithAnswer = true
+    var earlyAcks = 0
+    var eventsToDouble = 0
+    var packetsUntilDrop: Int?
+    var answerDelay: Duration = .zero
+    /// Answers of an intermediary to the next requests over HTTP.
+    var foreignAnswers: [HTTPResponse] = []
+    var holdsAcks = false
+    private(set) var isHeld: (@Sendable (String) -> Bool)?
+    private(set) var held: [Parlor.Delivery] = []
+    private var running: Running?
+
+    struct Passage {
+        var packets: [Parlor.Delivery] = []
+        var dropsSocket = false
+    }
+
+    mutating func hold(_ isHeld: @escaping @Sendable (String) -> Bool) { self.isHeld = isHeld }
+
+    /// Ends the holding, and returns the held packets.
+    mutating func release(_ order: ReleaseOrder) -> [Parlor.Delivery] {
+        isHeld = nil
+        holdsAcks = false
+        defer { held = [] }
+        switch order {
+        case .asSent: return held
+        case .reversed: return held.reversed()
+        case .shuffled(let seed):
+            var generator = SeededGenerator(seed: seed)
+            return held.shuffled(using: &generator)
+        }
+    }
+
+    mutating func start(_ chaos: Chaos, seed: UInt64) {
+        running = Running(chaos: chaos, generator: SeededGenerator(seed: seed))
+    }
+
+    mutating func stopChaos() { running = nil }
+
+    /// Drops packets held for a socket that has ended.
+    mutating func forget(_ socketID: Int) { held.removeAll { $0.socketID == socketID } }
+
+    mutating func losesRequest() -> Bool { takes(\.requestsToLose) || happens(\.lostRequests) }
+
+    mutating func losesAnswer() -> Bool { takes(\.answersToLose) || happens(\.lostAnswers) }
+
+    mutating func sendsAckFirst() -> Bool { takes(\.earlyAcks) || happens(\.earlyAcks) }
+
+    mutating func pass(_ packet: Parlor.Delivery) -> Passage {
+        if let count = packetsUntilDrop {
+            packetsUntilDrop = count > 0 ? count - 1 : nil
+            if count == 0 { return Passage(dropsSocket: true) }
+        }
+        var passage = Passage()
+        switch packet.kind {
+        case .control: passage.packets = takeAllLate(on: packet.socketID) + [packet]
+        case .ack:
+            if losesAnswer() { return Passage(dropsSocket: losesSocketWithAnswer) }
+            if holdsAcks { held.append(packet) } else { passage.packets = [packet] }
+        case .event(let name):
+            if isHeld?(name) == true || happens(\.lateEvents) {
+                held.append(packet)
+            } else {
+                passage.packets = [packet]
+                if takes(\.eventsToDouble) || happens(\.doubledEvents) { passage.packets.append(packet) }
+            }
+        }
+        if isHeld == nil, !holdsAcks { passage.packets += takeLate() }
+        passage.dropsSocket = happens(\.drops)
+        return passage
+    }
+
+    /// Takes all late packets before the end of a replay: with its cursor the device cannot claim
+    /// earlier ones.
+    private mutating func takeAllLate(on socketID: Int) -> [Parlor.Delivery] {
+        guard running != nil, isHeld == nil, !holdsAcks else { return [] }
+        let arriving = held.filter { $0.socketID == socketID }
+        forget(socketID)
+        return arriving
+    }
+
+    /// Takes late packets; each may arrive with any later packet.
+    private mutating func takeLate() -> [Parlor.Delivery] {
+        guard running != nil else { return [] }
+        var arriving: [Parlor.Delivery] = []
+        var waiting: [Parlor.Delivery] = []
+        for packet in held {
+            if running?.generator.happens(0.3) == true { arriving.append(packet) } else { waiting.append(packet) }
+        }
+        held = waiting
+        return arriving
+    }
+
+    private mutating func takes(_ count: WritableKeyPath<Faults, Int>) -> Bool {
+        guard self[keyPath: count] > 0 else { return false }
+        self[keyPath: count] -= 1
+        return true
+    }
+
+    private mutating func happens(_ rate: KeyPath<Chaos, Double>) -> Bool {
+        guard let chaos = running?.chaos else { return false }
+        return running?.generator.happens(chaos[keyPath: rate]) == true
+    }
+}

@@ -1,0 +1,61 @@
+import ParlorClient
+
+extension Parlor {
+    /// The answer to a request.
+    struct Answer {
+        var status: Int
+        var data: JSON
+        /// The cursor of the next page, for a paged list.
+        var next: String??
+        /// True if the `tempId` was used before.
+        var isDuplicate = false
+
+        init(_ status: Int, _ data: JSON = .null, next: String?? = nil, isDuplicate: Bool = false) {
+            self.status = status
+            self.data = data
+            self.next = next
+            self.isDuplicate = isDuplicate
+        }
+    }
+
+    /// Returns the limit, clamped to its range.
+    static func limit(_ query: [String: String], standard: Int, max: Int) throws(Refused) -> Int {
+        guard let text = query["limit"] else { return standard }
+        guard let limit = Int(text) else { throw .malformed("limit is no number.") }
+        return Swift.min(Swift.max(limit, 1), max)
+    }
+
+    static func integer(_ name: String, _ query: [String: String]) throws(Refused) -> Int? {
+        guard let text = query[name] else { return nil }
+        guard let value = Int(text) else { throw .malformed("\(name) is no number.") }
+        return value
+    }
+}
+
+extension JSON {
+    /// Returns a required text.
+    func required(_ name: String) throws(Parlor.Refused) -> String {
+        guard let value = member(name) else { throw .invalid(name, "is missing") }
+        guard let text = value.string else { throw .malformed("\(name) is no text.") }
+        guard text.unicodeScalars.allSatisfy({ $0.value >= 32 || $0 == "\n" || $0 == "\t" || $0 == "\r" }) else {
+            throw .invalid(name, "has control characters")
+        }
+        return text
+    }
+
+    func tempID() throws(Parlor.Refused) -> String? {
+        guard member("tempId") != nil else { return nil }
+        let text = try required("tempId")
+        guard (1...64).contains(text.unicodeScalars.count) else { throw .invalid("tempId", "has 1 to 64 characters") }
+        return text
+    }
+
+    func strings(_ name: String) throws(Parlor.Refused) -> [String] {
+        guard let value = member(name) else { throw .invalid(name, "is missing") }
+        guard let texts = value.array?.map(\.string) else { throw .malformed("\(name) is no list.") }
+        guard (1...500).contains(texts.count) else { throw .invalid(name, "has 1 to 500 ids") }
+        let known = texts.compactMap(\.self)
+        guard known.count == texts.count else { throw .malformed("\(name) has something that is no text.") }
+        return known
+    }
+}

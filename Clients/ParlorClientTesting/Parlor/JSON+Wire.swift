@@ -1,0 +1,57 @@
+import Foundation
+import ParlorClient
+
+extension JSON {
+    static func optional(_ text: String?) -> JSON { text.map(JSON.string) ?? .null }
+
+    /// Parses JSON; nil if it is malformed.
+    init?(parsing data: Data) {
+        // The reason for malformed JSON does not matter.
+        guard let value = try? JSONDecoder().decode(JSON.self, from: data) else { return nil }
+        self = value
+    }
+
+    /// The encoded value. Members are sorted by name, so equal values have the same text.
+    var data: Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Only NaN and infinities can't be encoded, and no client can send one.
+        return (try? encoder.encode(self)) ?? Data("null".utf8)
+    }
+
+    var text: String { String(decoding: data, as: UTF8.self) }
+
+    var integer: Int? {
+        guard case .integer(let value) = self else { return nil }
+        return value
+    }
+
+    var bool: Bool? {
+        guard case .bool(let value) = self else { return nil }
+        return value
+    }
+
+    var array: [JSON]? {
+        guard case .array(let values) = self else { return nil }
+        return values
+    }
+
+    var number: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .number(let value): value
+        default: nil
+        }
+    }
+
+    /// Returns a member that exists and is not null.
+    func member(_ name: String) -> JSON? {
+        guard let value = self[name], value != .null else { return nil }
+        return value
+    }
+
+    func adding(_ members: [String: JSON]) -> JSON {
+        guard case .object(let own) = self else { return self }
+        return .object(own.merging(members) { $1 })
+    }
+}

@@ -1,0 +1,123 @@
+import ParlorClient
+
+// Actions of people without a device. All devices get the resulting events.
+extension ScriptedServer {
+    /// Creates an account.
+    public func addPerson(
+        _ username: String, firstName: String? = nil, email: String? = nil, password: String = "password"
+    ) -> Person {
+        step { $0.parlor.addPerson(username, firstName: firstName, email: email, password: password) }
+    }
+
+    /// - Returns: the room's id.
+    @discardableResult
+    public func makeRoom(by personID: String, with otherID: String, name: String? = nil) throws -> String {
+        let fields = JSON.object(["otherUserId": .string(otherID), "name": .optional(name)])
+        return try change { parlor throws(Parlor.Refused) in
+            try parlor.makeRoom(fields, by: personID).data["id"]?.string ?? ""
+        }
+    }
+
+    /// Removes a person from a room without any event. The contract has no such call, but a server's operator
+    /// may do so.
+    public func remove(_ personID: String, from roomID: String) {
+        step { network in
+            network.parlor.rooms[roomID]?.participants.removeAll { $0.userID == personID }
+            for (id, socket) in network.parlor.sockets where socket.userID == personID {
+                network.parlor.sockets[id]?.joined.remove(roomID)
+            }
+        }
+    }
+
+    public func rename(_ roomID: String, to name: String, by personID: String) throws {
+        try change { parlor throws(Parlor.Refused) in
+            _ = try parlor.rename(roomID, .object(["name": .string(name)]), by: personID)
+        }
+    }
+
+    /// - Returns: the message's id.
+    @discardableResult
+    public func post(_ text: String, in roomID: String, by personID: String, tempID: String? = nil) throws -> String {
+        let answer = try act(
+            as: personID, "message:send",
+            .object(["roomId": .string(roomID), "text": .string(text), "tempId": .optional(tempID)]))
+        return answer["messageId"]?.string ?? ""
+    }
+
+    public func deleteMessage(_ id: String, in roomID: String, by personID: String) throws {
+        try act(as: personID, "message:delete", .object(["roomId": .string(roomID), "messageId": .string(id)]))
+    }
+
+    public func markRead(_ ids: [String], in roomID: String, by personID: String) throws {
+        try act(
+            as: personID, "messages:mark-read",
+            .object(["roomId": .string(roomID), "messageIds": .array(ids.map(JSON.string))]))
+    }
+
+    /// - Returns: the element's id.
+    @discardableResult
+    public func addElement(_ type: String = "note", in roomID: String, by personID: String) throws -> String {
+        let fields = JSON.object(["roomId": .string(roomID), "type": .string(type)])
+        return try act(as: personID, "element:create", fields)["element"]?["id"]?.string ?? ""
+    }
+
+    public func deleteElement(_ id: String, in roomID: String, by personID: String) throws {
+        try act(as: personID, "element:delete", .object(["roomId": .string(roomID), "elementId": .string(id)]))
+    }
+
+    public func clear(_ roomID: String, by personID: String) throws {
+        try act(as: personID, "room:clear", .object(["roomId": .string(roomID)]))
+    }
+
+    /// Performs the change that a socket's event of this name makes, such as `message:send`.
+    ///
+    /// - Returns: the ack's members.
+    /// - Throws: `Refusal`.
+    @discardableResult
+    public func act(as personID: String, _ event: String, _ fields: JSON) throws -> JSON {
+        try change { parlor throws(Parlor.Refused) in
+            try parlor.change(event, fields, in: fields["roomId"]?.string, by: personID)
+        }
+    }
+
+    /// The tokens of the devices that receive a person's push notifications, in order.
+    public func devices(of personID: String) -> [String] {
+        step { network in network.parlor.devices.filter { $0.value.userID == personID }.map(\.key).sorted() }
+    }
+
+    /// The number of a person's open sessions.
+    public func sessionCount(of personID: String) -> Int {
+        step { network in
+            Set(network.parlor.refreshTokens.values.filter { $0.userID == personID }.map(\.family)).count
+        }
+    }
+
+    /// Makes a session, as logging in does.
+    public func makeSession(of person: Person) throws -> Session {
+        let answer = step { $0.parlor.session(of: person.id, family: $0.parlor.nextNumber()) }
+        guard let token = answer["token"]?.string, let refreshToken = answer["refreshToken"]?.string,
+            let expiresAt = step({ $0.parlor.tokens[token]?.expiresAt })
+        else { throw ClientFailure.signedOut }
+        return Session(
+            token: token, expiresAt: .init(timeIntervalSince1970: Double(expiresAt) / 1000), refreshToken: refreshToken,
+            user: person)
+    }
+
+    /// The texts of a room's messages in the server's order.
+    public func texts(in roomID: String) -> [String] { step { $0.parlor.rooms[roomID]?.messages.map(\.text) ?? [] } }
+
+    private func change<Result: Sendable>(
+        _ body: @Sendable (inout Parlor) throws(Parlor.Refused) -> Result
+    ) throws -> Result {
+        do {
+            return try step { network in
+                let result = try body(&network.parlor)
+                network.flush()
+                return result
+            }
+        } catch let refused as Parlor.Refused {
+            throw Refusal(
+                code: refused.code, message: refused.message, isRetryable: refused.isRetryable, status: refused.status)
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import ParlorClient
+
+/// The tokens of one person who is always signed in.
+public struct ScriptedTokens: TokenProvider {
+    private let current: Guarded<String?> = Guarded(nil)
+    private let person: Person
+    private let server: ScriptedServer
+
+    public init(of person: Person, on server: ScriptedServer) {
+        self.person = person
+        self.server = server
+    }
+
+    public func token() async throws -> String {
+        if let token = current.withLock({ $0 }) { return token }
+        return try renew()
+    }
+
+    public func token(replacing refused: String) async throws -> String {
+        if let token = current.withLock({ $0 }), token != refused { return token }
+        return try renew()
+    }
+
+    private func renew() throws -> String {
+        let token = try server.makeSession(of: person).token
+        current.withLock { $0 = token }
+        return token
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import ParlorClientTesting
+import Testing
+
+@testable import ParlorClient
+
+/// A socket in an environment that the test controls.
+@MainActor
+struct SocketHarness {
+    let server: FakeSockets
+    let tokens: ListedTokens
+    let clock = TestClock()
+    let received = Received()
+    let socket: RoomsSocket
+
+    /// - Parameter random: a half by default, so that pauses differ from other sleeps.
+    init(
+        failures: [ClientFailure] = [], replacements: [Result<String, ClientFailure>] = [], random: Double = 0.5
+    ) throws {
+        server = FakeSockets(failures: failures)
+        tokens = ListedTokens(replacements: replacements)
+        let url = try #require(URL(string: "https://chat.example/"))
+        socket = RoomsSocket(
+            server: url, transport: server, tokens: tokens, clock: clock, random: { random },
+            handler: { [received] in await received.take($0) })
+    }
+
+    /// Starts and connects the socket.
+    func admitted(since cursor: String = "none") async -> FakeConnection {
+        await socket.start()
+        let connection = await server.accepted(since: cursor)
+        #expect(await received.next() == .connected)
+        return connection
+    }
+
+    /// Starts and connects the socket, and ends its replay.
+    func connected(cursor: String = "c1") async -> FakeConnection {
+        let connection = await admitted()
+        await connection.synchronises(false, cursor: cursor)
+        #expect(await received.next() == .recovered(false))
+        return connection
+    }
+
+    /// Waits the 20 seconds after which a silent server counts as one without recovery, with an event in
+    /// between.
+    func passWithEvent(_ connection: FakeConnection) async {
+        await clock.untilSleeping(for: RoomsSocket.syncTimeout)
+        #expect(received.isEmpty)
+        await clock.advance(by: .seconds(15))
+        await connection.sends("room:nothing", "{}")
+        #expect(await received.next() == .event(.unknown(name: "room:nothing")))
+        await clock.advance(by: .seconds(5))
+    }
+}
+
+extension TestClock {
+    /// Wakes a sleep of this duration, as soon as there is one.
+    func wake(_ length: Duration) async {
+        await untilSleeping(for: length)
+        await advance(by: length)
+    }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import ParlorClientTesting
+import Testing
+
+@testable import ParlorClient
+
+/// After any order of events on the network, on the server and in the app, the room ends in the server's
+/// state: in its order, without duplicates and losses.
+///
+/// A seed determines what is typed and what the network does, but not the order in which the system runs
+/// tasks. Run alone, with `ANY_ORDER_SEED`, it may behave differently.
+@MainActor
+@Suite("Messages under random faults", .timeLimit(.minutes(5)))
+struct AnyOrderTests {
+    /// The number of concurrent seeds; each waits a lot.
+    private static let lanes: UInt64 = 8
+
+    @Test("with any of 1,000 seeds, messages end in the server's order, without duplicates and losses")
+    func anyOrder() async {
+        if let only = ProcessInfo.processInfo.environment["ANY_ORDER_SEED"].flatMap(UInt64.init) {
+            return await Self.run(only)
+        }
+        let lanes = (1...Self.lanes).map { lane in
+            Task { for seed in stride(from: lane, through: 1_000, by: Int(Self.lanes)) { await Self.run(seed) } }
+        }
+        for lane in lanes { await lane.value }
+    }
+
+    /// `WRITE_INTERLEAVINGS=1 swift test --filter AnyOrderTests` writes the file.
+    @Test("the web client replays the histories of the first 96 of these seeds")
+    func sharedHistories() throws {
+        let file = URL(filePath: "../../../Web/support/interleavings.json", relativeTo: URL(filePath: #filePath))
+        let histories = Interleaving.json(1...96)
+        if ProcessInfo.processInfo.environment["WRITE_INTERLEAVINGS"] != nil {
+            try Data(histories.utf8).write(to: file)
+        }
+        #expect(try String(contentsOf: file, encoding: .utf8) == histories)
+    }
+
+    private static func run(_ seed: UInt64) async {
+        let run = RandomRun(seed: seed)
+        await run.go()
+        let faults = await run.faultsAtTheEnd()
+        #expect(faults.isEmpty, "ANY_ORDER_SEED=\(seed)")
+        await run.end()
+    }
+}

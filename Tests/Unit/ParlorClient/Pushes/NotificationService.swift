@@ -1,0 +1,39 @@
+import Foundation
+import ParlorClient
+
+#if canImport(UserNotifications)
+    import UserNotifications
+#endif
+
+// The code of two blocks of the guide, ParlorClient.docc/Notifications.md. `NotificationServiceTests` compares it with
+// the guide and runs it.
+
+nonisolated func makeSessionStore() -> KeychainSessionStore {
+    // nil if the target does not have the app group.
+    let group = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.com.example.chat")!
+    return KeychainSessionStore(
+        service: "parlor.example", accessGroup: "ABCDE12345.com.example.chat",
+        lock: group.appending(path: "session.lock"))
+}
+
+nonisolated final class NotificationService: UNNotificationServiceExtension {
+    private static let loader = NotificationLoader(
+        server: URL(string: "https://parlor.example")!, sharedIn: makeSessionStore())
+
+    override func didReceive(
+        _ request: UNNotificationRequest, withContentHandler show: @escaping (UNNotificationContent) -> Void
+    ) {
+        guard let pushed = PushedMessage(userInfo: request.content.userInfo),
+            let content = request.content.mutableCopy() as? UNMutableNotificationContent
+        else { return show(request.content) }
+        // From here on only the task uses them.
+        nonisolated(unsafe) let (show, shown) = (show, content)
+        Task {
+            let loaded = await Self.loader.content(of: pushed)
+            if let title = loaded.title { shown.title = title }
+            if let body = loaded.body { shown.body = body }
+            if let badge = loaded.badge { shown.badge = NSNumber(value: badge) }
+            show(shown)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import ParlorClient
+import Testing
+
+/// Answers with the test's data, at the time that the test sets.
+@MainActor
+final class FakeRoomServer: RoomServer {
+    var all: [Room] = []
+    var failure: ClientFailure?
+    /// The unavailable services. The test's data includes their values.
+    var degraded: [String] = []
+    var pages: [String: Page<Person>] = [:]
+    private(set) var calls: [String] = []
+    private var isHeld = false
+    private var held: [CheckedContinuation<Void, Never>] = []
+    private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+    /// Holds calls until `release`; each is answered with the state at its arrival.
+    func hold() { isHeld = true }
+
+    /// Answers later calls at once; held ones stay held.
+    func letPass() { isHeld = false }
+
+    func release() {
+        isHeld = false
+        for continuation in held { continuation.resume() }
+        held = []
+    }
+
+    func untilCalled(_ count: Int) async {
+        guard calls.count < count else { return }
+        await withCheckedContinuation { watchers.append((count, $0)) }
+    }
+
+    func set(_ room: Room) {
+        all.removeAll { $0.id == room.id }
+        all.append(room)
+    }
+
+    @MainActor func rooms(sortedBy order: RoomOrder) async throws -> RoomListing {
+        let answer = RoomListing(rooms: all, degraded: degraded)
+        try await respond("rooms")
+        return answer
+    }
+
+    @MainActor func room(_ id: String) async throws -> RoomAnswer {
+        let degraded = degraded
+        let room = all.first { $0.id == id }
+        try await respond("room \(id)")
+        guard let room else {
+            throw ClientFailure.refused(Refusal(code: "room_not_found", message: "", status: 404))
+        }
+        return RoomAnswer(room: room, degraded: degraded)
+    }
+
+    @MainActor func peopleWithoutRooms(matching prefix: String?, limit: Int?, cursor: String?) async throws -> Page<
+        Person
+    > {
+        let name = "people \(prefix ?? "")\(cursor.map { " from \($0)" } ?? "")"
+        let page = pages[name]
+        try await respond(name)
+        return try #require(page, "not expected: \(name)")
+    }
+
+    @MainActor func makeRoom(with userID: String, name: String?, requestID: String) async throws -> RoomAnswer {
+        let room = Given.room("made", with: [userID])
+        set(room)
+        try await respond("make \(userID)")
+        return RoomAnswer(room: room)
+    }
+
+    @MainActor func rename(_ roomID: String, to name: String) async throws -> RoomAnswer {
+        var room = try #require(all.first { $0.id == roomID })
+        (room.name, room.displayName) = (name, name)
+        set(room)
+        try await respond("rename \(roomID)")
+        return RoomAnswer(room: room, degraded: degraded)
+    }
+
+    private func respond(_ call: String) async throws {
+        calls.append(call)
+        for watcher in watchers where watcher.count <= calls.count { watcher.continuation.resume() }
+        watchers.removeAll { $0.count <= calls.count }
+        let failure = failure
+        if isHeld { await withCheckedContinuation { held.append($0) } }
+        if let failure { throw failure }
+    }
+}

@@ -1,0 +1,84 @@
+import ParlorClient
+import ParlorClientTesting
+import Testing
+
+@Suite("PeopleWithoutRooms", .timeLimit(.minutes(1))) @MainActor
+struct PeopleWithoutRoomsTests {
+    private let server = FakeRoomServer()
+    private let list: RoomList
+    private var people: PeopleWithoutRooms { list.peopleWithoutRooms }
+
+    init() { list = RoomList(for: "me", from: server, clock: TestClock()) }
+
+    private func page(_ names: String..., next: String? = nil) -> Page<Person> {
+        Page(items: names.map { Person(id: $0, username: $0) }, next: next)
+    }
+
+    @Test("people are loaded page by page, each once")
+    func pages() async {
+        server.pages = ["people ": page("ann", "bob", next: "bob"), "people  from bob": page("bob", "cy")]
+        await people.search("")
+        #expect(people.hasMore)
+        await people.loadMore()
+        #expect(people.people.map(\.id) == ["ann", "bob", "cy"])
+        #expect(!people.hasMore)
+        await people.loadMore()
+        #expect(server.calls.count == 2)
+    }
+
+    @Test("only the latest search is shown, and those in between are not sent")
+    func latest() async {
+        server.pages = ["people a": page("ann"), "people anna": page("anna")]
+        server.hold()
+        let first = Task { await people.search("a") }
+        await server.untilCalled(1)
+        let second = Task { await people.search("an") }
+        await TestClock.settle()
+        let third = Task { await people.search(" anna ") }
+        await TestClock.settle()
+        #expect(server.calls == ["people a"])
+        server.release()
+        for task in [first, second, third] { await task.value }
+        #expect(server.calls == ["people a", "people anna"])
+        #expect(people.people.map(\.id) == ["anna"])
+        #expect(!people.isLoading)
+    }
+
+    @Test("a failed load keeps the list, and sets the failure")
+    func failing() async {
+        server.pages = ["people ": page("ann")]
+        await people.search("")
+        server.failure = .offline("away")
+        await people.search("b")
+        #expect(people.people.map(\.id) == ["ann"])
+        #expect(people.failure == .offline("away"))
+    }
+
+    @Test("a failed search does not continue another search's results")
+    func failingPages() async {
+        server.pages = ["people ": page("ann", next: "ann"), "people b from ann": page("bob")]
+        await people.search("")
+        server.failure = .offline("away")
+        await people.search("b")
+        #expect(!people.hasMore)
+        server.failure = nil
+        await people.loadMore()
+        #expect(server.calls == ["people ", "people b"])
+        #expect(people.people.map(\.id) == ["ann"])
+    }
+
+    @Test("a person with a new room is removed from the list, and does not return with a late answer")
+    func leavingOut() async {
+        server.pages = ["people ": page("ann", "bob", next: "bob"), "people  from bob": page("cy")]
+        await people.search("")
+        list.apply(.roomCreated(Given.room("r", with: ["bob"])))
+        #expect(people.people.map(\.id) == ["ann"])
+        server.hold()
+        let loading = Task { await people.loadMore() }
+        await server.untilCalled(2)
+        list.apply(.roomCreated(Given.room("s", with: ["cy"])))
+        server.release()
+        await loading.value
+        #expect(people.people.map(\.id) == ["ann"])
+    }
+}

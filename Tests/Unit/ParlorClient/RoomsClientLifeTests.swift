@@ -1,0 +1,272 @@
+import ClientTestSupport
+import Foundation
+import ParlorClient
+import ParlorClientTesting
+import Testing
+
+/// Background, foreground and sign-out with an open room, on a scripted server.
+@MainActor
+@Suite("RoomsClient: the app's life cycle", .timeLimit(.minutes(1)))
+struct RoomsClientLifeTests {
+    private let clock = TestClock()
+    private let server: ScriptedServer
+    private let (ada, ben): (Person, Person)
+    private let roomID: String
+    private let device: ScriptedDevice
+    private let client: RoomsClient
+    private let temporary = TemporaryFolder()
+    private var folder: URL { temporary.url }
+
+    init() throws {
+        server = ScriptedServer(clock: clock)
+        (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
+        roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
+        device = server.makeDevice()
+        client = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
+            folder: temporary.url)
+    }
+
+    /// Connects, opens a room, and reads a message in it.
+    private func readMessage() async throws {
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        await lookUntil { conversation.isVerified }
+        try server.post("Hello", in: roomID, by: ben.id)
+        await lookUntil { conversation.items.count == 1 }
+        conversation.noteVisible(conversation.items)
+        await TestClock.settle()
+        await clock.advance(by: .milliseconds(500))
+    }
+
+    @Test("going to the background sends receipts, then disconnects; the foreground reconnects")
+    func background() async throws {
+        try await readMessage()
+        #expect(await client.enterBackground() == .settled)
+        #expect(device.requests.contains("messages:mark-read"))
+        #expect(device.socketCount == 0)
+        await lookUntil { client.connection == .idle }
+        await client.enterForeground()
+        await lookUntil { client.connection == .connected }
+        await client.stop()
+    }
+
+    @Test("going to the background does not disconnect if the app comes back before it is done")
+    func backAgain() async throws {
+        try await readMessage()
+        device.holdAcks()
+        let background = Task { await client.enterBackground() }
+        await lookUntil { device.requests.contains("messages:mark-read") }
+        await client.enterForeground()
+        device.release()
+        #expect(await background.value == .overtaken)
+        await TestClock.settle()
+        #expect(device.socketCount == 1)
+        #expect(client.connection == .connected)
+        await client.stop()
+    }
+
+    @Test("on a dead network, the app is in the background after its time limit")
+    func deadNetwork() async throws {
+        try await readMessage()
+        device.holdAcks()
+        device.delayAnswers(by: .seconds(30))
+        let background = Task { await client.enterBackground(within: .seconds(3)) }
+        await lookUntil { device.requests.contains("messages:mark-read") }
+        await clock.advance(by: .seconds(3))
+        #expect(await background.value == .outOfTime(unsent: 0))
+        #expect(device.socketCount == 0)
+        await lookUntil { client.connection == .idle }
+    }
+
+    @Test("after a stop, going to the background sends nothing, and returns the number of unsent messages")
+    func backgroundWhenStopped() async throws {
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        await lookUntil { conversation.isVerified }
+        await client.stop()
+        conversation.send("Later")
+        #expect(await client.enterBackground() == .waiting(unsent: 1))
+        #expect(server.texts(in: roomID) == [])
+    }
+
+    @Test("what is not sent is counted: messages, and changes of boards, also those of boards that are closed")
+    func unsent() async throws {
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        #expect(try await client.unsentCount() == 0)
+        let room = try #require(client.rooms[roomID])
+        let (conversation, board) = (client.open(room), client.openBoard(room))
+        await lookUntil { conversation.isVerified && board.isVerified }
+        device.setAirplaneMode(true)
+        conversation.send("Later")
+        board.create(type: "note", content: [:])
+        board.create(type: "note", content: [:])
+        await client.close(board)
+        await lookUntil { (try? await client.unsentCount()) == 3 }
+        await client.stop()
+    }
+
+    @Test("a message that the server refuses is counted as waiting")
+    func backgroundWithRefused() async throws {
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        server.refuseNext("message:send", with: Refusal(code: "forbidden", message: "Not you.", status: 403))
+        conversation.send("Never")
+        #expect(await client.enterBackground() == .waiting(unsent: 1))
+        await client.stop()
+    }
+
+    @Test("a stop or sign-out during a start leaves it disconnected", arguments: [false, true])
+    func stoppedWhileStarting(signsOut: Bool) async throws {
+        let starting = Task { await client.start() }
+        // It runs after the start has begun, and before the disk has answered.
+        let ending = Task { if signsOut { try await client.signOut() } else { await client.stop() } }
+        await starting.value
+        try await ending.value
+        await TestClock.settle()
+        #expect(device.socketCount == 0)
+        #expect(client.connection == .idle)
+    }
+
+    @Test("signing out does not wait for the network, and leaves nothing on the device")
+    func signingOut() async throws {
+        try await readMessage()
+        device.holdAcks()
+        device.delayAnswers(by: .seconds(30))
+        client.open(try #require(client.rooms[roomID])).send("never sent")
+        await TestClock.settle()
+        try await client.signOut()
+        #expect(!device.requests.contains("messages:mark-read"))
+        #expect(device.socketCount == 0)
+        device.release()
+        device.delayAnswers(by: .zero)
+        await expectNoTrace()
+    }
+
+    /// Tokens whose store fails to save a sign-out.
+    private struct LockedTokens: TokenProvider {
+        let tokens: ScriptedTokens
+
+        func token() async throws -> String { try await tokens.token() }
+        func token(replacing refused: String) async throws -> String { try await tokens.token(replacing: refused) }
+        func signOut(device token: String?) async throws { throw CocoaError(.fileWriteNoPermission) }
+    }
+
+    @Test("a sign-out that cannot be stored throws, and still leaves nothing on the device")
+    func lockedStore() async throws {
+        let client = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: LockedTokens(tokens: ScriptedTokens(of: ada, on: server)), http: device, sockets: device,
+            clock: clock, folder: folder)
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        await #expect(throws: CocoaError.self) { try await client.signOut() }
+        await expectNoTrace()
+    }
+
+    /// Expects that a minute after the sign-out, nothing was sent or stored.
+    private func expectNoTrace() async {
+        for _ in 0..<60 { await clock.advance(by: .seconds(1)) }
+        #expect(device.socketCount == 0)
+        #expect(client.connection == .idle)
+        #expect(!device.requests.contains { $0.contains("read") })
+        let kept = try? FileManager.default.subpathsOfDirectory(atPath: folder.path)
+        #expect(kept ?? [] == [], "no folder is as good")
+    }
+
+    @Test("during and after a sign-out, no room is opened, and nothing connects", arguments: 0..<20)
+    func signedOut(turns: Int) async throws {
+        try await readMessage()
+        let room = try #require(client.rooms[roomID])
+        let signingOut = Task { try await client.signOut() }
+        for _ in 0...turns { await Task.yield() }
+        func begin() async {
+            let conversation = client.open(room)
+            await client.enterForeground()
+            await TestClock.settle()
+            conversation.noteVisible(conversation.items)
+            conversation.send("never kept")
+            await client.close(conversation)
+        }
+        await begin()
+        try await signingOut.value
+        await begin()
+        await client.start()
+        #expect(!device.requests.contains("message:send"))
+        await expectNoTrace()
+    }
+
+    @Test("after a stop, nothing is sent until the next start, which sends what waits")
+    func stopped() async throws {
+        try await readMessage()
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        device.setAirplaneMode(true)
+        conversation.send("Later")
+        await clock.advance(by: .seconds(5))
+        await client.stop()
+        device.setAirplaneMode(false)
+        let asked = device.requests.count
+        await clock.advance(by: .seconds(120))
+        #expect(device.requests.dropFirst(asked) == [])
+        await client.start()
+        await lookUntil { conversation.items.last?.seq != nil && conversation.items.count == 2 }
+        await client.stop()
+    }
+
+    @Test("in the background, typed messages are on the disk, and receipts of a closed room are sent")
+    func backgroundAtOnce() async throws {
+        try await readMessage()
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        device.holdAcks()
+        for number in 0..<50 { conversation.send("\(number)") }
+        for _ in 0..<2 { await client.close(conversation) }
+        let background = Task { await client.enterBackground() }
+        await TestClock.settle()
+        #expect(device.requests.contains("messages:mark-read"))
+        #expect(try await client.outbox.unsentCount() == 50)
+        device.release()
+        // It also waits for the messages, because the system may end the app at any time after it.
+        #expect(await background.value == .settled)
+        #expect(try await client.outbox.unsentCount() == 0)
+    }
+
+    @Test("unsent messages that could not be read are read with the next connection, which clears the failure")
+    func lockedDevice() async throws {
+        let outbox = folder.appending(path: "outbox")
+        let locked = outbox.appending(path: "locked%2F1.json")
+        // A folder in its place cannot be read, like a locked file.
+        try FileManager.default.createDirectory(at: locked, withIntermediateDirectories: true)
+        await client.start()
+        await lookUntil { client.connection == .connected }
+        await TestClock.settle()
+        #expect(client.outboxFailure != nil)
+        try FileManager.default.removeItem(at: locked)
+        try Data("{".utf8).write(to: outbox.appending(path: "broken%2F1.json"))
+        device.dropSockets()
+        await lookUntil { client.connection != .connected }
+        await clock.advance(by: .seconds(1))
+        await lookUntil { client.connection == .connected }
+        await lookUntil { client.outboxFailure == nil && client.failures.map(\.roomID) == ["broken"] }
+        await client.stop()
+    }
+
+    @Test("in the foreground without a network, the connection is waiting and has the reason")
+    func waiting() async throws {
+        device.setAirplaneMode(true)
+        await client.start()
+        await lookUntil { client.connection != .idle && client.connection != .connecting }
+        await client.enterForeground()
+        await TestClock.settle()
+        guard case .waiting(.offline) = client.connection else {
+            Issue.record("it is \(client.connection)")
+            return
+        }
+        await client.stop()
+        await lookUntil { client.connection == .idle }
+    }
+}

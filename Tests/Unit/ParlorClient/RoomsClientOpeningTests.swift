@@ -1,0 +1,136 @@
+import ClientTestSupport
+import Foundation
+import ParlorClientTesting
+import Testing
+
+@testable import ParlorClient
+
+/// Opening and closing rooms, on a scripted server.
+@MainActor
+@Suite("RoomsClient: opening rooms", .timeLimit(.minutes(1)))
+struct RoomsClientOpeningTests {
+    private let clock = TestClock()
+    private let folder = TemporaryFolder()
+    private let server: ScriptedServer
+    private let (ada, ben): (Person, Person)
+    private let roomID: String
+
+    init() throws {
+        server = ScriptedServer(clock: clock)
+        (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
+        roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
+    }
+
+    private func makeClient(sockets: (any SocketTransport)? = nil) throws -> RoomsClient {
+        let device = server.makeDevice()
+        return RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: sockets ?? device, clock: clock,
+            folder: folder.url)
+    }
+
+    private struct NoSockets: SocketTransport {
+        func connect(to url: URL) async throws -> any SocketConnection { throw ClientFailure.offline("403") }
+    }
+
+    @Test("without sockets, a room is shown, but never as verified, because changes would not arrive")
+    func withoutSockets() async throws {
+        try server.post("Hello", in: roomID, by: ben.id)
+        let client = try makeClient(sockets: NoSockets())
+        await client.start()
+        await until { client.rooms.isLoaded }
+        for _ in 0..<2 {
+            let conversation = client.open(try #require(client.rooms[roomID]))
+            await until { conversation.isFetched }
+            #expect(conversation.items.map(\.text) == ["Hello"])
+            #expect(!conversation.isVerified)
+            await client.close(conversation)
+        }
+        await client.stop()
+    }
+
+    @Test("a room that is reopened and closed during a leave keeps its conversation until the last leave is done")
+    func closedTwice() async throws {
+        let messageID = try server.post("Hello", in: roomID, by: ada.id)
+        let client = try makeClient()
+        await client.start()
+        await until { client.connection == .connected && client.rooms.isLoaded }
+        let room = try #require(client.rooms[roomID])
+        let first = client.open(room)
+        await until { first.isVerified }
+        let closing = Task { await client.close(first) }
+        // It runs before the first closing is done.
+        var isClosed = false
+        let closingAgain = Task {
+            let second = client.open(room)
+            #expect(second === first)
+            // There is something to write, so the second closing takes longer.
+            second.apply(.messagesRead(roomID: roomID, userID: ben.id, messageIDs: [messageID], readAt: clock.now))
+            await client.close(second)
+            isClosed = true
+        }
+        await closing.value
+        let third = client.open(room)
+        #expect(isClosed || third === first)
+        await closingAgain.value
+        await until { third.isVerified }
+        try server.post("Hi!", in: roomID, by: ben.id)
+        await until { third.items.map(\.text) == ["Hello", "Hi!"] }
+        await client.close(third)
+        await client.stop()
+    }
+
+    @Test("a push's room is opened by its id, also one that the list does not have yet")
+    func byID() async throws {
+        try server.post("Hello", in: roomID, by: ben.id)
+        let client = try makeClient()
+        // Tapped before the app has started anything.
+        let conversation = try await client.open(roomID: roomID)
+        #expect(client.rooms[roomID] == nil)
+        await client.start()
+        await until { conversation.isVerified }
+        #expect(conversation.items.map(\.text) == ["Hello"])
+        await until { client.rooms[roomID] != nil }
+        #expect(try await client.open(roomID: roomID) === conversation)
+        for _ in 0..<2 { await client.close(conversation) }
+        await client.stop()
+    }
+
+    @Test("a room that is not one's own is not opened by its id, nor any after a sign-out")
+    func notOwn() async throws {
+        let other = try server.makeRoom(by: ben.id, with: server.addPerson("eve").id)
+        let client = try makeClient()
+        for id in [other, "unknown", "a/../b"] {
+            let failure = await #expect(throws: ClientFailure.self) { try await client.open(roomID: id) }
+            #expect(failure?.code == "room_not_found")
+        }
+        try await client.signOut()
+        await #expect(throws: ClientFailure.signedOut) { try await client.open(roomID: roomID) }
+    }
+
+    @Test("a push that starts the app without a network opens a room that was shown before, and no other")
+    func byIDOffline() async throws {
+        try server.post("Hello", in: roomID, by: ben.id)
+        let first = try makeClient()
+        await first.start()
+        await until { first.rooms.isLoaded }
+        let conversation = first.open(try #require(first.rooms[roomID]))
+        await until { conversation.isVerified }
+        await first.close(conversation)
+        _ = await first.enterBackground()
+        await first.stop()
+        let other = try server.makeRoom(by: ada.id, with: ben.id)
+        let device = server.makeDevice()
+        device.setAirplaneMode(true)
+        let second = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
+            folder: folder.url)
+        let shown = try await second.open(roomID: roomID)
+        await until { shown.items.map(\.text) == ["Hello"] }
+        let failure = await #expect(throws: ClientFailure.self) { try await second.open(roomID: other) }
+        #expect(failure?.code == "offline")
+        await second.close(shown)
+        await second.stop()
+    }
+}

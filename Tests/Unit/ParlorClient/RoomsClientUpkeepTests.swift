@@ -1,0 +1,223 @@
+import ClientTestSupport
+import Foundation
+import ParlorClientTesting
+import Testing
+
+@testable import ParlorClient
+
+/// The ends of a client, its events, and what it fetches and writes.
+@MainActor
+@Suite("RoomsClient: saving resources", .timeLimit(.minutes(1)))
+struct RoomsClientUpkeepTests {
+    private let clock = TestClock()
+    private let server: ScriptedServer
+    private let (ada, ben): (Person, Person)
+    private let roomID: String
+    private let device: ScriptedDevice
+    private let temporary = TemporaryFolder()
+
+    init() throws {
+        server = ScriptedServer(clock: clock)
+        (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
+        roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
+        device = server.makeDevice()
+    }
+
+    private func makeClient(paths: (any NetworkPaths)? = nil) throws -> RoomsClient {
+        RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
+            folder: temporary.url, paths: paths)
+    }
+
+    private func connected() async throws -> RoomsClient {
+        let client = try makeClient()
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        await TestClock.settle()
+        return client
+    }
+
+    @Test("a client without references closes its socket")
+    func letGo() async throws {
+        var client: RoomsClient? = try await connected()
+        #expect(device.socketCount == 1)
+        #expect(client != nil)
+        client = nil
+        await lookUntil { device.socketCount == 0 }
+    }
+
+    /// - Returns: a check whether the client has been deallocated.
+    private func leaveUnsent() async throws -> @MainActor () -> Bool {
+        let client = try await connected()
+        device.setAirplaneMode(true)
+        let room = try #require(client.rooms[roomID])
+        let board = client.openBoard(room)
+        board.create(type: "note", content: [:])
+        await board.keepAll()
+        let conversation = client.open(room)
+        conversation.send("Hello")
+        await conversation.keepAll()
+        return { [weak client] in client == nil }
+    }
+
+    @Test("a client without references sends nothing, and the next client does")
+    func letGoUnsent() async throws {
+        let isGone = try await leaveUnsent()
+        await lookUntil { isGone() }
+        await TestClock.settle()
+        let requests = device.requests
+        device.setAirplaneMode(false)
+        for _ in 0..<5 { await clock.advance(by: .seconds(60)) }
+        #expect(device.requests == requests)
+        let next = try await connected()
+        await lookUntil { server.texts(in: roomID) == ["Hello"] && next.rooms[roomID]?.elementCount == 1 }
+        await next.stop()
+    }
+
+    @Test("every event reaches all streams, in order")
+    func events() async throws {
+        let client = try await connected()
+        var (first, second) = (client.events().makeAsyncIterator(), client.events().makeAsyncIterator())
+        let id = try server.post("Hello", in: roomID, by: ben.id)
+        for event in [await first.next(), await second.next()] {
+            guard case .messageNewGlobal(roomID, id, ben.id, _) = event else {
+                Issue.record("\(String(describing: event)) is not it")
+                continue
+            }
+        }
+        await client.stop()
+    }
+
+    @Test("a room entered again on the same connection fetches no page, and has the events meanwhile")
+    func freshCache() async throws {
+        for number in 1...60 { try server.post("\(number)", in: roomID, by: ada.id) }
+        let client = try await connected()
+        let pages = { device.requests.count { $0 == "GET /api/rooms/\(roomID)/messages" } }
+        let room = try #require(client.rooms[roomID])
+        let first = client.open(room)
+        await lookUntil { first.isVerified }
+        await client.close(first)
+        await lookUntil { device.requests.contains("room:leave") }
+        let before = pages()
+        let lost = try server.post("old", in: roomID, by: ben.id)
+        try server.post("new", in: roomID, by: ben.id)
+        try server.deleteMessage(lost, in: roomID, by: ben.id)
+        for _ in 0..<10 {
+            let left = device.requests.count { $0 == "room:leave" }
+            let conversation = client.open(room)
+            await lookUntil { conversation.isVerified && conversation.items.last?.text == "new" }
+            #expect(!conversation.items.contains { $0.text == "old" })
+            #expect(conversation.hasOlder)
+            await client.close(conversation)
+            await lookUntil { device.requests.count { $0 == "room:leave" } > left }
+            await TestClock.settle()
+        }
+        #expect(pages() == before)
+        // After a reconnect, events of a room that is not open may be missing.
+        device.dropSockets()
+        await lookUntil { client.connection != .connected }
+        try server.post("newest", in: roomID, by: ben.id)
+        await clock.advance(by: .seconds(1))
+        await lookUntil { client.connection == .connected }
+        await TestClock.settle()
+        let conversation = client.open(room)
+        await lookUntil { conversation.isVerified && conversation.items.last?.text == "newest" }
+        await client.stop()
+    }
+
+    @Test("a room is loaded down to its first unread message, and all messages can be marked as read")
+    func firstUnread() async throws {
+        try server.post("read", in: roomID, by: ada.id)
+        for number in 1...120 { try server.post("\(number)", in: roomID, by: ben.id) }
+        let client = try await connected()
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        await lookUntil { conversation.isVerified }
+        let first = conversation.items.first { $0.id == conversation.firstUnread }
+        #expect(first?.text == "1")
+        // Messages that were on the screen for less than half a second are not read.
+        conversation.noteVisible(conversation.items)
+        await clock.advance(by: .milliseconds(400))
+        conversation.noteHidden(conversation.items)
+        await clock.advance(by: .seconds(5))
+        #expect(!device.requests.contains("messages:mark-read"))
+        try await conversation.markAllRead()
+        await lookUntil { client.rooms.counts[roomID].unreadMessages == 0 }
+        await client.stop()
+    }
+
+    @Test("a better network is used at once")
+    func paths() async throws {
+        let paths = ScriptedPaths()
+        let client = try makeClient(paths: paths)
+        device.setAirplaneMode(true)
+        await client.start()
+        await lookUntil { if case .waiting = client.connection { true } else { false } }
+        device.setAirplaneMode(false)
+        paths.improve()
+        // The clock stands still, so no pause has ended.
+        await lookUntil { client.connection == .connected }
+        await client.stop()
+    }
+
+    private struct ScriptedPaths: NetworkPaths {
+        private let stream = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+        func improvements() -> AsyncStream<Void> { stream.stream }
+        func improve() { stream.continuation.yield() }
+    }
+}
+
+@Suite("RoomListCache: the journal")
+struct RoomListJournalTests {
+    private let temporary = TemporaryFolder()
+    private var folder: URL { temporary.url }
+
+    private func size(_ name: String) -> Int {
+        (try? Data(contentsOf: folder.appending(path: name)).count) ?? 0
+    }
+
+    @Test("33 changes of one of 501 rooms write less than a twentieth of 33 full files")
+    func journal() async {
+        let cache = RoomListCache(folder: folder)
+        var rooms = (0..<501).map { Given.room("room-\($0)") }
+        await cache.keep(rooms)
+        let whole = size("rooms.json")
+        for number in 1...33 {
+            rooms[100].elementCount = number
+            await cache.keep(rooms)
+        }
+        #expect(size("rooms.journal") * 20 < 33 * whole)
+        #expect(await RoomListCache(folder: folder).rooms().first { $0.id == "room-100" }?.elementCount == 33)
+        rooms.remove(at: 100)
+        await cache.keep(rooms)
+        #expect(await RoomListCache(folder: folder).rooms().count == 500)
+        // A removed room is in no file.
+        #expect(size("rooms.journal") == 0)
+    }
+
+    @Test("a journal that was cut off, or belongs to an older file, yields its complete lines")
+    func torn() async throws {
+        let cache = RoomListCache(folder: folder)
+        var rooms = (0..<40).map { Given.room("room-\($0)") }
+        await cache.keep(rooms)
+        rooms[3].elementCount = 7
+        await cache.keep(rooms)
+        let journal = folder.appending(path: "rooms.journal")
+        let data = try Data(contentsOf: journal)
+        for count in stride(from: 0, to: data.count, by: 7) {
+            try data.prefix(count).write(to: journal)
+            let kept = await RoomListCache(folder: folder).rooms()
+            #expect(kept.count == 40 && kept.first { $0.id == "room-3" }?.elementCount == 0)
+        }
+        try data.dropLast(5).write(to: journal)
+        let next = RoomListCache(folder: folder)
+        #expect(await next.rooms().count == 40)
+        await next.keep(rooms)
+        // A line appended to the cut-off one could not be read.
+        #expect(await RoomListCache(folder: folder).rooms().first { $0.id == "room-3" }?.elementCount == 7)
+        await RoomListCache(folder: folder).keep(Array(rooms.prefix(2)))
+        try data.write(to: journal)
+        #expect(await RoomListCache(folder: folder).rooms().count == 2)
+    }
+}
