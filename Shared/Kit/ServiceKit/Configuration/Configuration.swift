@@ -32,7 +32,7 @@ public struct Configuration: Sendable {
     /// The value of a setting, which must be one of those that this was created with.
     public subscript<Value>(setting: Setting<Value>) -> Value {
         guard let text = values[setting.name] else {
-            preconditionFailure("\(setting.name) is not a setting of this program")
+            fatalError("\(setting.name) is not a setting of this program")
         }
         return setting.value(of: text)
     }

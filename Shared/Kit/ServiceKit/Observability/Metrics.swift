@@ -73,12 +73,12 @@ public final class Metrics: Sendable {
     private func add<M: Metric>(
         _ name: String, _ help: String, _ type: String, _ labels: KeyValuePairs<String, String>, _ make: () -> M
     ) -> M {
-        precondition(name.hasSuffix("_total") == (type == "counter"), "\(name) is not a name of a \(type)")
+        guard name.hasSuffix("_total") == (type == "counter") else { fatalError("\(name) is not a name of a \(type)") }
         let written = labels.map { "\($0)=\"\($1.escaped(quotes: true))\"" }.joined(separator: ",")
         return families.withLock { families in
             let index = families.firstIndex { $0.name == name } ?? families.endIndex
             if index == families.endIndex { families.append(Family(name: name, help: help, type: type)) }
-            precondition(families[index].type == type, "\(name) is a \(families[index].type) already")
+            guard families[index].type == type else { fatalError("\(name) is a \(families[index].type) already") }
             if let known = families[index].series.first(where: { $0.labels == written })?.metric as? M { return known }
             let metric = make()
             families[index].series.append((written, metric))

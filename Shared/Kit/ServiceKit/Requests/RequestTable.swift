@@ -29,7 +29,9 @@ public struct RequestTable: Sendable {
     private mutating func add(_ endpoint: Endpoint, _ entry: Entry) {
         for name in endpoint.routes.flatMap(\.limits) + endpoint.socketEvents.flatMap(\.limits) {
             // A gateway would ignore the name, and limit the calls by its standard limits only.
-            precondition(limitNames.contains(name), "\(endpoint.subject) names an unknown rate limit: \(name)")
+            guard limitNames.contains(name) else {
+                fatalError("\(endpoint.subject) names an unknown rate limit: \(name)")
+            }
         }
         entries.append((endpoint, entry))
     }
@@ -65,7 +67,7 @@ public struct RequestTable: Sendable {
                 _ roomIDs: [String], _ userID: String, _ connection: any Connection
             ) throws -> [String: Summary]
     ) {
-        precondition(self.contribution == nil, "a service has one contribution")
+        guard self.contribution == nil else { fatalError("a service has one contribution") }
         self.contribution = contribution.declaration
         fieldSchemas = contribution.schemas
         onRead(Endpoint(contribution.subject)) { request, connection in
@@ -78,7 +80,7 @@ public struct RequestTable: Sendable {
     /// Registers the handler for `{gateway, rooms: [{roomId, userId}], isOpen}`, which gateways send when
     /// people open or close rooms there. A service has at most one.
     public mutating func onPresence(_ endpoint: Endpoint, _ handler: @escaping Handler) {
-        precondition(presenceSubject == nil, "a service has one endpoint for presence")
+        guard presenceSubject == nil else { fatalError("a service has one endpoint for presence") }
         presenceSubject = endpoint.subject
         on(endpoint, handler)
     }
