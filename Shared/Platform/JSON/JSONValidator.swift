@@ -156,7 +156,7 @@ struct JSONValidator {
             default: throw failure("a control character in a string")
             }
         }
-        throw failure("a string without its end")
+        throw failure("an unterminated string")
     }
 
     private mutating func escape() throws(JSONError) {

@@ -49,7 +49,7 @@ struct LineScanner {
             default: throw BusLineError(reason: "a control character in a string")
             }
         }
-        throw BusLineError(reason: "a string without its end")
+        throw BusLineError(reason: "an unterminated string")
     }
 
     /// Reads a whole number of at most eighteen digits, which fits every type used here.
