@@ -103,7 +103,7 @@ func gateway() -> [Target] {
             exclude: ["README.md"], swiftSettings: settings)
     }
     let parts = [
-        part("GatewayCatalog", "Catalog", ["EventLog", "Logging", "Workers"]),
+        part("GatewayCatalog", "Catalog", ["EventLog", "Logging", "Security", "Workers"]),
         part("GatewayLimits", "Limits", ["GatewayCatalog"]),
         part("APIDocuments", "APIDocuments", ["GatewayCatalog", "HTTP", "Logging", "Security"]),
         part("GatewayPresence", "Presence", []),
@@ -263,7 +263,7 @@ let package = Package(
             name: "parlor-bench",
             dependencies: [
                 "CSQLite", "EventLog", "JSON", "Messaging", "Reactor", "ParlorClient", "Security", "Storage",
-                "TestClients", "TestSupport", "WebSocket",
+                "TestClients", "TestSupport", "WebSocket", "Workers",
             ],
             path: "Tests/Load",
             exclude: ["README.md", "figures.json", "play-apple", "Floor", "Tests"], swiftSettings: settings),

@@ -27,6 +27,7 @@ struct GatewayParts: Sendable {
     private let presence: Presence
     private let sessions: SessionLog
     private let questions: OpenRoomQuestions
+    private let operators: OperatorQuestions
 
     /// The limit for waiting at the start. Running services reply within milliseconds. If one is missing, its
     /// requests are refused with 503, and all others served.
@@ -134,6 +135,7 @@ struct GatewayParts: Sendable {
         self.presence = presence
         self.sessions = sessions
         questions = OpenRoomQuestions(gatewayID: gatewayID, bus: node.bus, fanout: fanout)
+        operators = OperatorQuestions(gatewayID: gatewayID, bus: node.bus, directory: directory, log: log)
 
         node.metrics.gauge("parlor_kept_list_bytes", "Size of cached lists of rooms, in bytes.") {
             Double(cache.size)
@@ -149,6 +151,7 @@ struct GatewayParts: Sendable {
         try questions.start()
         try presence.start()
         try directory.start()
+        try operators.start()
         try await bus.settle()
         let missing = await directory.settle(with: services, within: Self.timeAtStart)
         if !missing.isEmpty, !Task.isCancelled {
@@ -161,6 +164,7 @@ struct GatewayParts: Sendable {
     /// Stops the parts, after the last client has left.
     func stop() async {
         questions.stop()
+        operators.stop()
         sessions.stop()
         await directory.stop()
         await presence.stop()

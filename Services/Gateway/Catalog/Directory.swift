@@ -18,7 +18,7 @@ package protocol LogReceiver: Sendable {
 
 /// Discovers the services on the bus, and follows the event log of each that has one.
 package final class Directory: Sendable {
-    private struct State {
+    struct State {
         var catalog: Catalog
         var followers: [String: LogFollower] = [:]
         var subscriptions: [BusSubscription] = []
@@ -31,6 +31,10 @@ package final class Directory: Sendable {
         var announcedAt: [String: Timestamp] = [:]
         /// The services that announced themselves since the last sweep.
         var announcedNames: Set<String> = []
+        /// The announcements of each service in the catalog, since the start.
+        var heard: [String: Heard] = [:]
+        /// The last announcement of each service that was refused.
+        var refused = RefusedAnnouncements()
         /// True if all services were asked to announce themselves since the last sweep, and the bus has been
         /// connected since.
         var wasAsked = false
@@ -46,21 +50,22 @@ package final class Directory: Sendable {
 
         mutating func forget(_ services: Set<String>) {
             catalog = catalog.removing(services)
-            for name in services { (announcedAt[name], saved[name]) = (nil, nil) }
+            announcedNames.subtract(services)
+            for name in services { (announcedAt[name], saved[name], heard[name]) = (nil, nil, nil) }
         }
     }
 
-    private let state: Mutex<State>
-    private let bus: any MessageBus
+    let state: Mutex<State>
+    let bus: any MessageBus
     private let loop: EventLoop
-    private let file: ManifestFile?
-    private let clock: any WallClock
-    private let log: Logger
+    let file: ManifestFile?
+    let clock: any WallClock
+    let log: Logger
     private let logs: any LogReceiver
     private let announcementPause: Duration
     private let onAnnouncement: @Sendable (Manifest) -> Void
     private let onHead: @Sendable (_ service: String, LogPosition) -> Void
-    private let onForgotten: @Sendable (_ service: String) -> Void
+    let onForgotten: @Sendable (_ service: String) -> Void
 
     /// The limit of services. On a bus whose peers share a token, each of them can announce any name.
     static let maxServices = 256
@@ -71,7 +76,7 @@ package final class Directory: Sendable {
     /// removed.
     private static let sweepInterval: Duration = .seconds(600)
 
-    private static let settlingInterval: Duration = .milliseconds(2)
+    static let settlingInterval: Duration = .milliseconds(2)
 
     /// - Parameters:
     ///   - file: the cache of manifests across restarts; nil if all services are in this process.
@@ -177,6 +182,8 @@ package final class Directory: Sendable {
     }
 
     private func receive(_ message: BusMessage) {
+        // Refused ones, too: the service is there.
+        defer { noteHeard(Self.service(announcedOn: message.subject)) }
         guard let object = message.data.object, let manifest = object["manifest"].flatMap(Manifest.init),
             let head = object["head"]?.object.flatMap(LogPosition.init)
         else { return refuse(message, "it is malformed") }
@@ -201,6 +208,7 @@ package final class Directory: Sendable {
 
     /// - Parameter detail: what the reason is about.
     private func refuse(_ message: BusMessage, _ reason: String, _ detail: String = "") {
+        noteRefused(Self.service(announcedOn: message.subject), detail.isEmpty ? reason : "\(reason): \(detail)")
         guard isToBeLogged("\(reason) \(detail)", of: message.subject) else { return }
         log.warning(
             "an announcement is refused", ["subject": message.subject, "reason": reason, "detail": detail])
@@ -230,6 +238,7 @@ package final class Directory: Sendable {
                 || max(state.catalog.manifests.count, state.followers.count) < Self.maxServices
         }
         guard hasRoom else {
+            noteRefused(name, "there are \(Self.maxServices) services already")
             // As one reason of all: on a bus whose peers share a token, one may announce ever new names.
             if isToBeLogged("there are too many services", of: "") {
                 log.warning("there are too many services", ["name": name, "count": Self.maxServices])
@@ -259,6 +268,7 @@ package final class Directory: Sendable {
 
     /// Logs the reason here, and asks the service to log it too.
     private func reject(_ service: String, _ claim: String, of holder: String) {
+        noteRefused(service, "\(claim) is of \(holder)")
         if isToBeLogged("\(claim) of \(holder)", of: service) {
             log.error(
                 "service rejected: another one has the same routes or events",
@@ -332,6 +342,7 @@ package final class Directory: Sendable {
                 forgotten = Set(state.catalog.manifests.keys.filter { state.announcedAt[$0, default: now] < oldest })
             }
             state.forget(forgotten)
+            state.refused.removeOld(before: now.adding(.zero - Self.sweepInterval * 2))
             state.wasAsked = true
             return (forgotten, state.known)
         }

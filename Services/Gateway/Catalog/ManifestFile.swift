@@ -9,8 +9,13 @@ import Workers
 package final class ManifestFile: Sendable {
     private let path: String
     private let log: Logger
-    private let unsaved = BlockingQueue<[KnownManifest]>(maxCount: 64, maxBytes: .max)
+    private let unsaved = BlockingQueue<Save>(maxCount: 64, maxBytes: .max)
     private let writer = WorkerThreads()
+
+    private struct Save {
+        let manifests: [KnownManifest]
+        let completion: (@Sendable (_ isWritten: Bool) -> Void)?
+    }
 
     /// - Parameter temporary: the file that is written before it replaces the manifest file; by default one
     ///   of this gateway's own, as others may share the folder.
@@ -19,7 +24,10 @@ package final class ManifestFile: Sendable {
         self.log = log
         let temporary = temporary ?? "\(path).new-\(String(UInt64.random(in: .min ... .max), radix: 36))"
         writer.start(named: "manifests") { [unsaved] in
-            while let last = unsaved.take(atMost: .max)?.last { Self.write(last, to: path, by: temporary, log) }
+            while let saves = unsaved.take(atMost: .max), let last = saves.last {
+                let isWritten = Self.write(last.manifests, to: path, by: temporary, log)
+                for save in saves { save.completion?(isWritten) }
+            }
         }
     }
 
@@ -46,11 +54,17 @@ package final class ManifestFile: Sendable {
     /// Replaces the whole file, on a thread of its own, as announcements on an event loop cause it. If
     /// several writes wait for a slow disk, only the last one is made. The gateway works without the file, so
     /// a failure is only logged.
-    package func save(_ manifests: [KnownManifest]) {
+    ///
+    /// - Parameter completion: called once, when the file has these manifests or later ones, or with false if it could
+    ///   not be written.
+    package func save(
+        _ manifests: [KnownManifest], completion: (@Sendable (_ isWritten: Bool) -> Void)? = nil
+    ) {
         do throws(BlockingQueueError) {
-            try unsaved.push(manifests, bytes: 0)
+            try unsaved.push(Save(manifests: manifests, completion: completion), bytes: 0)
         } catch {
             log.warning("manifest cache not written", ["path": path, "error": "\(error)"])
+            completion?(false)
         }
     }
 
@@ -64,7 +78,10 @@ package final class ManifestFile: Sendable {
     /// members.
     private static let time = "announcedAt"
 
-    private static func write(_ manifests: [KnownManifest], to path: String, by temporary: String, _ log: Logger) {
+    /// - Returns: false, after a line in the log, if it could not be written.
+    private static func write(
+        _ manifests: [KnownManifest], to path: String, by temporary: String, _ log: Logger
+    ) -> Bool {
         let bytes = JSONWriter.bytes { json in
             json.array(of: manifests) { json, known in
                 json.object {
@@ -73,14 +90,18 @@ package final class ManifestFile: Sendable {
                 }
             }
         }
-        guard let file = fopen(temporary, "w") else {
-            return log.warning("manifest cache not written", ["path": path, "error": String(cString: strerror(errno))])
+        func fail() -> Bool {
+            log.warning("manifest cache not written", ["path": path, "error": String(cString: strerror(errno))])
+            return false
         }
+        guard let file = fopen(temporary, "w") else { return fail() }
         let isWritten = fwrite(bytes, 1, bytes.count, file) == bytes.count
         guard fclose(file) == 0, isWritten, rename(temporary, path) == 0 else {
-            unlink(temporary)
-            return log.warning("manifest cache not written", ["path": path, "error": String(cString: strerror(errno))])
+            // Before `unlink`, which sets `errno` too.
+            defer { unlink(temporary) }
+            return fail()
         }
+        return true
     }
 }
 

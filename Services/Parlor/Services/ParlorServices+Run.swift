@@ -15,7 +15,7 @@ extension ParlorServices {
         await Program(
             "parlor", "Parlor, all of it in one process.", bus: .inProcess,
             services.map { .service($0) } + [Gateway.factory, Demo.factory(demo), .operations],
-            commands: [.verify(services), .backup(services), .status, .tail]
+            commands: [.verify(services), .backup(services), .status, .tail, .services, .forget]
         ).run()
     }
 }

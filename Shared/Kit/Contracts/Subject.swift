@@ -12,6 +12,14 @@ public enum Subject {
     /// `status`.
     public static let statusRequest = "status.wanted"
     public static let status = "status.told"
+    /// The subject on which an operator asks all gateways what services they know, with an `OperatorQuestion`; each
+    /// publishes a `ServiceReport` for each service on `serviceReports`.
+    public static let listServices = "services.list"
+    public static let serviceReports = "gateways.services"
+    /// The subject on which an operator asks all gateways to remove a service, with an `OperatorQuestion`; each
+    /// publishes a `ForgettingReport` on `forgettingReports`.
+    public static let forgetService = "services.forget"
+    public static let forgettingReports = "gateways.forgotten"
     /// The subject of a gateway's heartbeat: its id, every 800 ms.
     public static let gatewayAlive = "gateways.alive"
     /// The subject on which a gateway is asked whose sockets have rooms open there, with an

@@ -9,10 +9,11 @@ import json
 import os
 import random
 import sqlite3
+import subprocess
 import time
 
 import pytest
-from parlor import ROOT, Process
+from parlor import ROOT, START_DEADLINE, Process, binaries
 from people import World, eventually
 
 KILLS = int(os.environ.get("DICE_KILLS", 6))
@@ -40,6 +41,12 @@ class Dice:
     def kill(self):
         assert self.process.is_running(), self.process.log()
         self.process.kill()
+
+    def ask(self, *command: str, token: str = "bus.token") -> subprocess.CompletedProcess:
+        """Runs a command for operators."""
+        tokens = ["--bus-token-file", self.parlor.data / token] if self.environment else []
+        return subprocess.run(
+            [binaries() / "parlor", *command, "--bus", self.url, *tokens], capture_output=True, text=True, timeout=START_DEADLINE)  # fmt: skip
 
     def rolls(self) -> list[tuple[str, str, str | None]]:
         """Returns the rolls of all rooms in order: the room, the person, and the message that rolled."""
@@ -119,6 +126,67 @@ async def test_what_is_refused_and_nothing_that_a_client_sends_ends_it(dice, wor
     ]:  # fmt: skip
         assert (await socket.ask("dice:roll", data))["error"]["code"] == code, data
     assert dice.rolls() == [] and dice.process.is_running()
+
+
+async def test_an_operator_lists_it_and_makes_every_gateway_forget_it(dice, world, tmp_path):
+    alice, _, room = await world.pair()
+    path = f"/api/rooms/{room['id']}/dice"
+    await known(alice, path)
+    # Another gateway, which keeps manifests in a folder of its own.
+    token = ["--bus-token-file", dice.parlor.data / "bus/gateway.token"] if dice.environment else []
+    other = Process(
+        binaries() / "parlor-gateway", "--port", 0, "--data", tmp_path / "other", "--bus", dice.url, *token, "--jwt-secret-file",
+        dice.parlor.data / "jwt.secret")  # fmt: skip
+    elsewhere = other.wait_until_ready()
+    manifests = [dice.parlor.data / "manifests.json", tmp_path / "other/manifests.json"]
+
+    async def status(address: str = dice.parlor.address) -> int:
+        return (await alice.request("GET", f"{address}{path}")).status_code
+
+    async def on_disk():
+        return all('"dice"' in file.read_text() for file in manifests)
+
+    await eventually(on_disk)
+    listed = dice.ask("services")
+    assert listed.returncode == 0, listed.stdout + listed.stderr
+    rows = {line.split()[0]: line.split() for line in listed.stdout.splitlines() if line}
+    assert rows["service"] == "service required instances known heard routes events badges fields".split()
+    # dice.py does not report its status: all that is known is that it is there.
+    assert rows["dice"][1:3] + rows["dice"][-4:] == ["no", "1+", "1", "1", "1", "0"]
+    assert rows["rooms"][1:3] == ["yes", "1"] and len(rows["gateways:"]) == 3
+    one = dice.ask("services", "dice")
+    assert one.returncode == 0 and "route  GET /api/rooms/:roomId/dice" in one.stdout and "badge  dice" in one.stdout, one.stdout
+    unknown = dice.ask("services", "nobody")
+    assert unknown.returncode == 1 and "no gateway knows nobody" in unknown.stdout
+
+    for name, reason in [("dice", "it still announces itself"), ("rooms", "it is one of REQUIRED_SERVICES")]:
+        refused = dice.ask("forget", name)
+        assert refused.returncode == 1 and refused.stdout.count(f"refused: {reason}") == 2, refused.stdout + refused.stderr
+    unknown = dice.ask("forget", "nobody")
+    assert (unknown.returncode, unknown.stdout) == (1, "no gateway knows nobody\n"), unknown.stderr
+
+    dice.kill()
+    assert (await status(), await status(elsewhere)) == (503, 503)
+    away = dice.ask("services", "dice")
+    assert away.returncode == 0 and away.stdout.splitlines()[1].split()[2] == "0", away.stdout
+    if dice.environment:  # Only an operator may.
+        rogue = dice.ask("forget", "dice", token="bus/rooms.token")
+        assert rogue.returncode == 1 and "no gateway answered" in rogue.stdout, rogue.stdout + rogue.stderr
+        assert await status() == 503
+    forgotten = dice.ask("forget", "dice")
+    assert forgotten.returncode == 0, forgotten.stdout + forgotten.stderr
+    assert forgotten.stdout.count("forgotten: 1 route, 1 event, 1 badge, 0 fields") == 2, forgotten.stdout
+    assert (await status(), await status(elsewhere)) == (404, 404)
+    assert not any('"dice"' in file.read_text() for file in manifests)
+    assert (await alice.get("/api/rooms/my-rooms"))[0]["badges"] == {"messages": 0, "elements": 0}
+
+    gateway = dice.parlor.pid("parlor-gateway")
+    dice.parlor.kill("parlor-gateway")
+    dice.parlor.wait_for_successor("parlor-gateway", gateway)
+    assert await status() == 404
+    dice.start()
+    await known(alice, path)
+    assert other.stop() == 0, other.log()
 
 
 class Load:

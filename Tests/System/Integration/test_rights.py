@@ -288,7 +288,8 @@ def test_a_user_of_nats_may_do_what_its_service_does_and_nothing_else(tmp_path, 
         ["SUB parlor.inbox.> 1"], ["SUB parlor.inbox.gateway.> 1"], ["SUB parlor.event.> 1"], ["SUB parlor.event.rooms.log 1"],
         publish("parlor.request.messaging.list", "parlor.inbox.push.1"), publish("parlor.request.accounts.login"),
         publish("parlor.event.messaging.log"), publish("parlor.event.services.announce.messaging"),
-        publish("parlor.event.services.announce.evil"), publish("parlor.inbox.gateway.x.1"), publish("other.request.x"),
+        publish("parlor.event.services.announce.evil"), publish("parlor.event.services.forget"),
+        publish("parlor.event.services.list"), publish("parlor.event.gateways.forgotten"), publish("parlor.inbox.gateway.x.1"), publish("other.request.x"),
     ]  # fmt: skip
     for lines in forbidden:
         assert "Permissions Violation" in rogue.refusal(*lines), lines
@@ -305,7 +306,13 @@ def test_a_user_of_nats_may_do_what_its_service_does_and_nothing_else(tmp_path, 
         assert "Permissions Violation" in peer.refusal("SUB parlor.event.messaging.log other 5")
     assert "Permissions Violation" in person.refusal("SUB parlor.event.messaging.> push 6")
     assert person.refusal("SUB parlor.event.> 7") == ""
-    for peer in (rogue, person, stranger):
+    gateway = NATSPeer(port, "gateway", secrets.text("gateway", "bus.token"))
+    assert "Permissions Violation" in gateway.refusal(*publish("parlor.event.services.forget"))
+    assert gateway.refusal(*publish("parlor.event.gateways.forgotten")) == ""
+    for subject in ["services.list", "services.forget", "status.wanted"]:
+        assert person.refusal(*publish(f"parlor.event.{subject}")) == "", subject
+    assert "Permissions Violation" in person.refusal(*publish("parlor.event.services.discover"))
+    for peer in (rogue, person, gateway, stranger):
         peer.close()
 
 

@@ -1,4 +1,4 @@
-"""`parlor status` and `parlor tail`: what goes on, as a terminal shows it."""
+"""`parlor status`, `parlor tail`, `parlor services` and `parlor forget`: what goes on, as a terminal shows it."""
 
 import asyncio
 import re
@@ -59,14 +59,31 @@ def test_status_of_a_bus_with_nobody_on_it_says_so(tmp_path):
     assert bus.stop() == 0
 
 
-@pytest.mark.parametrize("command", ["status", "tail"])
+COMMANDS = [["status"], ["tail"], ["services"], ["forget", "dice"]]
+
+
+@pytest.mark.parametrize("command", COMMANDS[2:], ids=lambda command: command[0])
+def test_where_no_gateway_is_on_the_bus_a_command_says_so(command):
+    bus = Process(binaries() / "parlor-bus", "--port", 0)
+    shown = subprocess.run(
+        [binaries() / "parlor", *command, "--bus", bus.wait_until_ready()], capture_output=True, text=True, timeout=START_DEADLINE)  # fmt: skip
+    assert (shown.returncode, shown.stdout) == (1, "no gateway answered\n"), shown.stderr
+    assert bus.stop() == 0
+
+
+def test_a_service_to_forget_has_to_be_named(tmp_path):
+    shown = subprocess.run([binaries() / "parlor", "forget", "--bus", "tcp://127.0.0.1:1"], capture_output=True, text=True, timeout=START_DEADLINE)
+    assert shown.returncode == 2 and "--name" in shown.stderr, shown
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_where_there_is_no_bus_a_command_gives_up_and_says_so(command):
     with socket.socket() as nobody:  # bound, and not listening
         nobody.bind(("127.0.0.1", 0))
         bus = f"tcp://127.0.0.1:{nobody.getsockname()[1]}"
         began = time.monotonic()
         shown = subprocess.run(
-            [binaries() / "parlor", command, "--bus", bus], capture_output=True, text=True, timeout=START_DEADLINE)  # fmt: skip
+            [binaries() / "parlor", *command, "--bus", bus], capture_output=True, text=True, timeout=START_DEADLINE)  # fmt: skip
     assert shown.returncode == 2 and "there is no bus" in shown.stderr, shown
     assert time.monotonic() - began >= 4.5
 
@@ -92,10 +109,10 @@ async def test_tail_shows_what_is_published_on_the_subjects_that_it_is_given(clu
         tail.stdout.close()
 
 
-@pytest.mark.parametrize("command", ["status", "tail"])
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_a_bus_address_that_makes_no_sense_is_refused(command):
     shown = subprocess.run(
-        [binaries() / "parlor", command, "--bus", "somewhere"], capture_output=True, text=True, timeout=START_DEADLINE
+        [binaries() / "parlor", *command, "--bus", "somewhere"], capture_output=True, text=True, timeout=START_DEADLINE
     )
     assert shown.returncode == 2
     assert "tcp://HOST:PORT" in shown.stderr

@@ -42,7 +42,8 @@ struct RightsTests {
         (Gateway.peer, .request, ["accounts.login", "messaging.list", "polls.vote"]),
         (Gateway.peer, .publish, ["gateways.alive", "services.discover", "status.told"]),
         (Gateway.peer, .subscribe, ["services.announce.*", "polls.log", "gateways.alive", "status.wanted"]),
-        (BusPeer.operator, .publish, ["status.wanted"]),
+        (Gateway.peer, .publish, ["gateways.services", "gateways.forgotten"]),
+        (BusPeer.operator, .publish, ["status.wanted", "services.list", "services.forget"]),
         (BusPeer.operator, .subscribe, [">", "messaging.>", "status.told"]),
     ]
 
@@ -88,6 +89,11 @@ struct RightsTests {
         }
         #expect(try refusal(of: peer, .serve, ">") != nil)
         #expect(try refusal(of: peer, .serve, "*.login") != nil)
+        let (forgetting, answering) = (
+            try refusal(of: peer, .publish, "services.forget"), try refusal(of: peer, .publish, "gateways.forgotten")
+        )
+        #expect((forgetting == nil) == (peer.name == "operator"))
+        #expect((answering == nil) == (peer.name == "gateway"))
         guard peer.name != "gateway" else { return }
         #expect(try refusal(of: peer, .request, "accounts.login") != nil || peer.name == "accounts")
         #expect(try refusal(of: peer, .publish, "gateways.presence") != nil)

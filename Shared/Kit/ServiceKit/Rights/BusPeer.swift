@@ -31,9 +31,11 @@ public struct BusPeer: Sendable, Equatable {
                 subscribe: [Subject.discover, Subject.statusRequest] + subscribes))
     }
 
-    /// An operator: may subscribe to everything and change nothing.
+    /// An operator: may subscribe to everything, and change nothing except that gateways forget a service.
     public static let `operator` = BusPeer(
-        "operator", BusRights(publish: [Subject.statusRequest], subscribe: [">"]))
+        "operator",
+        BusRights(
+            publish: [Subject.statusRequest, Subject.listServices, Subject.forgetService], subscribe: [">"]))
 
     /// The names that no service may have. They are first tokens of other subjects, so the service could
     /// publish, serve or be requested in place of others.

@@ -205,6 +205,14 @@ public struct Program: Sendable {
         _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
     }
 
+    /// The id of this process: the host's name and the process's id.
+    package static let instance: String = {
+        var names = utsname()
+        guard uname(&names) == 0 else { return "?/\(getpid())" }
+        let host = withUnsafeBytes(of: names.nodename) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        return "\(host)/\(getpid())"
+    }()
+
     private static var environment: [String: String] {
         var found: [String: String] = [:]
         var entry = environ

@@ -1,5 +1,4 @@
 import Contracts
-import Glibc
 import MessageBus
 
 /// Answers `parlor status` for all parts of a program. Every program on the bus has one.
@@ -11,7 +10,7 @@ struct StatusReporter: Component {
     static func start(for components: [any Component], in node: Node) throws(BusError) -> StatusReporter {
         let (bus, log) = (node.bus, node.log)
         let started = ContinuousClock.now
-        let instance = "\(hostName)/\(getpid())"
+        let instance = Program.instance
         let subscription = try bus.subscribe(Subject.statusRequest) { _ in
             Task {
                 for component in components {
@@ -28,12 +27,6 @@ struct StatusReporter: Component {
             }
         }
         return StatusReporter(subscription: subscription)
-    }
-
-    private static var hostName: String {
-        var names = utsname()
-        guard uname(&names) == 0 else { return "?" }
-        return withUnsafeBytes(of: names.nodename) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     }
 
     func isHealthy() async -> Bool { true }

@@ -26,9 +26,9 @@ struct DirectoryTests {
     private let delivered = Arrivals<Int>()
     let announced = Arrivals<String>()
     private let followed = Arrivals<String>()
-    private let forgotten = Arrivals<String>()
+    let forgottenServices = Arrivals<String>()
     let log = CapturedLog()
-    private let clock = ManualClock()
+    let clock = ManualClock()
 
     private func known(_ manifests: Manifest...) -> [KnownManifest] {
         manifests.map { KnownManifest(manifest: $0, announcedAt: clock.now()) }
@@ -51,7 +51,7 @@ struct DirectoryTests {
             required: required, bus: bus, on: group.loops[0], file: file, clock: clock, log: log.logger,
             announcementPause: .zero, logs: FollowedLogs(delivered: delivered, followed: followed),
             onAnnouncement: { [announced] in announced.add($0.service) },
-            onForgotten: { [forgotten] in forgotten.add($0) })
+            onForgotten: { [forgottenServices] in forgottenServices.add($0) })
         do {
             try await test(directory)
         } catch {
@@ -114,7 +114,7 @@ struct DirectoryTests {
             let accounts = Manifest(service: "accounts", routes: [Route("POST", "/login", "accounts.in")])
             _ = try FakeService.start(accounts, on: bus)
             #expect(try await announced.next() == "accounts")
-            #expect(try await forgotten.next() == "thief")
+            #expect(try await forgottenServices.next() == "thief")
             #expect(directory.catalog.manifests == ["accounts": accounts])
             early.announce()
             // Of two that are required the first keeps it.
@@ -256,7 +256,7 @@ struct DirectoryTests {
             clock.advance(by: .milliseconds(1))
             directory.sweep()
             #expect(directory.catalog.manifests.keys.sorted() == ["people"])
-            #expect(try await forgotten.next() == "chat")
+            #expect(try await forgottenServices.next() == "chat")
             try chat.comeBack()
             #expect(directory.catalog.manifests.keys.sorted() == ["chat", "people"])
             chat.emit([])

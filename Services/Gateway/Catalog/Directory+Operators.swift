@@ -1,0 +1,104 @@
+import Contracts
+import JSON
+import Reactor
+import Security
+import ServiceKit
+
+/// What operators ask: which services are known, and to forget one.
+extension Directory {
+    /// The announcements of a service in the catalog.
+    struct Heard {
+        let since: Timestamp
+        var last: Timestamp
+        /// How many there were: the clock may stand still.
+        var count = 1
+    }
+
+    /// How long a service that was asked to announce itself has time to do so before it is forgotten. Running services
+    /// reply within milliseconds.
+    static let announcementWait: Duration = .milliseconds(500)
+
+    static func service(announcedOn subject: String) -> String {
+        String(subject.dropFirst(Subject.announce(of: "").count))
+    }
+
+    func noteHeard(_ service: String) {
+        let now = clock.now()
+        state.withLock { state in
+            guard state.catalog.manifests[service] != nil else { return }
+            if state.heard[service] == nil {
+                state.heard[service] = Heard(since: now, last: now)
+            } else {
+                state.heard[service]?.last = now
+                state.heard[service]?.count += 1
+            }
+        }
+    }
+
+    func noteRefused(_ service: String, _ reason: String) {
+        let now = clock.now()
+        state.withLock { $0.refused.note(service, reason, at: now) }
+    }
+
+    /// Returns the services in the catalog and those that were refused, in the order of their names. `isServed` is false.
+    ///
+    /// - Parameter service: nil for all of them.
+    func known(_ service: String?) -> [KnownService] {
+        let now = clock.now()
+        func age(_ time: Timestamp) -> Duration { .milliseconds(max(0, now.milliseconds - time.milliseconds)) }
+        let (catalog, heard, announcedAt, refused) = state.withLock {
+            ($0.catalog, $0.heard, $0.announcedAt, $0.refused.all)
+        }
+        let names = service.map { [$0] } ?? Set(catalog.manifests.keys).union(refused.keys).sorted()
+        return names.compactMap { name in
+            let manifest = catalog.manifests[name]
+            guard manifest != nil || refused[name] != nil else { return nil }
+            return KnownService(
+                name: name, isRequired: catalog.isRequired(name), offer: manifest.map(ServiceOffer.init),
+                known: (heard[name]?.since).map(age), heard: (heard[name]?.last ?? announcedAt[name]).map(age),
+                isServed: false, refusal: refused[name].map { .init(reason: $0.reason, age: age($0.at)) })
+        }
+    }
+
+    /// Removes a service with everything it offers, also from the file, unless it still announces itself. It is
+    /// asked to do so first.
+    ///
+    /// - Returns: the outcome, and what the service had offered, if it was removed.
+    func forget(_ service: String) async -> (ForgettingReport.Outcome, ServiceOffer?) {
+        guard !catalog.isRequired(service) else { return (.required, nil) }
+        guard catalog.manifests[service] != nil else { return (.unknown, nil) }
+        let before = state.withLock { $0.heard[service]?.count }
+        discover()
+        let end = LoopInstant.now() + Self.announcementWait
+        while LoopInstant.now() < end, state.withLock({ $0.heard[service]?.count }) == before {
+            try? await Task.sleep(for: Self.settlingInterval)  // never cancelled
+        }
+        let removed = state.withLock { state -> (manifest: Manifest, rest: [KnownManifest])? in
+            guard state.heard[service]?.count == before, let manifest = state.catalog.manifests[service] else {
+                return nil
+            }
+            state.forget([service])
+            state.refused.remove(service)
+            return (manifest, state.known)
+        }
+        // Another question, or a sweep, may have removed it meanwhile.
+        guard let removed else { return (catalog.manifests[service] != nil ? .announced : .unknown, nil) }
+        log.info("service forgotten: an operator asked for it", ["name": service])
+        onForgotten(service)
+        return (await isSaved(removed.rest) ? .forgotten : .notWritten, ServiceOffer(removed.manifest))
+    }
+
+    /// Returns once the file is written; false if it could not be.
+    private func isSaved(_ manifests: [KnownManifest]) async -> Bool {
+        guard let file else { return true }
+        return await withCheckedContinuation { continuation in
+            file.save(manifests) { continuation.resume(returning: $0) }
+        }
+    }
+}
+
+extension ServiceOffer {
+    fileprivate init(_ manifest: Manifest) {
+        self.init(manifest, digest: SHA256.hash(manifest.json.bytes).hexadecimal)
+    }
+}

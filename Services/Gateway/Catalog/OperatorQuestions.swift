@@ -1,0 +1,119 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceKit
+import Synchronization
+
+/// Answers the questions of `parlor services` and `parlor forget`, which every gateway gets.
+///
+/// Only operators may ask: on a bus with a table of peers, nobody else may publish these subjects.
+package final class OperatorQuestions: Sendable {
+    /// The limit of questions in progress. Further ones get no answer, which the operator sees.
+    private static let maxQuestions = 16
+    /// The time in which a service has to reply. One that is too slow is served all the same.
+    private static let healthTimeout: Duration = .milliseconds(250)
+    /// The limit of reports with names in an answer: a bus that passes on slowly must not disconnect the gateway.
+    /// Further services are listed with counts only.
+    private static let maxBytesWithNames = 2 << 20
+
+    private let gatewayID: String
+    private let bus: any MessageBus
+    private let directory: Directory
+    private let log: Logger
+    private let subscriptions = Mutex<[BusSubscription]>([])
+    private let inProgress = Mutex(0)
+
+    package init(gatewayID: String, bus: any MessageBus, directory: Directory, log: Logger) {
+        self.gatewayID = gatewayID
+        self.bus = bus
+        self.directory = directory
+        self.log = log
+    }
+
+    package func start() throws(BusError) {
+        let lists = try bus.subscribe(Subject.listServices) { [weak self] in
+            self?.answer($0) { await $0.list($1) }
+        }
+        let forgetting = try bus.subscribe(Subject.forgetService) { [weak self] in
+            self?.answer($0) { await $0.forget($1) }
+        }
+        subscriptions.withLock { $0 = [lists, forgetting] }
+    }
+
+    package func stop() {
+        for subscription in subscriptions.withLock({ $0 }) { subscription.cancel() }
+    }
+
+    private func answer(
+        _ message: BusMessage, _ work: @escaping @Sendable (OperatorQuestions, OperatorQuestion) async -> Void
+    ) {
+        guard let question = OperatorQuestion(message.data) else { return }
+        let isAccepted = inProgress.withLock { count in
+            guard count < Self.maxQuestions else { return false }
+            count += 1
+            return true
+        }
+        guard isAccepted else { return log.warning("too many questions of operators", ["subject": message.subject]) }
+        Task {
+            await work(self, question)
+            inProgress.withLock { $0 -= 1 }
+        }
+    }
+
+    private func list(_ question: OperatorQuestion) async {
+        let known = directory.known(question.service)
+        let served = await served(of: known.map(\.name))
+        var bytesLeft = question.wantsNames ? Self.maxBytesWithNames : 0
+        for var service in known {
+            service.isServed = served.contains(service.name)
+            var json = report(question, .service(service))
+            if json.bytes.count > bytesLeft {
+                service.offer?.names = nil
+                json = report(question, .service(service))
+            } else {
+                bytesLeft -= json.bytes.count
+            }
+            publish(json, on: Subject.serviceReports)
+        }
+        publish(report(question, .end(count: known.count)), on: Subject.serviceReports)
+    }
+
+    private func report(_ question: OperatorQuestion, _ content: ServiceReport.Content) -> JSONValue {
+        ServiceReport(question: question.id, gateway: gatewayID, instance: Program.instance, content).json
+    }
+
+    /// Returns those of these services that requests reach.
+    private func served(of services: [String]) async -> Set<String> {
+        await withTaskGroup(of: String?.self) { group in
+            for name in services { group.addTask { await self.isServed(name) ? name : nil } }
+            return await group.reduce(into: []) { served, name in if let name { served.insert(name) } }
+        }
+    }
+
+    private func isServed(_ service: String) async -> Bool {
+        let context = BusContext(requestID: "services", timeout: Self.healthTimeout)
+        do throws(BusError) {
+            _ = try await bus.request(Subject.health(of: service), .emptyObject, context)
+            return true
+        } catch {
+            // Not in time, or not understood: somebody is there.
+            return error != .noResponders && error != .disconnected && error != .badSubject
+        }
+    }
+
+    private func forget(_ question: OperatorQuestion) async {
+        guard let service = question.service else { return }
+        let (outcome, offer) = await directory.forget(service)
+        let report = ForgettingReport(
+            question: question.id, gateway: gatewayID, instance: Program.instance, outcome, offer: offer)
+        publish(report.json, on: Subject.forgettingReports)
+    }
+
+    private func publish(_ report: JSONValue, on subject: String) {
+        do throws(BusError) {
+            try bus.publish(subject, report)
+        } catch {
+            log.warning("an operator was not answered", ["subject": subject, "error": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import MessageBus
+import Reactor
+import Synchronization
+
+/// The connection to the bus of a command for operators.
+extension Command {
+    /// How long a command waits for the bus: a person is at the other end. A service would wait for as long as it takes.
+    private static let busPatience: Duration = .seconds(5)
+
+    private struct NoBus: Error, CustomStringConvertible {
+        var description: String { "there is no bus: nothing answered within 5 s" }
+    }
+
+    /// Connects to the configured bus for as long as the body runs.
+    ///
+    /// - Parameter subscribe: called first. When the body begins, the bus knows the subscriptions.
+    /// - Throws: `NoBus` if that takes more than `busPatience`.
+    static func onBus(
+        _ configuration: Configuration, name: String,
+        _ subscribe: @escaping @Sendable (any MessageBus) throws -> Void,
+        then body: (any MessageBus) async throws -> Void
+    ) async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        let loop = group.loops[0]
+        let bus = try await inTime {
+            let bus = try await configuration.connectBus(name: name, on: loop) { warning in
+                Program.write("waiting for the bus: \(warning)", to: 2)
+            }
+            try subscribe(bus)
+            try await bus.settle()
+            return bus
+        }
+        try await body(bus)
+        await bus.close()
+    }
+
+    /// Does not cancel work that is too slow: the process ends with the error.
+    private static func inTime(_ work: @escaping @Sendable () async throws -> any MessageBus) async throws
+        -> any MessageBus
+    {
+        let isOver = Mutex(false)
+        return try await withCheckedThrowingContinuation { continuation in
+            let end = { @Sendable (outcome: Result<any MessageBus, any Error>) in
+                let isFirst = isOver.withLock { isOver in
+                    defer { isOver = true }
+                    return !isOver
+                }
+                if isFirst { continuation.resume(with: outcome) }
+            }
+            Task {
+                do { end(.success(try await work())) } catch { end(.failure(error)) }
+            }
+            Task {
+                try? await Task.sleep(for: busPatience)  // nobody cancels it
+                end(.failure(NoBus()))
+            }
+        }
+    }
+}
