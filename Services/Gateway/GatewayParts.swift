@@ -66,6 +66,7 @@ struct GatewayParts: Sendable {
             })
         let services = RequestForwarder(
             bus: node.bus, directory: directory, requestTimeout: settings.requestTimeout, faults: faults)
+        let checks = RequestChecks(bus: node.bus, metrics: node.metrics, log: log)
         let limits = Limits(
             RateLimiter(isOn: settings.isLimiting, overrides: settings.rateOverrides),
             RequestSlots(
@@ -106,7 +107,9 @@ struct GatewayParts: Sendable {
         let operations = OperationsEndpoint(
             services: services, requiredServices: settings.requiredServices, isShown: settings.showsOperations,
             metrics: node.metrics)
-        let memberships = Memberships(services.bus)
+        let joins = RoomJoins(
+            directory: directory, checks: checks, composer: composer, cache: cache, presence: presence,
+            memberships: Memberships(services.bus))
         let personSockets = PersonSockets(limit: settings.isLimiting ? settings.maxSocketsPerPerson : .max)
         let page = settings.showsPage ? WebPage.find(readingOn: longWork.executor) : nil
         if settings.showsPage, page == nil {
@@ -118,14 +121,14 @@ struct GatewayParts: Sendable {
         http = fanout.loops.map { delivery in
             HTTPFront(
                 delivery, directory: directory, admission: admission, limits: limits, services: services,
-                composer: composer, lists: lists, sync: sync, operations: operations, documents: documents, page: page,
+                checks: checks, composer: composer, lists: lists, sync: sync, operations: operations,
+                documents: documents, page: page,
                 metrics: edgeMetrics, log: log)
         }
         sockets = fanout.loops.map { delivery in
             SocketFront(
-                delivery, directory: directory, services: services, limits: limits, tokens: tokens, presence: presence,
-                composer: composer, cache: cache, memberships: memberships, personSockets: personSockets,
-                metrics: edgeMetrics,
+                delivery, directory: directory, services: services, checks: checks, limits: limits, tokens: tokens,
+                presence: presence, joins: joins, personSockets: personSockets, metrics: edgeMetrics,
                 clock: node.clock, log: log)
         }
         fronts.all = sockets

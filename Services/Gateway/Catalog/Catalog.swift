@@ -9,7 +9,11 @@ package final class Catalog: Sendable {
     /// The manifests in a stable order.
     package let services: [Manifest]
     package let routes: RouteTable
-    package let socketEvents: [String: SocketEvent]
+    package let socketEvents: [String: Checked<SocketEvent>]
+    /// The checks that precede a `room:join`, which is the gateway's own event.
+    package let joinChecks: [RequestCheck]
+    /// The checks without effect, as the requests that they precede are confidential.
+    package let refusedChecks: [RequestCheck]
     /// The subjects that accept requests in batches.
     package let batched: Set<String>
     /// The rate limits that services declare, by name.
@@ -32,9 +36,13 @@ package final class Catalog: Sendable {
         self.required = required
         self.revision = revision
         services = all
-        routes = RouteTable(all.flatMap(\.routes))
+        let checks = CheckTable(all)
+        routes = RouteTable(all.flatMap(\.routes).map { Checked(declaration: $0, checks: checks[$0.subject]) })
         socketEvents = Dictionary(
-            all.flatMap(\.socketEvents).map { ($0.event, $0) }, uniquingKeysWith: { first, _ in first })
+            all.flatMap(\.socketEvents).map { ($0.event, Checked(declaration: $0, checks: checks[$0.subject])) },
+            uniquingKeysWith: { first, _ in first })
+        joinChecks = checks[RequestCheck.join]
+        refusedChecks = checks.refused
         limits = Dictionary(all.flatMap(\.limits).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         batched = Set(all.flatMap(\.batched))
         listLogs = Self.listLogs(all)

@@ -262,8 +262,19 @@ package final class Directory: Sendable {
             return learn(manifest)
         }
         if isUnknown { log.info("service discovered", ["name": name]) }
+        logRefusedChecks()
         onAnnouncement(manifest)
         return true
+    }
+
+    /// Logs the checks without effect. The reason may be the manifest of either service, so all are logged after each
+    /// announcement.
+    private func logRefusedChecks() {
+        for check in catalog.refusedChecks where isToBeLogged("check before \(check.before)", of: check.subject) {
+            log.warning(
+                "a check has no effect: the request has passwords, tokens or addresses, or needs no login",
+                ["subject": check.subject, "before": check.before])
+        }
     }
 
     /// Logs the reason here, and asks the service to log it too.

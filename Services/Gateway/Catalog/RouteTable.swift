@@ -4,7 +4,7 @@ import Contracts
 /// `/rooms/my-rooms` before `/rooms/:roomId`. Of two equal patterns, the first one counts.
 package struct RouteTable: Sendable {
     package enum Match {
-        case route(Route, parameters: [(name: String, value: String)])
+        case route(Checked<Route>, parameters: [(name: String, value: String)])
         /// The path is known, the method is not; the path's methods, sorted.
         case otherMethods([String])
         case none
@@ -14,18 +14,22 @@ package struct RouteTable: Sendable {
     private struct Branch: Sendable {
         var literals: [String: Branch] = [:]
         var parameter: [Branch] = []
-        var routes: [String: Route] = [:]
+        var routes: [String: Checked<Route>] = [:]
     }
 
     private var root = Branch()
 
-    package init(_ routes: [Route]) {
-        for route in routes { Self.insert(route, route.path.split(separator: "/").map(String.init)[...], into: &root) }
+    package init(_ routes: [Checked<Route>]) {
+        for route in routes {
+            let segments = route.declaration.path.split(separator: "/").map(String.init)
+            Self.insert(route, segments[...], into: &root)
+        }
     }
 
-    private static func insert(_ route: Route, _ segments: ArraySlice<String>, into branch: inout Branch) {
+    private static func insert(_ route: Checked<Route>, _ segments: ArraySlice<String>, into branch: inout Branch) {
         guard let first = segments.first else {
-            if branch.routes[route.method] == nil { branch.routes[route.method] = route }
+            let method = route.declaration.method
+            if branch.routes[method] == nil { branch.routes[method] = route }
             return
         }
         if first.hasPrefix(":") {
@@ -41,7 +45,9 @@ package struct RouteTable: Sendable {
         var values: [String] = []
         guard let branch = Self.find(segments[...], in: root, &values) else { return .none }
         guard let route = branch.routes[method] else { return .otherMethods(branch.routes.keys.sorted()) }
-        let names = route.path.split(separator: "/").filter { $0.hasPrefix(":") }.map { String($0.dropFirst()) }
+        let names = route.declaration.path.split(separator: "/").filter { $0.hasPrefix(":") }.map {
+            String($0.dropFirst())
+        }
         return .route(route, parameters: zip(names, values).map { ($0, $1) })
     }
 

@@ -107,7 +107,7 @@ package final class Admission: Sendable {
         if let segments = request.pathSegments,
             case .route(let found, _) = catalog.routes.match(request.method, segments)
         {
-            route = found
+            route = found.declaration
         }
         guard let claims = tokens.verify(authorization: request.headers["Authorization"]) else {
             if let route, !route.needsLogin {

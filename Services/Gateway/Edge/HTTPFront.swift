@@ -20,6 +20,7 @@ package actor HTTPFront: LoopPart {
     private nonisolated let admission: Admission
     private nonisolated let limits: Limits
     private let services: RequestForwarder
+    private let checks: RequestChecks
     private let composer: RoomComposer
     private let lists: RoomLists
     private let sync: SyncEndpoint
@@ -37,7 +38,7 @@ package actor HTTPFront: LoopPart {
 
     package init(
         _ delivery: LoopDelivery, directory: Directory, admission: Admission, limits: Limits,
-        services: RequestForwarder,
+        services: RequestForwarder, checks: RequestChecks,
         composer: RoomComposer, lists: RoomLists, sync: SyncEndpoint, operations: OperationsEndpoint,
         documents: APIDocuments, page: WebPage?, metrics: EdgeMetrics, log: Logger
     ) {
@@ -47,6 +48,7 @@ package actor HTTPFront: LoopPart {
         self.admission = admission
         self.limits = limits
         self.services = services
+        self.checks = checks
         self.composer = composer
         self.lists = lists
         self.sync = sync
@@ -114,8 +116,8 @@ package actor HTTPFront: LoopPart {
             refuse(.methodNotAllowed, allow: methods, request, from: client, responder)
         case .route(let route, let parameters):
             do throws(ServiceError) {
-                let call = try admission.admit(request, to: route, parameters, from: client, catalog)
-                startTask { await $0.serve(call, request, responder) }
+                let call = try admission.admit(request, to: route.declaration, parameters, from: client, catalog)
+                startTask { await $0.serve(call, after: route.checks, request, responder) }
             } catch {
                 fail(error, request, responder)
             }
@@ -183,9 +185,14 @@ package actor HTTPFront: LoopPart {
 
     // MARK: The answer
 
-    private func serve(_ call: AdmittedCall, _ request: HTTPRequest, _ responder: HTTPResponder) async {
+    private func serve(
+        _ call: AdmittedCall, after required: [RequestCheck], _ request: HTTPRequest, _ responder: HTTPResponder
+    ) async {
         let origin = services.origin(responder.requestID, trace: request.headers["traceparent"])
         do throws(ServiceError) {
+            if let caller = call.caller {
+                try await checks.pass(required, call.data, as: caller, origin: origin, key: call.roomID)
+            }
             var slots = [call.slot].compactMap(\.self)
             if call.route.isHeavy, let caller = call.caller {
                 if call.route.answer == .roomsByPerson { try limits.passList(caller.id, call.address) }

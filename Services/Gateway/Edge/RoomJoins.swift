@@ -9,13 +9,20 @@ import ServiceKit
 
 /// Handles `room:join`, `room:leave` and `message:typing`. The gateway does this itself, as presence belongs
 /// to the socket.
-struct RoomJoins: Sendable {
+package struct RoomJoins: Sendable {
+    private let directory: Directory
+    private let checks: RequestChecks
     private let composer: RoomComposer
     private let cache: RoomListCache
     private let presence: Presence
     private let memberships: Memberships
 
-    init(composer: RoomComposer, cache: RoomListCache, presence: Presence, memberships: Memberships) {
+    package init(
+        directory: Directory, checks: RequestChecks, composer: RoomComposer, cache: RoomListCache, presence: Presence,
+        memberships: Memberships
+    ) {
+        self.directory = directory
+        self.checks = checks
         self.composer = composer
         self.cache = cache
         self.presence = presence
@@ -26,9 +33,14 @@ struct RoomJoins: Sendable {
     func change(
         _ request: SocketRequest, of session: SocketSession, on front: isolated SocketFront
     ) async throws(ServiceError) -> JSONValue? {
-        let fields = try RequestFields(try request.payload)
+        let payload = try request.payload
+        let fields = try RequestFields(payload)
         switch request.event.name {
-        case "room:join": return try await join(fields, session, request.origin, on: front)
+        case "room:join":
+            try await checks.pass(
+                directory.catalog.joinChecks, payload, as: session.caller, origin: request.origin,
+                key: try fields.string("roomId"))
+            return try await join(fields, session, request.origin, on: front)
         case "room:leave": try await leave(fields, session, request.origin, on: front)
         default: try await setTyping(fields, session, request.origin, on: front)
         }

@@ -14,18 +14,27 @@ final class ServiceEvent {
     let began: LoopInstant
     let declared: SocketEvent
     let pass: LimitPass
+    let data: JSONValue
+    /// The room that it names, within which events keep their order.
+    let roomID: String?
+    /// True while its checks are not answered.
+    var isBeingChecked = false
+    /// The error of a check that denies it.
+    var denial: ServiceError?
     /// True once the call that sends the request has returned.
     var isSent = false
 
     init(
         _ request: SocketRequest, of session: SocketSession, since began: LoopInstant, _ declared: SocketEvent,
-        _ pass: LimitPass
+        _ pass: LimitPass, _ data: JSONValue
     ) {
         self.request = request
         self.session = session
         self.began = began
         self.declared = declared
         self.pass = pass
+        self.data = data
+        roomID = data["roomId"]?.string
     }
 
     /// Returns the ack's members.

@@ -16,6 +16,7 @@ package actor SocketFront: LoopPart {
     package nonisolated let delivery: LoopDelivery
     private let directory: Directory
     private let services: RequestForwarder
+    private let checks: RequestChecks
     private let limits: Limits
     private let tokens: TokenVerifier
     private let presence: Presence
@@ -32,20 +33,19 @@ package actor SocketFront: LoopPart {
     private var lastEvent = 0
 
     package init(
-        _ delivery: LoopDelivery, directory: Directory, services: RequestForwarder, limits: Limits,
-        tokens: TokenVerifier,
-        presence: Presence, composer: RoomComposer, cache: RoomListCache, memberships: Memberships,
-        personSockets: PersonSockets,
+        _ delivery: LoopDelivery, directory: Directory, services: RequestForwarder, checks: RequestChecks,
+        limits: Limits, tokens: TokenVerifier, presence: Presence, joins: RoomJoins, personSockets: PersonSockets,
         metrics: EdgeMetrics, clock: any WallClock, log: Logger
     ) {
         loop = delivery.loop
         self.delivery = delivery
         self.directory = directory
         self.services = services
+        self.checks = checks
         self.limits = limits
         self.tokens = tokens
         self.presence = presence
-        joins = RoomJoins(composer: composer, cache: cache, presence: presence, memberships: memberships)
+        self.joins = joins
         self.personSockets = personSockets
         answers = EventAnswers(metrics: metrics, log: log)
         self.metrics = metrics
@@ -174,7 +174,8 @@ package actor SocketFront: LoopPart {
         do throws(ServiceError) {
             guard let declared = catalog.socketEvents[event.name] else { throw try refusal(ofLarge: event, session) }
             try limits.check(
-                Limits.of(declared, catalog), person: session.caller.id, address: session.address, writing: bytes)
+                Limits.of(declared.declaration, catalog), person: session.caller.id, address: session.address,
+                writing: bytes)
             // Check that there will be room for it. It is counted once it is read.
             if let refusal = socket.noteHeld(change: bytes) { throw limits.noRoom(isOwn: refusal == .own) }
             socket.noteHeld(change: -bytes)
@@ -281,7 +282,7 @@ package actor SocketFront: LoopPart {
         guard let session = socket.context as? SocketSession else { return answers.fail(event, error, to: socket) }
         do throws(ServiceError) {
             let catalog = directory.catalog
-            let declared = catalog.socketEvents[event.name].map { Limits.of($0, catalog) }
+            let declared = catalog.socketEvents[event.name].map { Limits.of($0.declaration, catalog) }
             // It was read, so its bytes count like those of an accepted event.
             try limits.pass(
                 (declared ?? []) + [OwnLimits.unknown], person: session.caller.id, address: session.address,
@@ -301,33 +302,68 @@ package actor SocketFront: LoopPart {
         delivery.beginWork()
         do throws(ServiceError) {
             let catalog = directory.catalog
-            guard let declared = catalog.socketEvents[request.event.name] else {
+            guard let offered = catalog.socketEvents[request.event.name] else {
                 throw try refusal(ofUndeclared: session)
             }
+            let declared = offered.declaration
             let pass = try limits.pass(
                 Limits.of(declared, catalog), person: session.caller.id, address: session.address,
                 writing: request.writtenBytes)
-            let data = try request.payload
-            let event = ServiceEvent(request, of: session, since: began, declared, pass)
-            let bound = LoopBound(event, to: loop)
-            services.send(
-                declared.subject, data, as: session.caller, origin: request.origin, key: data["roomId"]?.string
-            ) { [self] result in
-                // Not within the call that sends it: its end starts waiting events, and each of them may end
-                // at once as well.
-                if loop.isCurrent, bound.object.isSent {
-                    onLoop { $0.receive(result, for: bound) }
-                } else {
-                    enqueue { $0.receive(result, for: bound) }
-                }
+            let event = ServiceEvent(request, of: session, since: began, declared, pass, try request.payload)
+            if offered.checks.isEmpty, !session.held.holds(event.roomID) {
+                forward(event)
+            } else {
+                hold(event, until: offered.checks)
             }
-            event.isSent = true
         } catch {
             // Not at once, for the same reason.
             enqueue { [session = LoopBound(session, to: loop)] in
                 $0.finish(request, of: session.object, since: began, .failure(error))
             }
         }
+    }
+
+    /// Holds an event, and those that follow in its room, until its checks are answered. Checks of several events are in
+    /// progress at once.
+    private func hold(_ event: ServiceEvent, until required: [RequestCheck]) {
+        event.session.held.append(event)
+        guard !required.isEmpty else { return }
+        event.isBeingChecked = true
+        let bound = LoopBound(event, to: loop)
+        checks.ask(
+            required, event.data, as: event.session.caller, origin: event.request.origin, key: event.roomID
+        ) { [self] denial in enqueue { $0.release(bound.object, denial) } }
+    }
+
+    private func release(_ event: ServiceEvent, _ denial: ServiceError?) {
+        event.isBeingChecked = false
+        event.denial = denial
+        let session = event.session
+        // One at a time: the end of an event starts waiting ones, which join the held events of their room.
+        while let next = session.held.popChecked(in: event.roomID) {
+            if let denial = next.denial {
+                receive(.failure(denial), for: LoopBound(next, to: loop))
+            } else {
+                forward(next)
+            }
+        }
+    }
+
+    private func forward(_ event: ServiceEvent) {
+        let bound = LoopBound(event, to: loop)
+        services.send(
+            event.declared.subject, event.data, as: event.session.caller, origin: event.request.origin,
+            key: event.roomID
+        ) { [self] result in
+            // Not within the call that sends it: its end starts waiting events, and each of them may end
+            // at once as well.
+            if loop.isCurrent, bound.object.isSent {
+                onLoop { $0.receive(result, for: bound) }
+            } else {
+                enqueue { $0.receive(result, for: bound) }
+            }
+        }
+        event.isSent = true
     }
 
     private func receive(_ result: Result<Reply, ServiceError>, for bound: LoopBound<ServiceEvent>) {

@@ -25,7 +25,9 @@ final class SocketSession {
     var waiting = WaitingEvents()
     /// True while a join, leave or typing event is handled; later events wait.
     var isChangingRooms = false
+    /// The events in progress, including those that are held.
     var inFlight = 0
+    var held = HeldEvents()
 
     /// The limit of requests of one socket that are in progress at services: one, if several could overtake
     /// each other.

@@ -13,6 +13,7 @@ extension Manifest {
             $0.member("contribution", contribution?.json)
             $0.member("limits", array: { for limit in limits { $0.value(limit.json) } })
             $0.member("batched", array: { for subject in batched { $0.string(subject) } })
+            if !checks.isEmpty { $0.member("checks", array: { for check in checks { $0.value(check.json) } }) }
             if let descriptionDigest { $0.member("description", descriptionDigest) }
         }
     }
@@ -30,6 +31,7 @@ extension Manifest {
             logsEndedSessions: object["logsEndedSessions"]?.bool ?? false,
             presenceSubject: object["presence"]?.string,
             limits: object["limits"]?.array?.compactMap(RateLimit.init) ?? [])
+        checks = object["checks"]?.array?.compactMap(RequestCheck.init) ?? []
         batched = object["batched"]?.array?.compactMap(\.string) ?? []
         descriptionDigest = object["description"]?.string.flatMap { $0.utf8.count <= 64 ? $0 : nil }
     }

@@ -6,6 +6,7 @@ extension Manifest {
         public static let requests = 256
         public static let fields = 64
         public static let rateLimits = 64
+        public static let checks = 64
         /// Of a field's `zero`, which stands in each Room for which the service gives no value.
         public static let zeroBytes = 4_096
         public static let pathBytes = 1_024
@@ -21,7 +22,7 @@ extension Manifest {
         if let excess = Self.excess(
             (routes.count, Limit.requests, "routes"), (socketEvents.count, Limit.requests, "socket events"),
             (batched.count, Limit.requests, "batched subjects"), (fields.count, Limit.fields, "fields"),
-            (limits.count, Limit.rateLimits, "rate limits"))
+            (limits.count, Limit.rateLimits, "rate limits"), (checks.count, Limit.checks, "checks"))
         {
             return excess
         }
@@ -53,6 +54,7 @@ extension Manifest {
             if let ackName = event.ackName { names.append(ackName) }
             for copy in event.ackCopies { names += [copy.name, copy.from] }
         }
+        for check in checks { names += [check.before, check.subject] }
         for case let role? in fields.map(\.role) {
             switch role {
             case .badge(let name): names.append(name)

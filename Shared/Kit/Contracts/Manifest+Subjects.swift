@@ -6,7 +6,7 @@ extension Manifest {
         let named =
             routes.map(\.subject) + socketEvents.map(\.subject)
             + [contribution?.subject, presenceSubject].compactMap { $0 }
-            + batched
+            + batched + checks.map(\.subject)
         return named.first { !$0.hasPrefix("\(service).") }
     }
 }

@@ -24,6 +24,8 @@ public struct Manifest: Sendable, Equatable {
     /// [{roomId, userId}], isOpen}`.
     public var presenceSubject: String?
     public var limits: [RateLimit]
+    /// The requests that gateways make of this service before they forward others.
+    public var checks: [RequestCheck] = []
     /// The subjects that also accept a list of requests, and reply with a list. `ServiceHost` sets it.
     public var batched: [String] = []
     /// The digest of the service's description (`Subject.description`); nil if it has none. `ServiceHost` sets it.

@@ -29,7 +29,7 @@ struct ContractsTests {
 
     @Test("a manifest decodes as it was encoded")
     func manifests() throws {
-        let manifest = Manifest(
+        var manifest = Manifest(
             service: "stars",
             routes: [
                 Route("PUT", "/api/rooms/:roomId/star", "stars.add", answer: .room, limits: ["stars", "more"]),
@@ -46,8 +46,30 @@ struct ContractsTests {
                 ]),
             hasEventLog: true, logsWhatRoomsShow: true, presenceSubject: "stars.presence",
             limits: [RateLimit("stars", .failures, perPerson: 1, perAddress: 2, seconds: 3)])
+        manifest.checks = [
+            RequestCheck(before: "suns.add", "stars.check", whenAway: .allow, deadline: .milliseconds(20)),
+            RequestCheck(before: RequestCheck.join, "stars.check", whenAway: .deny),
+        ]
         let read = try #require(Manifest(manifest.json))
         #expect(read == manifest)
+    }
+
+    @Test(
+        "a check without a deadline has 500 ms, and one out of range the nearest; without a valid `whenAway` it denies")
+    func checks() throws {
+        func check(_ rest: String) throws -> RequestCheck? {
+            let json = #"{"service":"x","checks":[{"before":"y.do","subject":"x.check"\#(rest)}]}"#
+            return try Manifest(JSONValue(parsing: json))?.checks.first
+        }
+        #expect(try check(#","whenAway":"allow""#)?.deadline == .milliseconds(500))
+        #expect(try check(#","deadline":1"#)?.deadline == .milliseconds(10))
+        #expect(try check(#","deadline":-9223372036854775808"#)?.deadline == .milliseconds(10))
+        #expect(try check(#","deadline":9223372036854775807"#)?.deadline == .seconds(2))
+        #expect(try check(#","whenAway":"allow""#)?.whenAway == .allow)
+        #expect(try check(#","whenAway":"alow""#)?.whenAway == .deny)
+        #expect(try check("")?.whenAway == .deny)
+        // Other gateways of today find in the manifest of a service without checks what they always did.
+        #expect(Manifest(service: "x").json["checks"] == nil)
     }
 
     @Test("a field without a role gets the role that its path had before roles existed")

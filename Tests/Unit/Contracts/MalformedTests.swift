@@ -25,12 +25,16 @@ private struct Crossing: Sendable, CustomTestStringConvertible {
         userID: "u", username: "ada", firstName: "Zoë \"Z\"", joinedAt: Timestamp(milliseconds: 1))
     private static let emission = Emission(
         to: .person("p"), "e", JSONWriter.object { $0.member("x", 1) }, composition: .room, endsTypingOf: "u")
-    private static let manifest = Manifest(
-        service: "stars", routes: [Route("GET", "/stars", "stars.list", needsLogin: false, limits: ["stars"])],
-        socketEvents: [SocketEvent("star:add", "stars.add", ackName: "star", ackCopies: [("starId", "id")])],
-        contribution: Contribution(subject: "stars.contribute", fields: [.init("stars", .laterTime, zero: .null)]),
-        hasEventLog: true, presenceSubject: "stars.presence",
-        limits: [RateLimit("stars", perPerson: 1, perAddress: 2, seconds: 3)])
+    private static let manifest: Manifest = {
+        var manifest = Manifest(
+            service: "stars", routes: [Route("GET", "/stars", "stars.list", needsLogin: false, limits: ["stars"])],
+            socketEvents: [SocketEvent("star:add", "stars.add", ackName: "star", ackCopies: [("starId", "id")])],
+            contribution: Contribution(subject: "stars.contribute", fields: [.init("stars", .laterTime, zero: .null)]),
+            hasEventLog: true, presenceSubject: "stars.presence",
+            limits: [RateLimit("stars", perPerson: 1, perAddress: 2, seconds: 3)])
+        manifest.checks = [RequestCheck(before: "suns.add", "stars.check", whenAway: .deny)]
+        return manifest
+    }()
 
     static let all: [Crossing] = [
         Crossing(

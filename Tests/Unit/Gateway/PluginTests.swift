@@ -11,7 +11,7 @@ struct PluginTests {
         try await ServiceHarness<PollsService>(bus: harness.bus, clock: harness.clock).run(test)
     }
 
-    @Test("a service that starts later adds a route, a socket event, a badge and events, without a gateway change")
+    @Test("a service that starts later adds a route, an event, a badge and a check, without a gateway change")
     func plugin() async throws {
         try await GatewayHarness.run { harness in
             let (ada, bob) = (try await harness.join(), try await harness.join(GatewayHarness.bob))
@@ -38,6 +38,11 @@ struct PluginTests {
 
                 let invalid = try await ada.ask("poll:vote", #"{"roomId":"r","choice":""}"#)
                 #expect(invalid["error"]?["code"]?.string == "invalid_field")
+                harness.chat.on("chat.send", reply: Reply())
+                let spoiler = try await ada.ask("chat:send", #"{"roomId":"r","text":"spoiler"}"#)
+                #expect(spoiler["error"]?["message"]?.string == "Vote before you say who wins.")
+                #expect(try await ada.ask("chat:send", #"{"roomId":"r","text":"hi"}"#)["success"]?.bool == true)
+
                 let stranger = Caller(id: "eve", username: "eve", firstName: nil)
                 #expect(try await harness.request("GET", "/api/rooms/r/votes", as: stranger).status == 404)
             }

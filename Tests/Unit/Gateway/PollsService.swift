@@ -26,7 +26,12 @@ struct PollsService: Service {
     func register(in requests: inout RequestTable) {
         let count = Endpoint("polls.count").route("GET", "/api/rooms/:roomId/votes")
         let vote = Endpoint("polls.vote").socketEvent("poll:vote")
+        let screen = Endpoint("polls.screen").check(before: "chat.send", whenAway: .deny)
         requests.onRoom(vote) { try await self.vote($0) }
+        requests.on(screen) { request in
+            guard try request.fields.optionalString("text") != "spoiler" else { throw Self.spoiler }
+            return Reply()
+        }
         requests.onRoom(count) { [context] request in
             let room = request.room.roomID
             let count = try await context.database.read { try Self.votes(in: room, byOthersThan: "", on: $0) }
@@ -36,6 +41,8 @@ struct PollsService: Service {
             try rooms.reduce(into: [:]) { $0[$1] = try Self.votes(in: $1, byOthersThan: person, on: connection) }
         }
     }
+
+    private static let spoiler = ServiceError(.forbidden, "Vote before you say who wins.")
 
     private func vote(_ request: RoomRequest) async throws -> Reply {
         let (room, person) = (request.room, request.caller.userID)

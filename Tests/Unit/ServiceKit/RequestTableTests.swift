@@ -37,6 +37,7 @@ struct RequestTableTests {
             requests.onContribution(Self.contribution) { rooms, _, _ in rooms.contains("a") ? ["a": 7] : [:] }
             requests.onPresence(Endpoint("things.presence")) { _ in Reply() }
             requests.on(Endpoint("things.list").route("GET", path)) { _ in Reply() }
+            requests.on(Endpoint("things.check").check(before: "others.make", whenAway: .deny)) { _ in Reply() }
         }
     }
 
@@ -72,6 +73,7 @@ struct RequestTableTests {
                 ]), hasEventLog: true, logsWhatRoomsShow: true, presenceSubject: "things.presence",
             limits: [RateLimit("things", perPerson: 1, perAddress: 2, seconds: 3)])
         expected.batched = ["things.find", "things.contribute"]
+        expected.checks = [RequestCheck(before: "others.make", "things.check", whenAway: .deny)]
         expected.descriptionDigest = Things().manifest.descriptionDigest
         #expect(expected.descriptionDigest?.utf8.count == 16)
         #expect(Things().manifest == expected)

@@ -13,6 +13,7 @@ public struct Endpoint: Sendable {
     public let subject: String
     public private(set) var routes: [Route] = []
     public private(set) var socketEvents: [SocketEvent] = []
+    public private(set) var checks: [RequestCheck] = []
     /// The description for clients; nil if there is none.
     public private(set) var description: RequestDescription?
 
@@ -30,6 +31,18 @@ public struct Endpoint: Sendable {
             Route(
                 method, path, subject, needsLogin: needsLogin, answer: answer, limits: limits, isHeavy: isHeavy,
                 maxBodyBytes: maxBodyBytes, wantsClient: wantsClient))
+        return endpoint
+    }
+
+    /// Returns the endpoint as a check before another service's requests; the parameters are those of
+    /// `RequestCheck`. The handler gets the fields and the caller of the request. Any reply allows it, and a thrown
+    /// `ServiceError` denies it, except `internal` and `serviceUnavailable`: those count as no answer, as does any
+    /// other error.
+    public func check(
+        before: String, whenAway: RequestCheck.WhenAway, deadline: Duration = RequestCheck.standardDeadline
+    ) -> Endpoint {
+        var endpoint = self
+        endpoint.checks.append(RequestCheck(before: before, subject, whenAway: whenAway, deadline: deadline))
         return endpoint
     }
 

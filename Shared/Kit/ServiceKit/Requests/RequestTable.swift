@@ -109,6 +109,7 @@ public struct RequestTable: Sendable {
             logsWhatRoomsShow: service.log.contains(.roomChanges),
             logsEndedSessions: service.log.contains(.endedSessions), presenceSubject: presenceSubject,
             limits: service.limits)
+        manifest.checks = entries.flatMap(\.endpoint.checks)
         let description = description(of: service)
         if !description.isEmpty {
             manifest.descriptionDigest = String(Base64URL.encode(SHA256.hash(description.json.bytes)).prefix(16))

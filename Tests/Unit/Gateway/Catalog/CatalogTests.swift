@@ -25,8 +25,8 @@ struct CatalogTests {
         var catalog = Catalog(required: ["chat"])
         for manifest in [chat, board] { catalog = catalog.adding(manifest) }
         #expect(isKnown("chat", in: catalog) && isKnown("board", in: catalog))
-        #expect(catalog.socketEvents["chat:send"]?.subject == "chat.send")
-        #expect(catalog.socketEvents["board:add"]?.subject == "board.add")
+        #expect(catalog.socketEvents["chat:send"]?.declaration.subject == "chat.send")
+        #expect(catalog.socketEvents["board:add"]?.declaration.subject == "board.add")
         #expect(catalog.contributors.map(\.service) == ["chat"])
         #expect(catalog.limits["sends"]?.perAddress == 2)
         #expect(catalog.services.map(\.service) == ["board", "chat"])

@@ -25,7 +25,14 @@ extension DirectoryTests {
         Manifest(service: "evil", socketEvents: [SocketEvent("x", "messaging.send")]),
         Manifest(service: "evil", contribution: Contribution(subject: "accounts.people", fields: [])),
         Manifest(service: "evil", presenceSubject: "elements.presence"),
+        checking([RequestCheck(before: "messaging.send", "messaging.read", whenAway: .allow)]),
     ]
+
+    private static func checking(_ checks: [RequestCheck]) -> Manifest {
+        var manifest = Manifest(service: "evil")
+        manifest.checks = checks
+        return manifest
+    }
 
     @Test("an announcement that would make the gateway ask another service is ignored", arguments: foreign)
     func otherSubject(manifest: Manifest) async throws { try await expectRefusal(of: manifest) }
@@ -92,6 +99,14 @@ extension DirectoryTests {
                     fields: [
                         .init("f", .value, role: .badge(String(repeating: "x", count: 129)), zero: JSONValue(0))
                     ])),
+            "129 bytes in a name, limit 128"
+        ),
+        (
+            checking((0...64).map { RequestCheck(before: "a.b\($0)", "evil.x", whenAway: .allow) }),
+            "65 checks, limit 64"
+        ),
+        (
+            checking([RequestCheck(before: String(repeating: "x", count: 129), "evil.x", whenAway: .allow)]),
             "129 bytes in a name, limit 128"
         ),
     ]

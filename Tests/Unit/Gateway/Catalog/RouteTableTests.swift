@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The table of routes")
 struct RouteTableTests {
-    private let table = RouteTable([
+    private let table = Self.table([
         Route("GET", "/api/rooms/my-rooms", "rooms.list"),
         Route("GET", "/api/rooms/:roomId", "rooms.get"),
         Route("PUT", "/api/rooms/:roomId/name", "rooms.rename"),
@@ -15,11 +15,16 @@ struct RouteTableTests {
         Route("GET", "/api/:kind/my-rooms/:which", "odd.one"),
     ])
 
+    private static func table(_ routes: [Route]) -> RouteTable {
+        RouteTable(routes.map { Checked(declaration: $0, checks: []) })
+    }
+
     /// Returns the subject and the parameters as `name=value`; or the allowed methods; or nothing.
     private func match(_ method: String, _ path: String) -> [String] {
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
         switch table.match(method, segments) {
-        case .route(let route, let parameters): return [route.subject] + parameters.map { "\($0.name)=\($0.value)" }
+        case .route(let route, let parameters):
+            return [route.declaration.subject] + parameters.map { "\($0.name)=\($0.value)" }
         case .otherMethods(let methods): return ["other methods"] + methods
         case .none: return []
         }
@@ -65,17 +70,17 @@ struct RouteTableTests {
             Issue.record("there is no match")
             return
         }
-        #expect(route.subject == "rooms.get" && parameters.map(\.value) == ["a/b é:c"])
+        #expect(route.declaration.subject == "rooms.get" && parameters.map(\.value) == ["a/b é:c"])
         #expect(match("GET", "/api/rooms/:roomId") == ["rooms.get", "roomId=:roomId"])
     }
 
     @Test("the first of two equal routes is used")
     func twice() {
-        let table = RouteTable([Route("GET", "/api/x", "first.x"), Route("GET", "/api/x", "second.x")])
+        let table = Self.table([Route("GET", "/api/x", "first.x"), Route("GET", "/api/x", "second.x")])
         guard case .route(let route, _) = table.match("GET", ["api", "x"]) else {
             Issue.record("there is no match")
             return
         }
-        #expect(route.subject == "first.x")
+        #expect(route.declaration.subject == "first.x")
     }
 }

@@ -1,0 +1,141 @@
+import Contracts
+import JSON
+import Logging
+import MessageBus
+import Reactor
+import ServiceClient
+import ServiceKit
+import Synchronization
+
+/// Asks services whether requests of clients may be forwarded to the services that handle them.
+package final class RequestChecks: Sendable {
+    private enum Verdict: Sendable {
+        case allowed
+        case denied(ServiceError)
+        /// There is no valid answer.
+        case unanswered(reason: String)
+    }
+
+    private let bus: any MessageBus
+    private let log: Logger
+    private let throttle = Mutex(LogThrottle())
+    private let allowed: Counter
+    private let denied: Counter
+    private let unanswered: Counter
+
+    /// - Parameter bus: keeps the order of requests with one key, so it must not batch them.
+    package init(bus: any MessageBus, metrics: Metrics, log: Logger) {
+        self.bus = bus
+        self.log = log
+        func counter(_ outcome: String) -> Counter {
+            metrics.counter(
+                "parlor_checks_total", "Checks before clients' requests, by outcome.", labels: ["outcome": outcome])
+        }
+        (allowed, denied, unanswered) = (counter("allowed"), counter("denied"), counter("unanswered"))
+    }
+
+    /// Asks all of these checks at once.
+    ///
+    /// - Parameter completion: called once, when each check is answered or late, maybe before this returns, on any
+    ///   thread. It gets the denial: the error of the first check that denies the request, in the order of `checks`;
+    ///   otherwise `service_unavailable` if a check without an answer denies it, or if no time is left; nil if the
+    ///   request may be forwarded.
+    package func ask(
+        _ checks: [RequestCheck], _ data: JSONValue, as caller: Caller, origin: RequestOrigin, key: String?,
+        completion: @escaping @Sendable (ServiceError?) -> Void
+    ) {
+        let answers = Answers(count: checks.count)
+        for (index, check) in checks.enumerated() {
+            var context = origin.context(for: caller, key: key ?? caller.id)
+            context.timeout = min(context.timeout, check.deadline)
+            bus.request(check.subject, data, context) { [self] answer in
+                let verdict = verdict(of: check, answer, isLong: data.bytes.count > BusLimits.maxLine / 2)
+                note(verdict, of: check, origin)
+                guard let verdicts = answers.note(verdict, at: index) else { return }
+                completion(denial(checks, verdicts, origin))
+            }
+        }
+    }
+
+    /// Asks all of these checks at once. Without checks it returns at once.
+    ///
+    /// - Throws: the denial, as in the other form.
+    package func pass(
+        _ checks: [RequestCheck], _ data: JSONValue, as caller: Caller, origin: RequestOrigin, key: String?
+    ) async throws(ServiceError) {
+        guard !checks.isEmpty else { return }
+        let denial = await withCheckedContinuation { continuation in
+            ask(checks, data, as: caller, origin: origin, key: key) { continuation.resume(returning: $0) }
+        }
+        if let denial { throw denial }
+    }
+
+    /// - Parameter isLong: true if the request is so long that it, and not the reply, is over the bus's limit.
+    private func verdict(
+        of check: RequestCheck, _ answer: Result<any BusPayload, BusError>, isLong: Bool
+    ) -> Verdict {
+        switch answer {
+        case .success(let payload):
+            do throws(ServiceError) {
+                _ = try Reply(payload)
+                return .allowed
+            } catch  where error == .noAnswer {
+                return .unanswered(reason: "malformed")
+            } catch  where error.code == .internal || error.code == .serviceUnavailable {
+                return .unanswered(reason: error.code.rawValue)
+            } catch {
+                return .denied(error)
+            }
+        // Allowed, it would pass unchecked: it may fit the bus without the check's longer subject.
+        case .failure(.lineTooLong) where isLong:
+            return .denied(ServiceError(.payloadTooLarge, "That is more than can be taken at once."))
+        case .failure(let error): return .unanswered(reason: error.code)
+        }
+    }
+
+    private func note(_ verdict: Verdict, of check: RequestCheck, _ origin: RequestOrigin) {
+        switch verdict {
+        case .allowed: allowed.add()
+        case .denied: denied.add()
+        case .unanswered(let reason):
+            unanswered.add()
+            let service = String(check.subject.prefix { $0 != "." })
+            guard throttle.withLock({ $0.note("\(check.subject) \(reason)", of: service) }) else { return }
+            log.warning(
+                "a check is not answered",
+                [
+                    "name": service, "subject": check.subject, "before": check.before, "reason": reason,
+                    "outcome": check.whenAway.rawValue, "request": origin.id,
+                ])
+        }
+    }
+
+    private func denial(
+        _ checks: [RequestCheck], _ verdicts: [Verdict], _ origin: RequestOrigin
+    ) -> ServiceError? {
+        for verdict in verdicts { if case .denied(let error) = verdict { return error } }
+        for (check, verdict) in zip(checks, verdicts) {
+            if case .unanswered = verdict, check.whenAway == .deny {
+                return ServiceError(.serviceUnavailable, "This cannot be checked right now. Try again in a moment.")
+            }
+        }
+        // A check that ended because the request's time is over says nothing about the request.
+        return origin.timeLeft > .zero ? nil : .unavailable("This part of the service")
+    }
+
+    /// The verdicts of the checks of one request, until all are known.
+    private final class Answers: Sendable {
+        private let verdicts: Mutex<[Verdict?]>
+
+        init(count: Int) { verdicts = Mutex(Array(repeating: nil, count: count)) }
+
+        /// - Returns: all verdicts, once this is the last one.
+        func note(_ verdict: Verdict, at index: Int) -> [Verdict]? {
+            verdicts.withLock { verdicts in
+                verdicts[index] = verdict
+                let known = verdicts.compactMap(\.self)
+                return known.count == verdicts.count ? known : nil
+            }
+        }
+    }
+}

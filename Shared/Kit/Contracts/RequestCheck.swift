@@ -1,0 +1,61 @@
+import JSON
+
+/// A request that gateways make before they forward another service's request: its reply allows that request,
+/// and its error denies it.
+///
+/// The check gets the data and the caller of the request that it precedes. It never gets a request whose routes
+/// need no login or get `client`: those have passwords and tokens. Gateways do not resolve such a check.
+public struct RequestCheck: Sendable, Equatable {
+    /// What happens to a request whose check has no valid answer in time.
+    public enum WhenAway: String, Sendable {
+        case allow
+        /// The request is answered with `service_unavailable`.
+        case deny
+    }
+
+    /// The subject of the requests that it precedes, whichever route or socket event they come by; or
+    /// `join`. While no service has the subject, the check has no effect.
+    public let before: String
+    /// The check's own subject.
+    public let subject: String
+    /// How long gateways wait for the reply.
+    public let deadline: Duration
+    public let whenAway: WhenAway
+
+    /// The value of `before` for the gateway's own event of joining a room.
+    public static let join = "room:join"
+    public static let standardDeadline: Duration = .milliseconds(500)
+    /// A check that has less time would often be late on a busy machine. One that has more would use up the time of
+    /// the request.
+    static let deadlines: ClosedRange<Duration> = .milliseconds(10) ... .seconds(2)
+
+    /// - Parameter deadline: 10 ms to 2 s; a shorter or longer one counts as the nearest of these.
+    public init(
+        before: String, _ subject: String, whenAway: WhenAway, deadline: Duration = RequestCheck.standardDeadline
+    ) {
+        self.before = before
+        self.subject = subject
+        self.deadline = min(max(deadline, Self.deadlines.lowerBound), Self.deadlines.upperBound)
+        self.whenAway = whenAway
+    }
+}
+
+extension RequestCheck {
+    var json: JSONValue {
+        JSONWriter.object {
+            $0.member("before", before)
+            $0.member("subject", subject)
+            $0.member("deadline", Int(deadline / .milliseconds(1)))
+            $0.member("whenAway", whenAway.rawValue)
+        }
+    }
+
+    init?(_ json: JSONValue) {
+        guard let object = json.object, let before = object["before"]?.string, let subject = object["subject"]?.string
+        else { return nil }
+        // A misspelt value must not open what the check is to close.
+        let whenAway = object["whenAway"]?.string.flatMap(WhenAway.init) ?? .deny
+        let deadline = object["deadline"]?.int.map { Duration.milliseconds($0) }
+        self.init(before: before, subject, whenAway: whenAway, deadline: deadline ?? Self.standardDeadline)
+    }
+}

@@ -1,0 +1,111 @@
+"""A service that checks what people write (`moderator.py`), through the real gateway: it denies, is slow, and is killed."""
+
+import asyncio
+import json
+import sys
+
+import pytest
+from parlor import ROOT, Process
+from people import PASSWORD, World, eventually
+
+PROGRAM = ROOT / "Tests/System/Integration/moderator.py"
+
+
+class Moderator:
+    def __init__(self, parlor, when_away: str):
+        self.parlor, self.when_away = parlor, when_away
+        self.start()
+
+    def start(self):
+        url = (self.parlor.data / "bus.url").read_text().strip()
+        environment = {"BUS_TOKEN_FILE": str(self.parlor.data / "bus/moderator.token"), "PYTHONPATH": str(ROOT / "Examples")}
+        self.process = Process(sys.executable, PROGRAM, url, self.when_away, environment=environment)
+        self.process.wait_until_ready()
+
+    async def known(self, person):
+        await eventually(lambda: self.answers(person))
+
+    async def answers(self, person) -> bool:
+        return (await person.request("GET", "/api/moderator")).status_code == 200
+
+
+@pytest.fixture
+async def moderated(request, start, tmp_path, monkeypatch):
+    """A Parlor with a moderator, and two people with a room."""
+    # The rights of the moderator are those of the TCP bus.
+    monkeypatch.delenv("BUS_URL", raising=False)
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    plugins = tmp_path / "plugins"
+    plugins.write_text(json.dumps({"service": "moderator"}))
+    parlor = start("separate", "--with", plugins)
+    moderator = Moderator(parlor, request.param)
+    async with World(parlor) as world:
+        alice, bob, room = await world.pair()
+        await moderator.known(alice)
+        yield moderator, alice, bob, room
+    moderator.process.kill()
+
+
+async def texts(person, room: dict) -> list[str]:
+    return [message["text"] for message in await person.get(f"/api/rooms/{room['id']}/messages")]
+
+
+@pytest.mark.parametrize("moderated", ["deny"], indirect=True)
+async def test_what_a_check_denies_reaches_nobody_whichever_way_it_is_sent(moderated):
+    moderator, alice, bob, room = moderated
+    phone, other = await alice.socket(joined=room), await bob.socket(joined=room)
+    denied = await phone.ask("message:send", {"roomId": room["id"], "text": "pox"})
+    assert denied["error"] == {"code": "rude_words", "message": "That is not said here.", "retryable": False}
+    answer = await alice.request("POST", f"/api/rooms/{room['id']}/messages", {"text": "pox too"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "rude_words")
+    await phone.do("message:send", {"roomId": room["id"], "text": "fox"})
+    assert (await other.expect("message:new"))["message"]["text"] == "fox"
+    assert await texts(bob, room) == ["fox"]
+    assert await alice.get("/api/moderator") == [{"by": alice.id, "text": text} for text in ("pox", "pox too", "fox")]
+    # It never sees a password, whatever it announces.
+    login = await alice.request("POST", "/api/auth/login", {"username": alice.username, "password": PASSWORD})
+    assert login.status_code == 200
+    assert len(await alice.get("/api/moderator")) == 3
+    assert '"before":"accounts.login"' in moderator.parlor.process.log()
+
+
+@pytest.mark.parametrize("moderated", ["deny"], indirect=True)
+async def test_a_slow_check_holds_the_later_messages_of_its_room_alone(moderated):
+    _, alice, bob, room = moderated
+    second = await alice.post("/api/rooms", {"otherUserId": bob.id}, 201)
+    received = [await bob.send(room, "here"), await bob.send(second, "there")]
+    phone = await alice.socket(joined=room)
+    slow = asyncio.create_task(phone.ask("message:send", {"roomId": room["id"], "text": "later"}))
+    await eventually(lambda: asked(alice, "later"))
+    # A message to be read waits behind it, and another room does not.
+    here, there = [{"roomId": message["roomId"], "messageIds": [message["id"]]} for message in received]
+    read = asyncio.create_task(phone.ask("messages:mark-read", here))
+    await phone.do("messages:mark-read", there)
+    assert not slow.done() and not read.done()
+    await bob.send(second, "now")
+    assert (await slow)["success"] and (await read)["success"]
+
+
+async def asked(person, text: str) -> bool:
+    return any(check["text"] == text for check in await person.get("/api/moderator"))
+
+
+@pytest.mark.parametrize("moderated", ["allow", "deny"], indirect=True)
+async def test_while_the_service_is_away_its_declaration_decides(moderated):
+    moderator, alice, bob, room = moderated
+    phone = await alice.socket(joined=room)
+    for _ in range(3):
+        moderator.process.kill()
+        answer = await phone.ask("message:send", {"roomId": room["id"], "text": "pox"})
+        if moderator.when_away == "allow":
+            assert answer["success"]
+        else:
+            assert answer["error"]["code"] == "service_unavailable" and answer["error"]["retryable"]
+        moderator.start()
+        await moderator.known(alice)
+        assert (await phone.ask("message:send", {"roomId": room["id"], "text": "pox"}))["error"]["code"] == "rude_words"
+    assert await texts(bob, room) == (["pox"] * 3 if moderator.when_away == "allow" else [])
+    lines = [line for line in moderator.parlor.process.log().splitlines() if "a check is not answered" in line]
+    reasons = [json.loads(line)["reason"] for line in lines]
+    assert reasons and len(reasons) == len(set(reasons)), lines
+    assert all(json.loads(line)["outcome"] == moderator.when_away for line in lines)
