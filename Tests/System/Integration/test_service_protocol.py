@@ -18,6 +18,7 @@ from parlor_service import digest  # noqa: E402
 
 PAGE = (ROOT / "Services/SERVICE-PROTOCOL.md").read_text()
 ANOTHER = re.compile(r'"code":"route_not_found"')
+PRESENCE = re.compile(r'"reply":([^,]+),"subject":"dice.presence",.*"data":(.*)')
 
 
 def blocks(kind: str) -> list[tuple[int, str]]:
@@ -115,6 +116,7 @@ class Story:
         self.lines, self.values, self.parties = lines, values, {}
         self.next = 0
         self.present = []
+        self.early = []
 
     def fill(self, text: str) -> str:
         def value(name: re.Match) -> str:
@@ -156,20 +158,28 @@ class Story:
                 await party.send(self.fill(text))
             else:
                 try:
-                    got = await asyncio.wait_for(self.receive(party), DEADLINE)
+                    got = await asyncio.wait_for(self.receive(party, PRESENCE.search(text)), DEADLINE)
                 except asyncio.TimeoutError:
                     pytest.fail(f"line {number}: nothing came, and this was expected:\n{self.fill_known(text)}")
                 assert self.match(text, got), f"line {number}: expected, and what came:\n{self.fill_known(text)}\n{got}"
 
-    async def receive(self, party) -> str:
-        """Returns the next line. A gateway may repeat which rooms are open; that request is answered again."""
+    async def receive(self, party, wants_presence) -> str:
+        """Returns the next line. A gateway requests presence and a log's entries at once, so a request for presence may come
+        before the page's line for it. A gateway may also repeat which rooms are open; that request is answered again."""
+        if wants_presence and self.early:
+            return self.early.pop(0)
         while True:
             text = await party.receive()
-            presence = re.search(r'"reply":(\d+),"subject":"dice.presence",.*"data":(.*)', text)
-            if not presence or presence[2] not in self.present:
-                self.present += [presence[2]] if presence else []
+            presence = PRESENCE.search(text)
+            if not presence:
                 return text
-            await party.send(f'{{"op":"res","id":{presence[1]},"data":{{"status":200,"data":{{}}}}}}')
+            if presence[2] in self.present:
+                await party.send(f'{{"op":"res","id":{presence[1]},"data":{{"status":200,"data":{{}}}}}}')
+                continue
+            self.present.append(presence[2])
+            if wants_presence:
+                return text
+            self.early.append(text)
 
     def fill_known(self, text: str) -> str:
         return re.sub(r"\$(\w+)", lambda name: self.values.get(name[1], name[0]), text)
