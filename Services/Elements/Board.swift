@@ -35,8 +35,8 @@ struct Board {
     }
 
     /// - Returns: the entry's position in the event log.
-    func emit(_ emissions: [Emission], at state: BoardState) throws -> Int {
-        try request.emit(emissions, at: state.changedAt, on: store.connection)
+    func emit(_ emissions: [Emission], fact: Fact? = nil, at state: BoardState) throws -> Int {
+        try request.emit(emissions, fact: fact, at: state.changedAt, on: store.connection)
     }
 
     func lastEntry() throws -> Int { try EventLog.head(on: store.connection) }

@@ -130,6 +130,13 @@ struct BoardStore {
     /// The size limit of a page's elements: a reply has to fit a line of the bus.
     private static let maxPageBytes = 512 * 1024
 
+    /// Returns those of the elements that are still there.
+    func existing(_ ids: [String]) throws -> [String] {
+        try connection.all(
+            "SELECT id FROM elements WHERE id IN (SELECT value FROM json_each($1))", SQLValue.list(ids)
+        ) { $0.text(0) }
+    }
+
     /// Returns elements in the order of their creation, after a rank.
     func elements(of roomID: String, after rank: Int, limit: Int) throws -> ElementPage {
         var elements: [Element] = []

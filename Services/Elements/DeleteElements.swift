@@ -21,7 +21,8 @@ extension Elements {
             }
             let state = try board.advance(by: [deletion], at: clock.now())
             let emissions = ElementEvents.deleted(elementID, in: board.room.roomID, by: deleter, state)
-            return Reply(.noContent, position: Self.position(try board.emit(emissions, at: state)))
+            let seq = try board.emit(emissions, fact: .elementDeleted(id: elementID), at: state)
+            return Reply(.noContent, position: Self.position(seq))
         }
     }
 
@@ -37,7 +38,8 @@ extension Elements {
             guard count > 0 else { return Reply(.ok, answer) }
             let state = try board.advance(by: deletions, at: clock.now())
             let emissions = ElementEvents.cleared(board.room.roomID, by: clearer, state)
-            return Reply(.ok, answer, position: Self.position(try board.emit(emissions, at: state)))
+            return Reply(
+                .ok, answer, position: Self.position(try board.emit(emissions, fact: .boardCleared, at: state)))
         }
     }
 }

@@ -33,6 +33,19 @@ extension Elements {
     }
 }
 
+extension Elements {
+    /// The limit of ids in one question.
+    private static let maxIDs = 1000
+
+    /// Returns which elements were not deleted, for services that keep something about elements: `{elementIds}` →
+    /// `{elementIds}`, in no order.
+    static func existing(_ request: Request, on connection: any Connection) throws -> Reply {
+        let ids = try request.fields.strings("elementIds", count: 0...maxIDs)
+        let existing = try BoardStore(connection).existing(ids)
+        return Reply(.ok, JSONWriter.object { $0.member("elementIds", existing) })
+    }
+}
+
 /// The cursor of a list of elements: a rank. It is opaque to clients.
 private struct ElementsCursor {
     let rank: Int

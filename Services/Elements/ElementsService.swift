@@ -36,6 +36,7 @@ public struct ElementsService: Service {
         requests.onRoom(.delete) { try await elements.delete($0) }
         requests.onRoom(.clear) { try await elements.clear($0) }
         requests.onContribution(Elements.contribution) { try BoardStore($2).summaries(of: $0, seenBy: $1) }
+        requests.onRead(.existing) { try Elements.existing($0, on: $1) }
         requests.onPresence(.presence) { try await elements.notePresence($0) }
     }
 
@@ -66,6 +67,9 @@ extension Endpoint {
         .route("DELETE", board, limits: limits)
         .socketEvent("room:clear", limits: limits)
         .described(.clearRoom)
+
+    // For other services.
+    fileprivate static let existing = Endpoint("elements.existing")
 
     // For gateways.
     fileprivate static let presence = Endpoint("elements.presence")

@@ -31,7 +31,9 @@ extension Messaging {
                 let unread = try chats.subtractUnread(1, of: person, in: room.roomID)
                 emissions.append(.badges(unread, of: person, in: room.roomID))
             }
-            return Reply(.noContent, position: Self.position(try request.emit(emissions, at: time, on: connection)))
+            let seq = try request.emit(
+                emissions, fact: .messageDeleted(id: messageID), at: time, on: connection)
+            return Reply(.noContent, position: Self.position(seq))
         }
     }
 }

@@ -47,6 +47,14 @@ struct MessagesStore {
             """, roomID, seq, end, count, body: Self.message)
     }
 
+    /// Returns those of the messages that were not deleted.
+    func existing(_ messageIDs: [String]) throws -> [String] {
+        try connection.all(
+            "SELECT id FROM messages WHERE id IN (SELECT value FROM json_each($1)) AND text IS NOT NULL",
+            SQLValue.list(messageIDs)
+        ) { $0.text(0) }
+    }
+
     /// Returns receipts by message, in the order of reading.
     func receipts(of messageIDs: [String]) throws -> [String: [Receipt]] {
         var receipts: [String: [Receipt]] = [:]

@@ -30,6 +30,7 @@ public struct MessagingService: Service {
         requests.on(.conversation) { try await messaging.conversation($0) }
         requests.onRead(.answered) { try Messaging.findAnswer($0, on: $1) }
         requests.onRead(.unread) { try Messaging.unread($0, on: $1) }
+        requests.onRead(.existing) { try Messaging.existing($0, on: $1) }
         requests.onContribution(Messaging.contribution) { try ChatsStore($2).summaries(of: $0, for: $1) }
     }
 }
@@ -60,6 +61,7 @@ extension Endpoint {
     // For other services.
     fileprivate static let answered = Endpoint(Subject.answered)
     fileprivate static let unread = Endpoint(Subject.unread)
+    fileprivate static let existing = Endpoint("messaging.existing")
 }
 
 /// The state that the use cases share. Each use case of clients has a file; `ServiceQueries` answers other services.

@@ -15,6 +15,17 @@ extension Messaging {
         return Reply(.ok, JSONWriter.object { $0.member("isAnswered", isAnswered) })
     }
 
+    /// The limit of ids in one question.
+    private static let maxIDs = 1000
+
+    /// Returns which messages were not deleted, for services that keep something about messages: `{messageIds}` →
+    /// `{messageIds}`, in no order.
+    static func existing(_ request: Request, on connection: any Connection) throws -> Reply {
+        let ids = try request.fields.strings("messageIds", count: 0...maxIDs)
+        let existing = try MessagesStore(connection).existing(ids)
+        return Reply(.ok, JSONWriter.object { $0.member("messageIds", existing) })
+    }
+
     /// The limits of one request: people, messages, and the bytes of a text in the reply. Together they fit a
     /// line of the bus.
     private static let maxPeople = 64

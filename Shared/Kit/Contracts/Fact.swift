@@ -10,6 +10,12 @@ public enum Fact: Sendable, Equatable {
     case messageSent(id: String, senderID: String, senderName: String)
     /// A person read messages in the entry's room.
     case messagesRead(userID: String)
+    /// A message of the entry's room was deleted.
+    case messageDeleted(id: String)
+    /// An element was deleted from the board of the entry's room.
+    case elementDeleted(id: String)
+    /// All elements were deleted from the board of the entry's room.
+    case boardCleared
 
     /// An estimate of the largest size of a fact on the wire, in bytes.
     static let maxBytes = 192
@@ -25,6 +31,14 @@ public enum Fact: Sendable, Equatable {
             case .messagesRead(let userID):
                 $0.member("fact", "messagesRead")
                 $0.member("userId", userID)
+            case .messageDeleted(let id):
+                $0.member("fact", "messageDeleted")
+                $0.member("id", id)
+            case .elementDeleted(let id):
+                $0.member("fact", "elementDeleted")
+                $0.member("id", id)
+            case .boardCleared:
+                $0.member("fact", "boardCleared")
             }
         }
     }
@@ -42,6 +56,13 @@ public enum Fact: Sendable, Equatable {
         case "messagesRead":
             guard let userID = object["userId"]?.string else { return nil }
             self = .messagesRead(userID: userID)
+        case "messageDeleted":
+            guard let id = object["id"]?.string else { return nil }
+            self = .messageDeleted(id: id)
+        case "elementDeleted":
+            guard let id = object["id"]?.string else { return nil }
+            self = .elementDeleted(id: id)
+        case "boardCleared": self = .boardCleared
         default: return nil
         }
     }

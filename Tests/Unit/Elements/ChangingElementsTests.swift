@@ -86,7 +86,10 @@ struct ChangingElementsTests {
             let reply = try await harness.ask("elements.delete", by: ElementsHarness.bob, request)
             #expect(reply.status == .noContent && reply.position == StreamPosition(stream: "elements", seq: 3))
             #expect(try await harness.list().map { $0["id"]?.string } == [kept])
-            _ = harness.takeEntries()
+            #expect(harness.takeEntries().last?.fact == .elementDeleted(id: gone))
+            let existing = try await harness.ask(
+                "elements.existing", JSONWriter.object { $0.member("elementIds", [gone, kept, "unknown"]) })
+            #expect(existing.data.text == #"{"elementIds":["\#(kept)"]}"#)
             #expect(try await harness.refusal("elements.delete", request) == .elementNotFound)
             #expect(try await harness.refusal("elements.update", request) == .elementNotFound)
             #expect(harness.takeEntries().isEmpty)
@@ -118,7 +121,7 @@ struct ChangingElementsTests {
             #expect(try await harness.list(in: ElementsHarness.otherRoom).map { $0["id"]?.string } == [kept])
 
             let before = try await harness.contribution(for: ElementsHarness.alice)
-            _ = harness.takeEntries()
+            #expect(harness.takeEntries().last?.fact == .boardCleared)
             harness.clock.advance(by: .seconds(60))
             let again = try await harness.ask("elements.clear")
             #expect(again.data.text == #"{"deletedCount":0}"# && again.position == nil)

@@ -13,6 +13,7 @@ struct LogEntryTests {
     ]
     private static let facts: [Fact?] = [
         nil, .messageSent(id: "m", senderID: "u", senderName: "Zoë \"Z\""), .messagesRead(userID: "u"),
+        .messageDeleted(id: "m"), .elementDeleted(id: "e"), .boardCleared,
     ]
 
     private static func entry(_ fact: Fact?) -> LogEntry {

@@ -17,6 +17,20 @@ struct DeletingTests {
         }
     }
 
+    @Test("other services learn which messages were not deleted")
+    func existing() async throws {
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
+            let kept = try await harness.sent(by: "alice", in: room)
+            let gone = try await harness.sent(by: "alice", in: room)
+            _ = try await harness.delete(gone, by: "alice", in: room)
+            let reply = try await harness.ask("messaging.existing", by: nil) {
+                $0.member("messageIds", [gone, kept, "unknown"])
+            }
+            #expect(reply.data.text == #"{"messageIds":["\#(kept)"]}"#)
+        }
+    }
+
     @Test("only its sender may delete it, and only in its room")
     func whose() async throws {
         try await MessagingHarness.serving { harness in
@@ -45,7 +59,7 @@ struct DeletingTests {
             harness.clock.advance(by: .seconds(2))
             let reply = try await harness.delete(id, by: "alice", in: room)
             let entry = try #require(harness.takeEntries().first)
-            #expect(entry.seq == reply.position?.seq)
+            #expect(entry.seq == reply.position?.seq && entry.fact == .messageDeleted(id: id))
             #expect(entry.emissions.map(\.event) == ["message:deleted", "message:deleted:global", "room:badges"])
             #expect(entry.emissions.map(\.audience) == [.room, .everyone, .person("bob")])
             #expect(entry.emissions.map(\.composition) == [nil, nil, .badges])
