@@ -10,8 +10,10 @@ public enum Fact: Sendable, Equatable {
     case messageSent(id: String, senderID: String, senderName: String)
     /// A person read messages in the entry's room.
     case messagesRead(userID: String)
+    /// The fields that the service adds to these messages and people have changed, for whoever sees them.
+    case fieldsChanged(messageIDs: [String] = [], personIDs: [String] = [])
 
-    /// An estimate of the largest size of a fact on the wire, in bytes.
+    /// An estimate of the size of a usual fact on the wire, in bytes.
     static let maxBytes = 192
 
     public func write(to json: inout JSONWriter) {
@@ -25,6 +27,10 @@ public enum Fact: Sendable, Equatable {
             case .messagesRead(let userID):
                 $0.member("fact", "messagesRead")
                 $0.member("userId", userID)
+            case .fieldsChanged(let messageIDs, let personIDs):
+                $0.member("fact", "fieldsChanged")
+                $0.member(ShownObject.messages.ids, array: { for id in messageIDs { $0.string(id) } })
+                $0.member(ShownObject.people.ids, array: { for id in personIDs { $0.string(id) } })
             }
         }
     }
@@ -42,6 +48,10 @@ public enum Fact: Sendable, Equatable {
         case "messagesRead":
             guard let userID = object["userId"]?.string else { return nil }
             self = .messagesRead(userID: userID)
+        case "fieldsChanged":
+            // Either may be left out.
+            let ids = ShownObject.allCases.map { object[$0.ids]?.array?.compactMap(\.string) ?? [] }
+            self = .fieldsChanged(messageIDs: ids[0], personIDs: ids[1])
         default: return nil
         }
     }
