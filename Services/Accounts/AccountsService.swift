@@ -92,10 +92,12 @@ extension Endpoint {
     fileprivate static let endSession = Endpoint("accounts.end-session")
         .route("DELETE", "/api/auth/sessions/:id", limits: ["refresh"])
         .described(.endSession)
-    fileprivate static let me = Endpoint("accounts.me").route("GET", "/api/users/me")
+    fileprivate static let me = Endpoint("accounts.me").route("GET", "/api/users/me", shows: .people)
         .described(.me)
-    fileprivate static let withoutRooms = Endpoint("accounts.without-rooms").route("GET", "/api/users/without-rooms")
-        .described(.withoutRooms)
+    fileprivate static let withoutRooms = Endpoint("accounts.without-rooms").route(
+        "GET", "/api/users/without-rooms", shows: .people
+    )
+    .described(.withoutRooms)
 
     // For other services.
     fileprivate static let people = Endpoint(Subject.people)

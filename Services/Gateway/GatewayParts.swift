@@ -19,6 +19,7 @@ import WebPage
 struct GatewayParts: Sendable {
     let fanout = Fanout()
     let cache = RoomListCache()
+    let fieldCache = FieldCache()
     let operations: OperationsEndpoint
     let http: [HTTPFront]
     let sockets: [SocketFront]
@@ -37,7 +38,7 @@ struct GatewayParts: Sendable {
         _ node: Node, _ settings: GatewaySettings, gatewayID: String, secret: [UInt8], pacing: BroadcastPacing,
         announcementPause: Duration, manifests: ManifestFile?, log: Logger
     ) {
-        let (loop, fanout, cache) = (node.group.loops[0], self.fanout, self.cache)
+        let (loop, fanout, cache, fieldCache) = (node.group.loops[0], self.fanout, self.cache, self.fieldCache)
         let faults = AnswerFaults(log: log)
         let missed = EntryFetcher(bus: node.bus, faults: faults)
         let deliveryMetrics = DeliveryMetrics(node.metrics, clock: node.clock)
@@ -51,7 +52,8 @@ struct GatewayParts: Sendable {
             fronts.endSessions($0)
         }
         let pipeline = LogPipeline(
-            to: fanout, cache: cache, presence: presence, missed: missed, metrics: deliveryMetrics, log: log)
+            to: fanout, cache: cache, fields: fieldCache, presence: presence, missed: missed, metrics: deliveryMetrics,
+            log: log)
         let directory = Directory(
             required: Set(settings.requiredServices), bus: node.bus, on: loop, file: manifests, clock: node.clock,
             log: log, announcementPause: announcementPause, logs: pipeline,
@@ -74,14 +76,17 @@ struct GatewayParts: Sendable {
                 maxHeavyPerPerson: settings.maxHeavyRequestsPerPerson),
             metrics: node.metrics)
 
-        // Rooms as people see them.
+        // Rooms, messages and people, as people see them.
         let longWork = LongWork()
+        let ends = ReadIndex(missed.client, on: loop)
+        let fields = ContributedFields(
+            bus: services.bus, faults: faults, directory: directory, cache: fieldCache, rooms: cache, ends: ends,
+            longWork: longWork)
         let composer = RoomComposer(
             bus: services.bus, faults: faults, directory: directory, presence: presence, cache: cache,
             longWork: longWork)
         let lists = RoomLists(
-            cache: cache, ends: ReadIndex(missed.client, on: loop), composer: composer, directory: directory,
-            services: services,
+            cache: cache, ends: ends, composer: composer, fields: fields, directory: directory, services: services,
             presence: presence, limits: limits, longWork: longWork)
 
         // Events to clients.
@@ -121,7 +126,7 @@ struct GatewayParts: Sendable {
         http = fanout.loops.map { delivery in
             HTTPFront(
                 delivery, directory: directory, admission: admission, limits: limits, services: services,
-                checks: checks, composer: composer, lists: lists, sync: sync, operations: operations,
+                checks: checks, composer: composer, lists: lists, fields: fields, sync: sync, operations: operations,
                 documents: documents, page: page,
                 metrics: edgeMetrics, log: log)
         }
@@ -142,6 +147,9 @@ struct GatewayParts: Sendable {
 
         node.metrics.gauge("parlor_kept_list_bytes", "Size of cached lists of rooms, in bytes.") {
             Double(cache.size)
+        }
+        node.metrics.gauge("parlor_kept_field_bytes", "Size of cached fields of messages and people, in bytes.") {
+            Double(fieldCache.size)
         }
         node.metrics.gauge("parlor_ended_sessions", "Ended sessions whose tokens are refused.") {
             Double(ended.count)

@@ -37,7 +37,7 @@ public struct MessagingService: Service {
 
 extension Endpoint {
     fileprivate static let list = Endpoint("messaging.list")
-        .route("GET", "/api/rooms/:roomId/messages")
+        .route("GET", "/api/rooms/:roomId/messages", shows: .messages)
         .described(.listMessages)
     fileprivate static let send = Endpoint("messaging.send")
         .route("POST", "/api/rooms/:roomId/messages", limits: ["sends"])
@@ -55,7 +55,7 @@ extension Endpoint {
         .socketEvent("messages:mark-read")
         .described(.markRead)
     fileprivate static let conversation = Endpoint("messaging.conversation")
-        .route("GET", "/api/users/:userId/messages", isHeavy: true)
+        .route("GET", "/api/users/:userId/messages", shows: .messages, isHeavy: true)
         .described(.conversation)
 
     // For other services.

@@ -38,23 +38,47 @@ struct APIContents: Sendable {
         schemas = ComponentSchemas(
             own: [own.description.schemas, room.definitions, APIError.schema.definitions, APIError.ack.definitions]
                 .reduce(into: [:]) { $0.merge($1) { $1 } },
-            of: offers.dropFirst().map { ($0.service, catalog.isRequired($0.service), $0.description.schemas) })
+            of: offers.dropFirst().map { offer in
+                let isRequired = catalog.isRequired(offer.service)
+                var schemas = offer.description.schemas
+                if isRequired {
+                    for kind in ShownObject.allCases {
+                        schemas[kind.name] = schemas[kind.name]?.adding(Self.fields(ofObject: kind, offers))
+                    }
+                }
+                return (offer.service, isRequired, schemas)
+            })
         sorts =
             ["activity", "content"]
             + fields.compactMap { if case .activity(_, let sort) = $0.field.role { sort } else { nil } }
     }
 
-    /// The limit of the schemas of fields, which are part of Room, in bytes. Further fields are shown by their zero.
+    /// The limit of the schemas of fields of one kind of object, in bytes. Further fields are shown by their zero.
     private static let maxFieldBytes = 256 << 10
 
     private static func fields(of offers: [Offer]) -> [OwnAPI.ContributedField] {
+        fields(of: offers.map { ($0.service, $0.manifest.contribution, $0.description.fields) })
+    }
+
+    /// Returns the services' fields of messages or people, as optional members: events do not have them.
+    private static func fields(ofObject kind: ShownObject, _ offers: [Offer]) -> [Schema.Member] {
+        let all = offers.map { offer in
+            (offer.service, offer.manifest.objectContributions[kind], offer.description.objectFields[kind] ?? [:])
+        }
+        return fields(of: all).map { field, schema in
+            Schema.Member(
+                field.path, field.kind == .time ? Schema.time.orNull : schema ?? field.plainSchema, isRequired: false)
+        }
+    }
+
+    private static func fields(
+        of contributions: [(service: String, contribution: Contribution?, schemas: [String: Schema])]
+    ) -> [OwnAPI.ContributedField] {
         var size = 0
-        return offers.flatMap { offer in
-            (offer.manifest.contribution?.fields ?? []).map { field in
-                // Its references are to the service's own schemas, and Room is the gateway's.
-                let schema = offer.description.fields[field.path]?.renamingReferences {
-                    ComponentSchemas.qualified($0, by: offer.service)
-                }
+        return contributions.flatMap { service, contribution, schemas in
+            (contribution?.fields ?? []).map { field in
+                // Its references are to the service's own schemas, and the object is another's.
+                let schema = schemas[field.path]?.renamingReferences { ComponentSchemas.qualified($0, by: service) }
                 size += schema?.json.bytes.count ?? 0
                 return (field: field, schema: size <= maxFieldBytes ? schema : nil)
             }

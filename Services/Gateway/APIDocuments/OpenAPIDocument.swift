@@ -202,7 +202,7 @@ struct OpenAPIDocument {
                 let page = Schema.object(["next": Schema.string.orNull.noted("The cursor of the next page.")])
                 members.append(Schema.Member("page", page, isRequired: request != nil))
             }
-            if route.answer != .plain {
+            if route.answer != .plain || route.shows != nil {
                 let names = Schema.array(of: .string).noted("The services whose fields may be old, as they are away.")
                 members.append(Schema.Member("degraded", names, isRequired: false))
             }

@@ -14,6 +14,7 @@ package final class Catalog: Sendable {
     package let joinChecks: [RequestCheck]
     /// The checks without effect, as the requests that they precede are confidential.
     package let refusedChecks: [RequestCheck]
+    private let objectContributors: [ShownObject: [Contributor]]
     /// The subjects that accept requests in batches.
     package let batched: Set<String>
     /// The rate limits that services declare, by name.
@@ -43,6 +44,7 @@ package final class Catalog: Sendable {
             uniquingKeysWith: { first, _ in first })
         joinChecks = checks[RequestCheck.join]
         refusedChecks = checks.refused
+        objectContributors = Dictionary(grouping: all.flatMap(Contributor.all), by: \.object)
         limits = Dictionary(all.flatMap(\.limits).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         batched = Set(all.flatMap(\.batched))
         listLogs = Self.listLogs(all)
@@ -77,6 +79,26 @@ package final class Catalog: Sendable {
         services.compactMap { manifest in manifest.contribution.map { (manifest.service, $0) } }
     }
 
+    /// A service that adds fields to messages or people.
+    package struct Contributor: Sendable {
+        package let service: String
+        package let object: ShownObject
+        package let contribution: Contribution
+        /// True if the service's log has an entry for each change of its fields.
+        package let isLogged: Bool
+
+        fileprivate static func all(of manifest: Manifest) -> [Contributor] {
+            manifest.objectContributions.map { object, contribution in
+                Contributor(
+                    service: manifest.service, object: object, contribution: contribution,
+                    isLogged: manifest.hasEventLog && manifest.logsWhatRoomsShow)
+            }
+        }
+    }
+
+    /// The services that add fields to these objects, in a stable order.
+    package func contributors(to object: ShownObject) -> [Contributor] { objectContributors[object, default: []] }
+
     /// True once every required service has announced itself. Until then an unknown route may
     /// belong to one of them.
     package var isWhole: Bool { required.allSatisfy { manifests[$0] != nil } }
@@ -94,13 +116,14 @@ extension Catalog {
             "id", "name", "displayName", "createdBy", "createdAt", "updatedAt", "lastActivityAt", "lastActivityType",
             "isActive", "participants", "badges", "hasUnread",
         ].map { "field \($0)" }
+        let objectFields = ShownObject.allCases.flatMap { object in object.ownMembers.map(object.claim) }
         let paths = [
             "", "api/sync", "api/openapi.json", "api/asyncapi.json", "healthz", "readyz", "metrics", "socket.io",
         ]
         let routes = paths.flatMap { path in
             ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].map { "\($0) /\(path)" }
         }
-        return Set(orders + events + fields + routes)
+        return Set(orders + events + fields + objectFields + routes)
     }()
 
     /// Whether the product needs the service. A required service may take claims over from one that is not.
@@ -121,6 +144,10 @@ extension Catalog {
     }
 }
 
+extension ShownObject {
+    fileprivate func claim(_ path: String) -> String { "field \(path) of a \(name)" }
+}
+
 extension Manifest {
     /// The exclusive claims of a service, as operators read them.
     fileprivate var claims: Set<String> {
@@ -139,6 +166,9 @@ extension Manifest {
             case .activity(_, let sort): claims.insert("sort \(sort)")
             case nil: break
             }
+        }
+        for (object, contribution) in objectContributions {
+            claims.formUnion(contribution.fields.map { object.claim($0.path) })
         }
         if logsEndedSessions { claims.insert("the log of ended sessions") }
         return claims

@@ -8,7 +8,7 @@ import ServiceKit
 /// Passes the entries of services' logs through these steps, in this order:
 ///
 /// 1. Each entry is framed once, for all sockets of all loops (`Broadcast`).
-/// 2. Cached lists of rooms that it concerns become stale. This precedes all events to clients: a client that
+/// 2. Cached fields of messages and people, and cached lists of rooms that it concerns, become stale. This precedes all events to clients: a client that
 ///    requests the list because of the event must not get the old one.
 /// 3. The log's position is noted for the metrics.
 /// 4. Typing ends for people who sent what they typed. This precedes the message, so that no one appears to
@@ -19,6 +19,7 @@ import ServiceKit
 /// All of it runs on the directory's loop, which is also the loop of `Presence`.
 package final class LogPipeline: LogReceiver {
     private let cache: RoomListCache
+    private let fields: FieldCache
     private let metrics: DeliveryMetrics
     private let presence: Presence
     private let missed: EntryFetcher
@@ -26,19 +27,20 @@ package final class LogPipeline: LogReceiver {
     private let log: Logger
 
     package convenience init(
-        to fanout: Fanout, cache: RoomListCache, presence: Presence, missed: EntryFetcher, metrics: DeliveryMetrics,
-        log: Logger
+        to fanout: Fanout, cache: RoomListCache, fields: FieldCache, presence: Presence, missed: EntryFetcher,
+        metrics: DeliveryMetrics, log: Logger
     ) {
         self.init(
-            sink: fanout, cache: cache, presence: presence, missed: missed, metrics: metrics, log: log)
+            sink: fanout, cache: cache, fields: fields, presence: presence, missed: missed, metrics: metrics, log: log)
     }
 
     init(
-        sink: any BroadcastSink, cache: RoomListCache, presence: Presence, missed: EntryFetcher,
+        sink: any BroadcastSink, cache: RoomListCache, fields: FieldCache, presence: Presence, missed: EntryFetcher,
         metrics: DeliveryMetrics, log: Logger
     ) {
         self.sink = sink
         self.cache = cache
+        self.fields = fields
         self.presence = presence
         self.missed = missed
         self.metrics = metrics
@@ -49,6 +51,7 @@ package final class LogPipeline: LogReceiver {
     /// `receive`. Then the entries just before it are fetched, so that clients that a restart of this
     /// gateway disconnected are caught up from memory.
     package func start(_ stream: String, after position: LogPosition) {
+        fields.start(stream, after: position)
         cache.start(stream, after: position)
         metrics.note(position.seq, of: stream)
         sink.start(stream, after: position)
@@ -63,6 +66,8 @@ package final class LogPipeline: LogReceiver {
 
     package func receive(_ entries: [LogEntry], of stream: String) {
         let broadcasts = entries.map { Broadcast($0, of: stream) }
+        // Before the list cache, which knows how far the log is followed.
+        fields.note(entries, of: stream)
         cache.note(entries, of: stream)
         if let last = entries.last { metrics.note(last.seq, of: stream) }
         for (entry, broadcast) in zip(entries, broadcasts) {

@@ -23,6 +23,7 @@ package actor HTTPFront: LoopPart {
     private let checks: RequestChecks
     private let composer: RoomComposer
     private let lists: RoomLists
+    private let fields: ContributedFields
     private let sync: SyncEndpoint
     private let operations: OperationsEndpoint
     private let documents: APIDocuments
@@ -39,7 +40,8 @@ package actor HTTPFront: LoopPart {
     package init(
         _ delivery: LoopDelivery, directory: Directory, admission: Admission, limits: Limits,
         services: RequestForwarder, checks: RequestChecks,
-        composer: RoomComposer, lists: RoomLists, sync: SyncEndpoint, operations: OperationsEndpoint,
+        composer: RoomComposer, lists: RoomLists, fields: ContributedFields, sync: SyncEndpoint,
+        operations: OperationsEndpoint,
         documents: APIDocuments, page: WebPage?, metrics: EdgeMetrics, log: Logger
     ) {
         loop = delivery.loop
@@ -51,6 +53,7 @@ package actor HTTPFront: LoopPart {
         self.checks = checks
         self.composer = composer
         self.lists = lists
+        self.fields = fields
         self.sync = sync
         self.operations = operations
         self.documents = documents
@@ -233,6 +236,10 @@ package actor HTTPFront: LoopPart {
         await delivery.fannedOut(reply.position, by: origin.deadline)
         log.noteAnswer(reply.position, route.subject, origin)
         if reply.status == .noContent { return .noContent }
+        if let shown = route.shows, let viewer {
+            let full = await fields.add(to: reply.data, shown, for: viewer.caller.id, origin)
+            return .data(full.data, page: reply.page, status: reply.status.rawValue, degraded: full.degraded)
+        }
         guard route.answer == .room, let viewer else {
             return .data(reply.data, page: reply.page, status: reply.status.rawValue)
         }

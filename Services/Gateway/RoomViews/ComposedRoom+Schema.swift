@@ -47,20 +47,6 @@ extension ComposedRoom {
     }
 }
 
-extension Contribution.Field {
-    /// The schema of a value of which only the zero is known. A service may send other values, so null says nothing.
-    fileprivate var plainSchema: Schema {
-        switch zero.kind {
-        case .number: zero.int == nil ? .number : .integer
-        case .string: .string
-        case .bool: .boolean
-        case .array: .array(of: .any)
-        case .object: .object()
-        case .null: .any
-        }
-    }
-}
-
 extension EventDescription {
     package static let badges = EventDescription(
         "room:badges", to: .person, "The person's badges of the room have changed, other than by something new.",

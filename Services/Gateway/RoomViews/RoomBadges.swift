@@ -64,7 +64,7 @@ package final class RoomBadges: Sendable {
         of roomIDs: [String], for userID: String, _ services: [Contributor],
         remembering remembered: RoomComposer.Remembered
     ) async -> [[String: JSONValue]] {
-        let origin = RequestOrigin(id: "badges", deadline: .now() + RoomComposer.maxWait)
+        let origin = RequestOrigin(id: "badges", deadline: .now() + ContributionClient.maxWait)
         let shares = await composer.shares(of: roomIDs, for: userID, services, origin, remembering: remembered)
         let fields = RoomFields(shares.flatMap(\.contribution.fields))
         return roomIDs.indices.map { index in

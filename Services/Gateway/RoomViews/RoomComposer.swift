@@ -47,6 +47,7 @@ package final class RoomComposer: Sendable {
 
     private let bus: any MessageBus
     private let faults: AnswerFaults
+    private let contributions: ContributionClient
     private let directory: Directory
     private let presence: Presence
     private let cache: RoomListCache
@@ -61,6 +62,7 @@ package final class RoomComposer: Sendable {
     ) {
         self.bus = bus
         self.faults = faults
+        contributions = ContributionClient(bus: bus, faults: faults)
         self.directory = directory
         self.presence = presence
         self.cache = cache
@@ -74,9 +76,6 @@ package final class RoomComposer: Sendable {
     /// The number of composed rooms above which they are sorted and written off the loop: each takes some 5
     /// µs.
     static let maxWrittenOnLoop = 512
-
-    /// The time limit for contributors: late rooms are useless.
-    static let maxWait: Duration = .seconds(1)
 
     /// - Throws: `service_unavailable` until each required service has announced itself: its fields
     ///   are unknown.
@@ -171,12 +170,13 @@ package final class RoomComposer: Sendable {
         remembering remembered: Remembered
     ) async -> [Share] {
         guard !roomIDs.isEmpty else { return [] }
-        let deadline = LoopInstant.now() + min(origin.timeLeft, Self.maxWait)
+        let deadline = LoopInstant.now() + min(origin.timeLeft, ContributionClient.maxWait)
         let context = origin.context(for: nil, key: roomIDs.count == 1 ? roomIDs[0] : nil)
         return await withTaskGroup(of: Share.self) { group in
             for (service, contribution) in services {
                 group.addTask {
-                    let values = await self.ask(contribution.subject, userID, roomIDs[...], context, by: deadline)
+                    let values = await self.contributions.values(
+                        of: .rooms, roomIDs[...], for: userID, from: contribution.subject, context, by: deadline)
                     if let values { self.remember(service, userID, roomIDs, values, as: remembered) }
                     let rooms =
                         values?.map { $0.isNull ? nil : $0 } ?? self.cache.standIns.values(service, userID, roomIDs)
@@ -196,38 +196,6 @@ package final class RoomComposer: Sendable {
         case .nothing: break
         case .all: cache.standIns.noteAll(service, userID, roomIDs, values)
         case .some: cache.standIns.note(service, userID, roomIDs, values)
-        }
-    }
-
-    /// Returns the values of each room; nil without a valid reply. If a reply is too long for the bus, it is
-    /// requested in halves.
-    private func ask(
-        _ subject: String, _ userID: String, _ roomIDs: ArraySlice<String>, _ context: BusContext,
-        by deadline: LoopInstant
-    ) async -> [JSONValue]? {
-        var context = context
-        context.timeout = deadline - .now()
-        let data = JSONWriter.object(reservingCapacity: roomIDs.count * 40 + 64) {
-            $0.member("userId", userID)
-            $0.member("roomIds", array: { for id in roomIDs { $0.string(id) } })
-        }
-        do {
-            let payload = try await bus.request(subject, data, context)
-            let rooms = (try? Reply(payload))?.data["rooms"]?.array
-            guard let rooms, rooms.count == roomIDs.count else {
-                faults.note(.noAnswer, reading: payload, on: subject, context)
-                return nil
-            }
-            return rooms
-        } catch BusError.lineTooLong where roomIDs.count > 1 {
-            let middle = roomIDs.startIndex + roomIDs.count / 2
-            guard let first = await ask(subject, userID, roomIDs[..<middle], context, by: deadline),
-                let second = await ask(subject, userID, roomIDs[middle...], context, by: deadline)
-            else { return nil }
-            return first + second
-        } catch {
-            faults.note(error, on: subject, context)
-            return nil
         }
     }
 }

@@ -100,6 +100,12 @@ package final class RoomListCache: Sendable {
             }
         }
 
+        func isFollowed(_ stream: String, to end: LogPosition, after earlier: LogPosition?) -> Bool {
+            guard let earlier, let position = positions[stream] else { return false }
+            return earlier.databaseID == end.databaseID && position.databaseID == end.databaseID
+                && (end.seq > earlier.seq || end == earlier) && position.seq >= end.seq
+        }
+
         mutating func index(of log: String) -> Int {
             if let index = logs[log] { return index }
             logs[log] = logs.count
@@ -163,6 +169,16 @@ package final class RoomListCache: Sendable {
     /// The position of each log up to which it was followed.
     package var positions: [String: LogPosition] { state.withLock { $0.positions } }
 
+    /// True if a log was followed to its end, in the same past.
+    ///
+    /// - Parameters:
+    ///   - end: the end from the log's owner; nil if it did not answer.
+    ///   - earlier: the log's position in `positions` from before the owner was asked.
+    func isFollowed(_ stream: String, to end: LogPosition?, after earlier: LogPosition?) -> Bool {
+        guard let end else { return false }
+        return state.withLock { $0.isFollowed(stream, to: end, after: earlier) }
+    }
+
     // MARK: Lists
 
     func has(_ key: Key) -> Bool { state.withLock { $0.people[key.userID]?[key.sort] != nil } }
@@ -175,12 +191,7 @@ package final class RoomListCache: Sendable {
     ///     entry at the same number, the log was replaced and this gateway has not noticed yet.
     func list(_ key: Key, at ends: [String: LogPosition], after known: [String: LogPosition]) -> Cached? {
         state.withLock { state in
-            for (stream, end) in ends {
-                guard let earlier = known[stream], let position = state.positions[stream],
-                    earlier.databaseID == end.databaseID, position.databaseID == end.databaseID,
-                    end.seq > earlier.seq || end == earlier, position.seq >= end.seq
-                else { return nil }
-            }
+            guard ends.allSatisfy({ state.isFollowed($0.key, to: $0.value, after: known[$0.key]) }) else { return nil }
             return state.people.use(key.userID)?[key.sort]
         }
     }

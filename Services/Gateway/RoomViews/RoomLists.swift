@@ -43,6 +43,7 @@ package final class RoomLists: Sendable {
     private let cache: RoomListCache
     private let ends: ReadIndex
     private let composer: RoomComposer
+    private let fields: ContributedFields
     private let directory: Directory
     private let services: RequestForwarder
     private let presence: Presence
@@ -53,12 +54,13 @@ package final class RoomLists: Sendable {
     private static let longReply = 64 * 1024
 
     package init(
-        cache: RoomListCache, ends: ReadIndex, composer: RoomComposer, directory: Directory, services: RequestForwarder,
-        presence: Presence, limits: Limits, longWork: LongWork
+        cache: RoomListCache, ends: ReadIndex, composer: RoomComposer, fields: ContributedFields,
+        directory: Directory, services: RequestForwarder, presence: Presence, limits: Limits, longWork: LongWork
     ) {
         self.cache = cache
         self.ends = ends
         self.composer = composer
+        self.fields = fields
         self.directory = directory
         self.services = services
         self.presence = presence
@@ -186,10 +188,12 @@ package final class RoomLists: Sendable {
         }
         let person = viewer.caller.id
         limits.noteList(of: rooms.count, for: person, viewer.address)
+        async let full = fields.add(to: people, .people, for: person, viewer.origin)
         let found = try await composer.compose(rooms, for: person, viewer.origin, remembering: .some)
+        let shown = await full
         let grouped = await longWork.run(if: found.isLong) {
-            ComposedRoom.groupedByPerson(found.rooms, people: people, viewer: person)
+            ComposedRoom.groupedByPerson(found.rooms, people: shown.objects, viewer: person)
         }
-        return (grouped, found.degraded)
+        return (grouped, Set(found.degraded + shown.degraded).sorted())
     }
 }

@@ -16,8 +16,10 @@ public enum Fact: Sendable, Equatable {
     case elementDeleted(id: String)
     /// All elements were deleted from the board of the entry's room.
     case boardCleared
+    /// The fields that the service adds to these messages and people have changed, for whoever sees them.
+    case fieldsChanged(messageIDs: [String] = [], personIDs: [String] = [])
 
-    /// An estimate of the largest size of a fact on the wire, in bytes.
+    /// An estimate of the size of a usual fact on the wire, in bytes.
     static let maxBytes = 192
 
     public func write(to json: inout JSONWriter) {
@@ -39,6 +41,10 @@ public enum Fact: Sendable, Equatable {
                 $0.member("id", id)
             case .boardCleared:
                 $0.member("fact", "boardCleared")
+            case .fieldsChanged(let messageIDs, let personIDs):
+                $0.member("fact", "fieldsChanged")
+                $0.member(ShownObject.messages.ids, array: { for id in messageIDs { $0.string(id) } })
+                $0.member(ShownObject.people.ids, array: { for id in personIDs { $0.string(id) } })
             }
         }
     }
@@ -63,6 +69,10 @@ public enum Fact: Sendable, Equatable {
             guard let id = object["id"]?.string else { return nil }
             self = .elementDeleted(id: id)
         case "boardCleared": self = .boardCleared
+        case "fieldsChanged":
+            // Either may be left out.
+            let ids = ShownObject.allCases.map { object[$0.ids]?.array?.compactMap(\.string) ?? [] }
+            self = .fieldsChanged(messageIDs: ids[0], personIDs: ids[1])
         default: return nil
         }
     }

@@ -11,6 +11,7 @@ extension Manifest {
             $0.member("routes", array: { for route in routes { $0.value(route.json) } })
             $0.member("socketEvents", array: { for event in socketEvents { $0.value(event.json) } })
             $0.member("contribution", contribution?.json)
+            writeObjectContributions(to: &$0)
             $0.member("limits", array: { for limit in limits { $0.value(limit.json) } })
             $0.member("batched", array: { for subject in batched { $0.string(subject) } })
             if !checks.isEmpty { $0.member("checks", array: { for check in checks { $0.value(check.json) } }) }
@@ -31,6 +32,7 @@ extension Manifest {
             logsEndedSessions: object["logsEndedSessions"]?.bool ?? false,
             presenceSubject: object["presence"]?.string,
             limits: object["limits"]?.array?.compactMap(RateLimit.init) ?? [])
+        objectContributions = Self.objectContributions(object)
         checks = object["checks"]?.array?.compactMap(RequestCheck.init) ?? []
         batched = object["batched"]?.array?.compactMap(\.string) ?? []
         descriptionDigest = object["description"]?.string.flatMap { $0.utf8.count <= 64 ? $0 : nil }
@@ -49,6 +51,8 @@ extension Route {
             $0.member("heavy", isHeavy)
             $0.member("maxBody", maxBodyBytes)
             if wantsClient { $0.member("wantsClient", true) }
+            // Not another `answer`: a gateway that does not know it would leave out the route.
+            if let shows { $0.member("shows", shows.rawValue) }
         }
     }
 
@@ -59,6 +63,7 @@ extension Route {
         else { return nil }
         self.init(
             method, path, subject, needsLogin: needsLogin, answer: answer,
+            shows: object["shows"]?.string.flatMap(ShownObject.init),
             limits: object["limits"]?.array?.compactMap(\.string) ?? [], isHeavy: object["heavy"]?.bool,
             maxBodyBytes: object["maxBody"]?.int, wantsClient: object["wantsClient"]?.bool ?? false)
     }

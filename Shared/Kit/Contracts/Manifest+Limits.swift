@@ -7,7 +7,7 @@ extension Manifest {
         public static let fields = 64
         public static let rateLimits = 64
         public static let checks = 64
-        /// Of a field's `zero`, which stands in each Room for which the service gives no value.
+        /// Of a field's `zero`, which stands in each object for which the service gives no value.
         public static let zeroBytes = 4_096
         public static let pathBytes = 1_024
         public static let pathParameters = 16
@@ -18,7 +18,7 @@ extension Manifest {
 
     /// The first part that is over a limit, for a line in a log; nil if there is none.
     public var excess: String? {
-        let fields = contribution?.fields ?? []
+        let fields = contributions.flatMap(\.contribution.fields)
         if let excess = Self.excess(
             (routes.count, Limit.requests, "routes"), (socketEvents.count, Limit.requests, "socket events"),
             (batched.count, Limit.requests, "batched subjects"), (fields.count, Limit.fields, "fields"),
@@ -61,7 +61,7 @@ extension Manifest {
             case .activity(let type, let sort): names += [type, sort]
             }
         }
-        names += [contribution?.subject, presenceSubject].compactMap(\.self)
+        names += contributions.map(\.contribution.subject) + [presenceSubject].compactMap(\.self)
         return Self.excess((names.map(\.utf8.count).max() ?? 0, Limit.nameBytes, "bytes in a name"))
     }
 

@@ -5,7 +5,7 @@ extension Manifest {
     public var foreignSubject: String? {
         let named =
             routes.map(\.subject) + socketEvents.map(\.subject)
-            + [contribution?.subject, presenceSubject].compactMap { $0 }
+            + contributions.map(\.contribution.subject) + [presenceSubject].compactMap(\.self)
             + batched + checks.map(\.subject)
         return named.first { !$0.hasPrefix("\(service).") }
     }

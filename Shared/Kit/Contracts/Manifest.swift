@@ -7,14 +7,17 @@ public struct Manifest: Sendable, Equatable {
     public var routes: [Route]
     public var socketEvents: [SocketEvent]
     public var contribution: Contribution?
+    /// The fields that it adds to objects other than Rooms.
+    public var objectContributions: [ShownObject: Contribution] = [:]
     /// True if the service keeps an event log that gateways follow.
     public var hasEventLog: Bool
     /// True if lists of rooms change only with an entry of the service's log. So a gateway can use its cache
     /// while no entry arrives.
     ///
     /// The entry is written with the change. It names the room, and everyone who sees the change is among the
-    /// room's participants. A change that affects more than one room has `""` as its room. Answers and
-    /// contributions depend on the person alone, not on the time.
+    /// room's participants. A change that affects more than one room has `""` as its room. A change of fields of
+    /// messages or people has the fact `fieldsChanged`. Answers and contributions depend on the person alone, not on
+    /// the time.
     public var logsWhatRoomsShow: Bool
     /// True if its event log lists sessions that ended (`SessionsEnded`). Gateways refuse their
     /// tokens. Until a gateway knows which sessions ended, it refuses every token that names a
@@ -81,6 +84,9 @@ public struct Route: Sendable, Equatable {
     /// True if the gateway adds a member `client` to the request's data (`ClientInfo`), replacing one that
     /// the client sent. Set it only for services that need it.
     public let wantsClient: Bool
+    /// The objects in an answer of `plain`, to which the gateway adds services' fields: the data is one of them or
+    /// a list; nil if it has none of its own.
+    public let shows: ShownObject?
 
     /// The contract's limit of a body, which is also the edge's.
     static let maxBodyBytes = 1 << 20
@@ -92,7 +98,8 @@ public struct Route: Sendable, Equatable {
     ///   - maxBodyBytes: nil for 1 MiB, or 16 KiB on a route without login.
     public init(
         _ method: String, _ path: String, _ subject: String, needsLogin: Bool = true, answer: Answer = .plain,
-        limits: [String] = [], isHeavy: Bool? = nil, maxBodyBytes: Int? = nil, wantsClient: Bool = false
+        shows: ShownObject? = nil, limits: [String] = [], isHeavy: Bool? = nil, maxBodyBytes: Int? = nil,
+        wantsClient: Bool = false
     ) {
         self.method = method
         self.path = path
@@ -103,6 +110,7 @@ public struct Route: Sendable, Equatable {
         self.isHeavy = isHeavy ?? (answer == .roomsByPerson)
         self.maxBodyBytes = maxBodyBytes ?? (needsLogin ? Self.maxBodyBytes : Self.maxBodyBytesWithoutLogin)
         self.wantsClient = wantsClient
+        self.shows = shows
     }
 }
 
@@ -135,11 +143,11 @@ public struct SocketEvent: Sendable, Equatable {
     }
 }
 
-/// The fields that a service adds to a Room as one person sees it.
+/// The fields that a service adds to a Room, or to another object, as one person sees it.
 ///
 /// The request is `{userId, roomIds}` for many rooms at once. The reply is `{rooms: [[value, …], …]}`: a list
 /// for each room, in the order of `roomIds`, with a value for each field, in the order of `fields`. The list
-/// of an unknown room is null.
+/// of an unknown room is null. For messages and people these members have the names of `ShownObject`.
 public struct Contribution: Sendable, Equatable {
     public enum Kind: String, Sendable {
         /// A value that is copied into the Room unchanged.

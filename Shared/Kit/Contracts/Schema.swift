@@ -192,6 +192,13 @@ extension Schema {
         return schema
     }
 
+    /// Returns the object with more members, without those that it has already.
+    public func adding(_ more: [Member]) -> Schema {
+        var schema = more.reduce(self) { $0.including($1.schema) }
+        schema.members += more.filter { member in !members.contains { $0.name == member.name } }
+        return schema
+    }
+
     /// The names to which it refers for the value itself, and not for a part of it.
     var referencesInPlace: Set<String> {
         (alternatives + parts).reduce(Set([reference].compactMap(\.self))) { $0.union($1.referencesInPlace) }

@@ -11,7 +11,9 @@ extension ServiceDescription {
                     }
                 })
             json.member("events", array: { for event in events { $0.value(event.json) } })
-            for (name, schemas) in [("fields", fields), ("schemas", schemas)] {
+            let ofObjects = ShownObject.allCases.compactMap { kind in objectFields[kind].map { (kind.fieldSchemas, $0) }
+            }
+            for (name, schemas) in [("fields", fields)] + ofObjects + [("schemas", schemas)] {
                 json.member(
                     name,
                     object: { json in
@@ -36,7 +38,10 @@ extension ServiceDescription {
             requests: Dictionary(
                 all.compactMap { name, value in RequestDescription(value).map { (name, $0) } },
                 uniquingKeysWith: { $1 }),
-            events: object["events"]?.array?.compactMap(EventDescription.init) ?? [], fields: schemas("fields"))
+            events: object["events"]?.array?.compactMap(EventDescription.init) ?? [], fields: schemas("fields"),
+            objectFields: ShownObject.allCases.reduce(into: [:]) { fields, kind in
+                if object[kind.fieldSchemas] != nil { fields[kind] = schemas(kind.fieldSchemas) }
+            })
         self.schemas = Self.withoutCircles(schemas("schemas").filter { Schema.isName($0.key) })
     }
 

@@ -12,6 +12,8 @@ public struct ServiceDescription: Sendable, Equatable {
     public var events: [EventDescription]
     /// The fields of its contribution, by path.
     public var fields: [String: Schema]
+    /// The fields of its contributions to messages and people, by path.
+    public var objectFields: [ShownObject: [String: Schema]]
     /// The named schemas, without those of others.
     public var schemas: [String: Schema]
 
@@ -19,17 +21,22 @@ public struct ServiceDescription: Sendable, Equatable {
     public static let maxBytes = 128 * 1024
 
     public init(
-        requests: [String: RequestDescription] = [:], events: [EventDescription] = [], fields: [String: Schema] = [:]
+        requests: [String: RequestDescription] = [:], events: [EventDescription] = [], fields: [String: Schema] = [:],
+        objectFields: [ShownObject: [String: Schema]] = [:]
     ) {
         self.requests = requests
         self.events = events
         self.fields = fields
+        self.objectFields = objectFields
         let all =
             requests.values.flatMap { [$0.takes] + [$0.gives].compactMap(\.self) } + events.map(\.data) + fields.values
+            + objectFields.values.flatMap(\.values)
         schemas = all.reduce(into: [:]) { $0.merge($1.definitions) { first, _ in first } }
     }
 
-    public var isEmpty: Bool { requests.isEmpty && events.isEmpty && fields.isEmpty && schemas.isEmpty }
+    public var isEmpty: Bool {
+        requests.isEmpty && events.isEmpty && fields.isEmpty && objectFields.isEmpty && schemas.isEmpty
+    }
 }
 
 /// A request of clients, by a route or a socket event.
@@ -104,4 +111,18 @@ extension Subject {
     /// The request for a service's description, which gateways send if its manifest has a digest of one. Its data is
     /// `{description}`, the digest.
     public static func description(of service: String) -> String { "\(service).describe" }
+}
+
+extension Contribution.Field {
+    /// The schema of a value of which only the zero is known. A service may send other values, so null says nothing.
+    public var plainSchema: Schema {
+        switch zero.kind {
+        case .number: zero.int == nil ? .number : .integer
+        case .string: .string
+        case .bool: .boolean
+        case .array: .array(of: .any)
+        case .object: .object()
+        case .null: .any
+        }
+    }
 }

@@ -46,6 +46,11 @@ struct ContractsTests {
                 ]),
             hasEventLog: true, logsWhatRoomsShow: true, presenceSubject: "stars.presence",
             limits: [RateLimit("stars", .failures, perPerson: 1, perAddress: 2, seconds: 3)])
+        manifest.routes.append(Route("GET", "/api/sky", "stars.sky", shows: .people))
+        manifest.objectContributions = [
+            .messages: Contribution(subject: "stars.messages", fields: [.init("stars", zero: JSONValue(0))]),
+            .people: Contribution(subject: "stars.people", fields: [.init("since", .time, zero: .null)]),
+        ]
         manifest.checks = [
             RequestCheck(before: "suns.add", "stars.check", whenAway: .allow, deadline: .milliseconds(20)),
             RequestCheck(before: RequestCheck.join, "stars.check", whenAway: .deny),
@@ -70,6 +75,25 @@ struct ContractsTests {
         #expect(try check("")?.whenAway == .deny)
         // Other gateways of today find in the manifest of a service without checks what they always did.
         #expect(Manifest(service: "x").json["checks"] == nil)
+    }
+
+    @Test(
+        "a contribution to messages with a field that only a Room can have is left out; a route that shows them is plain"
+    )
+    func objects() throws {
+        func contribution(_ field: String) throws -> Contribution? {
+            let json = #"{"service":"x","messageContribution":{"subject":"x.y","fields":[{"zero":0,\#(field)}]}}"#
+            return try Manifest(JSONValue(parsing: json))?.objectContributions[.messages]
+        }
+        #expect(try contribution(#""path":"a","kind":"value""#)?.fields.count == 1)
+        #expect(try contribution(#""path":"a","kind":"time""#)?.fields.count == 1)
+        #expect(try contribution(#""path":"a","kind":"laterTime""#) == nil)
+        #expect(try contribution(#""path":"badges.a","kind":"value""#) == nil)
+        #expect(try contribution(#""path":"a","kind":"value","role":{"badge":"a"}"#) == nil)
+        // A gateway that does not know `shows` passes the answer on.
+        let route = Manifest(service: "x", routes: [Route("GET", "/x", "x.y", shows: .messages)]).json["routes"]?
+            .array?[0]
+        #expect(route?["answer"]?.string == "plain" && route?["shows"]?.string == "messages")
     }
 
     @Test("a field without a role gets the role that its path had before roles existed")

@@ -33,6 +33,9 @@ private struct Crossing: Sendable, CustomTestStringConvertible {
             hasEventLog: true, presenceSubject: "stars.presence",
             limits: [RateLimit("stars", perPerson: 1, perAddress: 2, seconds: 3)])
         manifest.checks = [RequestCheck(before: "suns.add", "stars.check", whenAway: .deny)]
+        manifest.objectContributions = [
+            .messages: Contribution(subject: "stars.messages", fields: [.init("stars", zero: JSONValue(0))])
+        ]
         return manifest
     }()
 
@@ -67,6 +70,11 @@ private struct Crossing: Sendable, CustomTestStringConvertible {
         Crossing(
             "Fact", JSONWriter.value { Fact.messageSent(id: "m", senderID: "u", senderName: "n").write(to: &$0) },
             needs: ["fact", "id", "senderId", "senderName"]
+        ) { json in Fact(json).map { read in JSONWriter.value { read.write(to: &$0) } } },
+        Crossing(
+            "Fact of changed fields",
+            JSONWriter.value { Fact.fieldsChanged(messageIDs: ["m"], personIDs: ["p"]).write(to: &$0) },
+            needs: ["fact"]
         ) { json in Fact(json).map { read in JSONWriter.value { read.write(to: &$0) } } },
         Crossing("Manifest", manifest.json, needs: ["service"]) { Manifest($0)?.json },
         Crossing(

@@ -22,10 +22,13 @@ final class FakeService: Sendable {
                 ?? LogPosition(databaseID: databaseID, seq: 0, digest: 0)
         }
 
-        mutating func append(_ emissions: [Emission], room: String, participants: [String]) -> LogEntry {
+        mutating func append(
+            _ emissions: [Emission], fact: Fact? = nil, room: String, participants: [String]
+        ) -> LogEntry {
+            var emissions = emissions
             let entry = LogEntry(
                 seq: (entries.last?.seq ?? 0) + 1, at: Timestamp(milliseconds: 0), roomID: room,
-                participants: participants, emissionsJSON: emissions.json)
+                participants: participants, emissionsJSON: emissions.write(after: fact))
             entries.append(entry)
             return entry
         }
@@ -112,16 +115,20 @@ final class FakeService: Sendable {
     // MARK: The event log
 
     /// Writes an entry; it reaches nobody until it is published or fetched.
-    func commit(_ emissions: [Emission], room: String = "r", participants: [String] = ["ada", "bob"]) -> LogEntry {
-        state.withLock { $0.append(emissions, room: room, participants: participants) }
+    func commit(
+        _ emissions: [Emission], fact: Fact? = nil, room: String = "r", participants: [String] = ["ada", "bob"]
+    ) -> LogEntry {
+        state.withLock { $0.append(emissions, fact: fact, room: room, participants: participants) }
     }
 
     func publish(_ entry: LogEntry) { publish(Subject.log(of: manifest.service), entry.json) }
 
     /// Writes an entry and publishes it.
     @discardableResult
-    func emit(_ emissions: [Emission], room: String = "r", participants: [String] = ["ada", "bob"]) -> StreamPosition {
-        let entry = commit(emissions, room: room, participants: participants)
+    func emit(
+        _ emissions: [Emission], fact: Fact? = nil, room: String = "r", participants: [String] = ["ada", "bob"]
+    ) -> StreamPosition {
+        let entry = commit(emissions, fact: fact, room: room, participants: participants)
         publish(entry)
         return position(of: entry)
     }

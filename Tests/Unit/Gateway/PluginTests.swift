@@ -6,6 +6,9 @@ import Testing
 
 @Suite("A plugin on a running gateway")
 struct PluginTests {
+    private static let talk = Manifest(
+        service: "talk", routes: [Route("GET", "/api/talkers", "talk.people", shows: .people)])
+
     /// Starts the plugin on the gateway's bus, as its own program would.
     private func runPolls(on harness: GatewayHarness, _ test: () async throws -> Void) async throws {
         try await ServiceHarness<PollsService>(bus: harness.bus, clock: harness.clock).run(test)
@@ -22,7 +25,12 @@ struct PluginTests {
             #expect(try await harness.request("GET", "/api/rooms/r/votes").status == 404)
             #expect(try await ada.ask("poll:vote", "{}")["error"]?["code"]?.string == "malformed_request")
 
+            let talk = try FakeService.start(Self.talk, on: harness.bus)
+            talk.on("talk.people", reply: Reply(.ok, try JSONValue(parsing: #"[{"id":"ada"},{"id":"bob"}]"#)))
+            let people = { try await harness.request("GET", "/api/talkers").json["data"]?.text }
+            #expect(try await people() == #"[{"id":"ada"},{"id":"bob"}]"#)
             try await runPolls(on: harness) {
+                #expect(try await people() == #"[{"id":"ada","votes":0},{"id":"bob","votes":0}]"#)
                 try await ada.emit("poll:vote", #"{"roomId":"r","choice":" tea "}"#, ack: 1)
                 let voted = SocketIOTestClient.Packet.event(
                     "poll:voted", try JSONValue(parsing: #"{"roomId":"r","choice":"tea"}"#))
@@ -36,6 +44,7 @@ struct PluginTests {
                 let others = try await harness.request("GET", "/api/rooms/r", as: GatewayHarness.bob).json["data"]
                 #expect(others?["badges"]?["polls"]?.int == 1 && others?["hasUnread"]?.bool == true)
 
+                #expect(try await people() == #"[{"id":"ada","votes":1},{"id":"bob","votes":0}]"#)
                 let invalid = try await ada.ask("poll:vote", #"{"roomId":"r","choice":""}"#)
                 #expect(invalid["error"]?["code"]?.string == "invalid_field")
                 harness.chat.on("chat.send", reply: Reply())
@@ -47,6 +56,7 @@ struct PluginTests {
                 #expect(try await harness.request("GET", "/api/rooms/r/votes", as: stranger).status == 404)
             }
 
+            talk.stop()
             #expect(try await harness.request("GET", "/api/rooms/r/votes").status == 503)
             let without = try await harness.request("GET", "/api/rooms/r", as: GatewayHarness.bob).json
             #expect(without["degraded"]?.text == #"["polls"]"#)

@@ -23,6 +23,9 @@ struct PollsService: Service {
     private static let contribution = RoomContribution<Int>(
         "polls.contribute", [.init(.badge("polls")) { $0.number($1) }])
 
+    private static let ofPeople = FieldContribution<Int>(
+        "polls.people", [.init(Contribution.Field("votes", zero: JSONValue(0))) { $0.number($1) }])
+
     func register(in requests: inout RequestTable) {
         let count = Endpoint("polls.count").route("GET", "/api/rooms/:roomId/votes")
         let vote = Endpoint("polls.vote").socketEvent("poll:vote")
@@ -36,6 +39,9 @@ struct PollsService: Service {
             let room = request.room.roomID
             let count = try await context.database.read { try Self.votes(in: room, byOthersThan: "", on: $0) }
             return Reply(.ok, JSONWriter.object { $0.member("votes", count) })
+        }
+        requests.onContribution(to: .people, Self.ofPeople) { people, _, connection in
+            try people.reduce(into: [:]) { $0[$1] = try Self.votes(of: $1, on: connection) }
         }
         requests.onContribution(Self.contribution) { rooms, person, connection in
             try rooms.reduce(into: [:]) { $0[$1] = try Self.votes(in: $1, byOthersThan: person, on: connection) }
@@ -57,9 +63,14 @@ struct PollsService: Service {
             }
             return try EventLog.append(
                 at: at, roomID: room.roomID, participants: room.userIDs,
-                emissions: [Emission(to: .room, "poll:voted", voted)], on: connection)
+                emissions: [Emission(to: .room, "poll:voted", voted)], fact: .fieldsChanged(personIDs: [person]),
+                on: connection)
         }
         return Reply(.created, position: StreamPosition(stream: Self.name, seq: seq))
+    }
+
+    private static func votes(of person: String, on connection: any Connection) throws -> Int {
+        try connection.first("SELECT count(*) FROM votes WHERE person_id = $1", person) { $0.int(0) } ?? 0
     }
 
     private static func votes(

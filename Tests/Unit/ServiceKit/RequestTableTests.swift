@@ -22,6 +22,10 @@ struct RequestTableTests {
                 .init(Contribution.Field("badges.things", .value, zero: JSONValue(0))) { $0.number($1 * 10) },
             ])
 
+        static let ofMessages = FieldContribution<Int>(
+            "things.messages",
+            [.init(Contribution.Field("things", zero: JSONValue(0)), schema: .integer(from: 0)) { $0.number($1) }])
+
         init() {}
         init(_ context: ServiceContext) {}
 
@@ -35,6 +39,7 @@ struct RequestTableTests {
             ) { _ in Reply() }
             requests.onRead(Endpoint("things.find")) { _, _ in Reply() }
             requests.onContribution(Self.contribution) { rooms, _, _ in rooms.contains("a") ? ["a": 7] : [:] }
+            requests.onContribution(to: .messages, Self.ofMessages) { ids, _, _ in ids.contains("m") ? ["m": 3] : [:] }
             requests.onPresence(Endpoint("things.presence")) { _ in Reply() }
             requests.on(Endpoint("things.list").route("GET", path)) { _ in Reply() }
             requests.on(Endpoint("things.check").check(before: "others.make", whenAway: .deny)) { _ in Reply() }
@@ -49,6 +54,8 @@ struct RequestTableTests {
         #expect(make?.takes.members.map(\.name) == ["roomId", "size"] && make?.errors == [.roomNotFound])
         #expect(description.events.map(\.event) == ["thing:made"])
         #expect(description.fields == ["count": .integer(from: 0)])
+        #expect(description.objectFields == [.messages: ["things": .integer(from: 0)]])
+        #expect(ServiceDescription(description.json)?.objectFields == description.objectFields)
         #expect(Array(description.schemas.keys) == ["Thing"])
     }
 
@@ -72,7 +79,9 @@ struct RequestTableTests {
                     Contribution.Field("badges.things", zero: JSONValue(0)),
                 ]), hasEventLog: true, logsWhatRoomsShow: true, presenceSubject: "things.presence",
             limits: [RateLimit("things", perPerson: 1, perAddress: 2, seconds: 3)])
-        expected.batched = ["things.find", "things.contribute"]
+        expected.batched = ["things.find", "things.contribute", "things.messages"]
+        expected.objectContributions[.messages] = Contribution(
+            subject: "things.messages", fields: [Contribution.Field("things", zero: JSONValue(0))])
         expected.checks = [RequestCheck(before: "others.make", "things.check", whenAway: .deny)]
         expected.descriptionDigest = Things().manifest.descriptionDigest
         #expect(expected.descriptionDigest?.utf8.count == 16)
@@ -109,5 +118,7 @@ struct RequestTableTests {
         let reply = Things.contribution.reply(for: ["a", "b", "a"], ["a": 7])
         #expect(reply.data.text == #"{"rooms":[[7,70],null,[7,70]]}"#)
         #expect(Things.contribution.reply(for: [], [:]).data.text == #"{"rooms":[]}"#)
+        #expect(
+            Things.ofMessages.reply(for: ["m", "n"], ["m": 3], as: "messages").data.text == #"{"messages":[[3],null]}"#)
     }
 }

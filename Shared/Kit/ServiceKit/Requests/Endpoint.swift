@@ -24,13 +24,14 @@ public struct Endpoint: Sendable {
     /// Returns the endpoint with one more HTTP route; the parameters are those of `Route`.
     public func route(
         _ method: String, _ path: String, needsLogin: Bool = true, answer: Route.Answer = .plain,
-        limits: [String] = [], isHeavy: Bool? = nil, maxBodyBytes: Int? = nil, wantsClient: Bool = false
+        shows: ShownObject? = nil, limits: [String] = [], isHeavy: Bool? = nil, maxBodyBytes: Int? = nil,
+        wantsClient: Bool = false
     ) -> Endpoint {
         var endpoint = self
         endpoint.routes.append(
             Route(
-                method, path, subject, needsLogin: needsLogin, answer: answer, limits: limits, isHeavy: isHeavy,
-                maxBodyBytes: maxBodyBytes, wantsClient: wantsClient))
+                method, path, subject, needsLogin: needsLogin, answer: answer, shows: shows, limits: limits,
+                isHeavy: isHeavy, maxBodyBytes: maxBodyBytes, wantsClient: wantsClient))
         return endpoint
     }
 

@@ -19,7 +19,9 @@ public struct RequestTable: Sendable {
 
     private(set) var entries: [(endpoint: Endpoint, entry: Entry)] = []
     private var contribution: Contribution?
+    private var objectContributions: [ShownObject: Contribution] = [:]
     private var fieldSchemas: [String: Schema] = [:]
+    private var objectFieldSchemas: [ShownObject: [String: Schema]] = [:]
     private var presenceSubject: String?
     private let limitNames: Set<String>
 
@@ -67,13 +69,41 @@ public struct RequestTable: Sendable {
                 _ roomIDs: [String], _ userID: String, _ connection: any Connection
             ) throws -> [String: Summary]
     ) {
-        guard self.contribution == nil else { fatalError("a service has one contribution") }
+        guard self.contribution == nil else { fatalError("a service has one contribution to rooms") }
         self.contribution = contribution.declaration
         fieldSchemas = contribution.schemas
+        answer(contribution, ids: "roomIds", as: "rooms", summaries)
+    }
+
+    /// Registers the service's contribution to messages or people as one person sees them, for gateways. A service
+    /// has at most one for each, without badges, activities and `laterTime`.
+    ///
+    /// - Parameter summaries: returns the service's summaries of these messages or people, by id; an unknown one
+    ///   is left out.
+    public mutating func onContribution<Summary>(
+        to object: ShownObject, _ contribution: FieldContribution<Summary>,
+        _ summaries:
+            @escaping @Sendable (
+                _ ids: [String], _ userID: String, _ connection: any Connection
+            ) throws -> [String: Summary]
+    ) {
+        guard objectContributions[object] == nil else { fatalError("a service has one contribution to \(object)") }
+        guard contribution.declaration.isOfPlainFields else {
+            fatalError("\(object) have no badges, activities or `laterTime`")
+        }
+        objectContributions[object] = contribution.declaration
+        objectFieldSchemas[object] = contribution.schemas
+        answer(contribution, ids: object.ids, as: object.rawValue, summaries)
+    }
+
+    private mutating func answer<Summary>(
+        _ contribution: FieldContribution<Summary>, ids member: String, as name: String,
+        _ summaries: @escaping @Sendable ([String], String, any Connection) throws -> [String: Summary]
+    ) {
         onRead(Endpoint(contribution.subject)) { request, connection in
             let userID = try request.fields.string("userId")
-            let roomIDs = try request.fields.strings("roomIds", count: 0 ... .max)
-            return contribution.reply(for: roomIDs, try summaries(roomIDs, userID, connection))
+            let ids = try request.fields.strings(member, count: 0 ... .max)
+            return contribution.reply(for: ids, try summaries(ids, userID, connection), as: name)
         }
     }
 
@@ -97,7 +127,9 @@ public struct RequestTable: Sendable {
             guard let description = endpoint.description else { continue }
             requests[endpoint.subject] = if case .inRoom = entry { description.inRoom } else { description }
         }
-        return ServiceDescription(requests: requests, events: service.events, fields: fieldSchemas)
+        return ServiceDescription(
+            requests: requests, events: service.events, fields: fieldSchemas,
+            objectFields: objectFieldSchemas.filter { !$0.value.isEmpty })
     }
 
     /// Returns the manifest of a service with these endpoints.
@@ -109,6 +141,7 @@ public struct RequestTable: Sendable {
             logsWhatRoomsShow: service.log.contains(.roomChanges),
             logsEndedSessions: service.log.contains(.endedSessions), presenceSubject: presenceSubject,
             limits: service.limits)
+        manifest.objectContributions = objectContributions
         manifest.checks = entries.flatMap(\.endpoint.checks)
         let description = description(of: service)
         if !description.isEmpty {

@@ -114,6 +114,36 @@ struct OpenAPIDocumentTests {
         #expect(all["components"]?["schemas"]?["dice.Person"]?["required"]?.text == #"["x"]"#)
     }
 
+    @Test("a Message of a required service has the fields that services contribute, as optional members")
+    func messageFields() throws {
+        let message = Schema.named("Message", .object(["id": .id]))
+        let list = RequestDescription("Lists.", gives: .array(of: message))
+        let rooms = Manifest(service: "rooms", routes: [Route("GET", "/api/m", "rooms.list", shows: .messages)])
+        var stars = Manifest(service: "stars", routes: [Route("GET", "/api/s", "stars.list")])
+        stars.objectContributions[.messages] = Contribution(
+            subject: "stars.messages",
+            fields: [
+                .init("stars", zero: JSONValue(0)), .init("by", zero: .emptyArray), .init("at", .time, zero: .null),
+            ])
+        let document = try document(
+            rooms, stars,
+            described: [
+                "rooms": ServiceDescription(requests: ["rooms.list": list]),
+                "stars": ServiceDescription(
+                    requests: ["stars.list": list], objectFields: [.messages: ["by": .array(of: .id)]]),
+            ])
+        let schemas = try #require(document["components"]?["schemas"])
+        let full = try #require(schemas["Message"])
+        #expect(full["required"]?.text == #"["id"]"#)
+        #expect(full["properties"]?.object?.names == ["id", "stars", "by", "at"])
+        #expect(full["properties"]?["stars"]?.text == #"{"type":"integer"}"#)
+        #expect(full["properties"]?["by"]?.text == #"{"type":"array","items":{"type":"string"}}"#)
+        #expect(schemas["stars.Message"]?["properties"]?.object?.names == ["id"])
+        let answer = document["paths"]?["/api/m"]?["get"]?["responses"]?["200"]?["content"]?["application/json"]?[
+            "schema"]
+        #expect(answer?["properties"]?["degraded"] != nil)
+    }
+
     @Test("a Room has the fields and badges that services contribute")
     func room() throws {
         var rooms = Manifest(service: "rooms", routes: [Route("GET", "/api/rooms", "rooms.list", answer: .rooms)])

@@ -16,6 +16,12 @@ struct CatalogTests {
         service: "board", routes: [Route("GET", "/api/board", "board.list")],
         socketEvents: [SocketEvent("board:add", "board.add")], presenceSubject: "board.presence")
 
+    private static func contributing(_ path: String, to object: ShownObject) -> Manifest {
+        var manifest = Manifest(service: "a")
+        manifest.objectContributions[object] = Contribution(subject: "a.x", fields: [.init(path, zero: .null)])
+        return manifest
+    }
+
     private func isKnown(_ path: String, in catalog: Catalog) -> Bool {
         if case .route = catalog.routes.match("GET", ["api", path]) { true } else { false }
     }
@@ -107,6 +113,7 @@ struct CatalogTests {
                         subject: "a.x", fields: [.init("y", .time, role: .activity(type: "y", sort: "x"), zero: .null)]
                     ))
             ),
+            ("field x of a Message", Self.contributing("x", to: .messages)),
             (
                 "field badges.x",
                 Manifest(
@@ -114,7 +121,7 @@ struct CatalogTests {
             ),
         ])
     func conflict(_ claim: String, _ manifest: Manifest) {
-        let holder = Manifest(
+        var holder = Manifest(
             service: "z", routes: [Route("GET", "/api/x/:id", "z.x"), Route("POST", "/api/x/:id", "z.y")],
             socketEvents: [SocketEvent("x", "z.x")],
             contribution: Contribution(
@@ -125,6 +132,7 @@ struct CatalogTests {
                     .init("at", .time, role: .activity(type: "x", sort: "x"), zero: .null),
                 ]),
             logsEndedSessions: true, limits: [RateLimit("x", perPerson: 1, perAddress: 1, seconds: 1)])
+        holder.objectContributions[.messages] = Contribution(subject: "z.m", fields: [.init("x", zero: .null)])
         let catalog = Catalog(required: []).adding(holder)
         #expect(catalog.conflict(with: holder) == nil)
         #expect(catalog.conflict(with: manifest).map { [$0.claim, $0.holder] } == [claim, "z"])
@@ -147,6 +155,8 @@ struct CatalogTests {
             ("POST /healthz", Manifest(service: "a", routes: [Route("POST", "/healthz", "a.x")])),
             ("GET /", Manifest(service: "a", routes: [Route("GET", "/", "a.x")])),
             ("event room:join", Manifest(service: "a", socketEvents: [SocketEvent("room:join", "a.x")])),
+            ("field text of a Message", Self.contributing("text", to: .messages)),
+            ("field email of a Person", Self.contributing("email", to: .people)),
             (
                 "field participants",
                 Manifest(

@@ -26,7 +26,14 @@ extension DirectoryTests {
         Manifest(service: "evil", contribution: Contribution(subject: "accounts.people", fields: [])),
         Manifest(service: "evil", presenceSubject: "elements.presence"),
         checking([RequestCheck(before: "messaging.send", "messaging.read", whenAway: .allow)]),
+        contributing(Contribution(subject: "accounts.people", fields: [])),
     ]
+
+    private static func contributing(_ contribution: Contribution) -> Manifest {
+        var manifest = Manifest(service: "evil")
+        manifest.objectContributions[.messages] = contribution
+        return manifest
+    }
 
     private static func checking(_ checks: [RequestCheck]) -> Manifest {
         var manifest = Manifest(service: "evil")
@@ -100,6 +107,11 @@ extension DirectoryTests {
                         .init("f", .value, role: .badge(String(repeating: "x", count: 129)), zero: JSONValue(0))
                     ])),
             "129 bytes in a name, limit 128"
+        ),
+        (
+            contributing(
+                Contribution(subject: "evil.x", fields: (0...64).map { .init("f\($0)", zero: JSONValue(0)) })),
+            "65 fields, limit 64"
         ),
         (
             checking((0...64).map { RequestCheck(before: "a.b\($0)", "evil.x", whenAway: .allow) }),

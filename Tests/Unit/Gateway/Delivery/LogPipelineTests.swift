@@ -68,7 +68,7 @@ struct LogPipelineTests {
                 sink.add("\(change.kind.rawValue) \(change.isOn ? "on" : "off")")
             }
             let pipeline = LogPipeline(
-                sink: sink, cache: cache, presence: presence, missed: EntryFetcher(bus: bus),
+                sink: sink, cache: cache, fields: FieldCache(), presence: presence, missed: EntryFetcher(bus: bus),
                 metrics: DeliveryMetrics(metrics, clock: ManualClock()), log: .silent)
             try await test(pipeline, sink, presence, loop, bus)
             await presence.stop()

@@ -67,10 +67,13 @@ struct RoomListsTests {
             composer = RoomComposer(
                 bus: bus, faults: faults, directory: directory, presence: presence, cache: cache,
                 longWork: longWork)
+            let ends = ReadIndex(EntryFetcher(bus: bus).client, on: loop)
+            let fields = ContributedFields(
+                bus: bus, faults: faults, directory: directory, cache: FieldCache(), rooms: cache, ends: ends,
+                longWork: longWork)
             lists = RoomLists(
-                cache: cache, ends: ReadIndex(EntryFetcher(bus: bus).client, on: loop),
-                composer: composer,
-                directory: directory, services: services, presence: presence,
+                cache: cache, ends: ends, composer: composer, fields: fields, directory: directory,
+                services: services, presence: presence,
                 limits: Limits(
                     RateLimiter(
                         isOn: true,

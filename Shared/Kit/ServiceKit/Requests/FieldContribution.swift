@@ -1,15 +1,15 @@
 import Contracts
 import JSON
 
-/// A service's contribution to a Room as one person sees it: each field with the closure that writes its
-/// value, so that the manifest and the replies cannot disagree.
+/// A service's contribution to a Room, a Message or a Person, as one person sees it: each field with the closure
+/// that writes its value, so that the manifest and the replies cannot disagree.
 ///
 ///     static let contribution = RoomContribution<BoardSummary>(
 ///         "elements.contribute",
 ///         [.init(Contribution.Field("elementCount", zero: JSONValue(0))) { $0.number($1.elementCount) }])
 ///
-/// `Summary` is the service's data about a room, from which the values are derived.
-public struct RoomContribution<Summary: Sendable>: Sendable {
+/// `Summary` is the service's data about a room, message or person, from which the values are derived.
+public struct FieldContribution<Summary: Sendable>: Sendable {
     public struct Field: Sendable {
         let declaration: Contribution.Field
         let schema: Schema?
@@ -32,7 +32,7 @@ public struct RoomContribution<Summary: Sendable>: Sendable {
     private let fields: [Field]
     private let bytesOfRoom: Int
 
-    /// - Parameter bytesOfRoom: the approximate size of one room's values.
+    /// - Parameter bytesOfRoom: the approximate size of one room's values, or of one other object's.
     public init(_ subject: String, bytesOfRoom: Int = 32, _ fields: [Field]) {
         self.subject = subject
         self.fields = fields
@@ -47,13 +47,15 @@ public struct RoomContribution<Summary: Sendable>: Sendable {
         return Dictionary(all) { first, _ in first }
     }
 
-    /// Returns `{rooms}`: the values of each room in turn, null for a room without a summary.
-    func reply(for roomIDs: [String], _ summaries: [String: Summary]) -> Reply {
+    /// Returns the reply: the values of each room in turn, null for a room without a summary.
+    ///
+    /// - Parameter name: the member with the values.
+    func reply(for ids: [String], _ summaries: [String: Summary], as name: String = "rooms") -> Reply {
         Reply(
             .ok,
-            JSONWriter.object(reservingCapacity: bytesOfRoom * roomIDs.count + 64) {
-                $0.name("rooms")
-                $0.array(of: roomIDs) { json, id in
+            JSONWriter.object(reservingCapacity: bytesOfRoom * ids.count + 64) {
+                $0.name(name)
+                $0.array(of: ids) { json, id in
                     guard let summary = summaries[id] else { return json.null() }
                     json.array { json in
                         for field in fields { field.write(&json, summary) }
@@ -62,3 +64,6 @@ public struct RoomContribution<Summary: Sendable>: Sendable {
             })
     }
 }
+
+/// A contribution to a Room.
+public typealias RoomContribution = FieldContribution

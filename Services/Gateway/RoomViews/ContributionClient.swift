@@ -1,0 +1,63 @@
+import Contracts
+import JSON
+import MessageBus
+import Reactor
+import ServiceClient
+
+/// Asks services for their fields of many objects at once.
+struct ContributionClient: Sendable {
+    /// What is asked about: rooms, messages or people.
+    struct Objects: Sendable {
+        /// The member of the question with the objects' ids.
+        let ids: String
+        /// The member of the answer with their values.
+        let values: String
+
+        static let rooms = Objects(ids: "roomIds", values: "rooms")
+
+        init(_ object: ShownObject) { self.init(ids: object.ids, values: object.rawValue) }
+
+        private init(ids: String, values: String) { (self.ids, self.values) = (ids, values) }
+    }
+
+    let bus: any MessageBus
+    let faults: AnswerFaults
+
+    /// The time limit: what comes later is useless.
+    static let maxWait: Duration = .seconds(1)
+
+    /// Returns the values of each object; nil without a valid answer. If an answer is too long for the bus, it is
+    /// asked for in halves.
+    func values(
+        of objects: Objects, _ ids: ArraySlice<String>, for userID: String, from subject: String,
+        _ context: BusContext, by deadline: LoopInstant
+    ) async -> [JSONValue]? {
+        var context = context
+        context.timeout = deadline - .now()
+        let data = JSONWriter.object(reservingCapacity: ids.count * 40 + 64) {
+            $0.member("userId", userID)
+            $0.member(objects.ids, array: { for id in ids { $0.string(id) } })
+        }
+        do {
+            let payload = try await bus.request(subject, data, context)
+            let values = (try? Reply(payload))?.data[objects.values]?.array
+            guard let values, values.count == ids.count else {
+                faults.note(.noAnswer, reading: payload, on: subject, context)
+                return nil
+            }
+            return values
+        } catch BusError.lineTooLong where ids.count > 1 {
+            let middle = ids.startIndex + ids.count / 2
+            guard
+                let first = await values(
+                    of: objects, ids[..<middle], for: userID, from: subject, context, by: deadline),
+                let second = await values(
+                    of: objects, ids[middle...], for: userID, from: subject, context, by: deadline)
+            else { return nil }
+            return first + second
+        } catch {
+            faults.note(error, on: subject, context)
+            return nil
+        }
+    }
+}

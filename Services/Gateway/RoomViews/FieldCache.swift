@@ -1,0 +1,162 @@
+import Contracts
+import EventLog
+import JSON
+import ServiceKit
+import Synchronization
+
+/// Caches services' fields of messages and people, as each person sees them.
+///
+/// A value is current until its service's log has an entry with the fact `fieldsChanged` that names the object. Old
+/// values are kept for outages of their service. At a gap in a log, or if the log was replaced, all values of its
+/// service are dropped. The least recently used values are evicted first.
+package final class FieldCache: Sendable {
+    /// The bytes of a generation; there are two.
+    package static let generationBytes = 8 << 20
+    /// The limit of changed objects of a service that are remembered, in some megabytes. When it is reached, all its
+    /// values become old.
+    static let maxChanged = 32_768
+
+    /// A message or person.
+    private struct Object: Hashable, Sendable {
+        let kind: ShownObject
+        let id: String
+    }
+
+    private struct Key: Hashable, Sendable {
+        let service: String
+        let object: Object
+        let viewer: String
+    }
+
+    /// How far a service's log was followed when the service was asked.
+    struct Moment: Sendable {
+        /// Counts the gaps and replacements of the log.
+        fileprivate let epoch: Int
+        fileprivate let seq: Int
+    }
+
+    struct Value: Sendable {
+        let json: JSONValue
+        let isCurrent: Bool
+    }
+
+    private struct Stored: Sendable {
+        let json: JSONValue
+        let epoch: Int
+        /// All changes up to this entry are in the value; nil if the log does not have each change.
+        let seq: Int?
+    }
+
+    private struct Log: Sendable {
+        var epoch = 0
+        /// The last entry of which the changes are noted.
+        var seq: Int
+        /// The last entry that names each object, after `noted`.
+        var changed: [Object: Int] = [:]
+        /// Objects may have changed in entries up to this one.
+        var noted = Int.max
+
+        func isCurrent(_ stored: Stored, _ object: Object) -> Bool {
+            guard let seq = stored.seq else { return false }
+            return seq >= noted && seq >= changed[object, default: 0]
+        }
+
+        mutating func note(_ entry: LogEntry) {
+            guard case .fieldsChanged(let messageIDs, let personIDs) = entry.fact else { return }
+            for id in messageIDs { changed[Object(kind: .messages, id: id)] = entry.seq }
+            for id in personIDs { changed[Object(kind: .people, id: id)] = entry.seq }
+            if changed.count > maxChanged { (changed, noted) = ([:], entry.seq) }
+        }
+    }
+
+    private struct State {
+        var values: Generations<Key, Stored>
+        var logs: [String: Log] = [:]
+    }
+
+    private let state: Mutex<State>
+
+    package init(generationBytes: Int = FieldCache.generationBytes) {
+        // The names of a key and of its place in the table.
+        let overhead = 320
+        state = Mutex(State(values: Generations(maxBytes: generationBytes) { $0.json.bytes.count + overhead }))
+    }
+
+    /// The size of all values, in bytes.
+    package var size: Int { state.withLock { $0.values.bytes } }
+
+    // MARK: Log entries
+
+    /// Handles that a log is followed after this position: earlier entries were not seen, or belonged to a log that
+    /// was replaced.
+    package func start(_ stream: String, after position: LogPosition) {
+        state.withLock { state in
+            let epoch = state.logs[stream].map { $0.epoch + 1 } ?? 0
+            state.logs[stream] = Log(epoch: epoch, seq: position.seq)
+        }
+    }
+
+    /// Notes the changes in a log's entries. To be called before the log's new position is known to anybody, and before
+    /// any client is sent the entries' events.
+    package func note(_ entries: [LogEntry], of stream: String) {
+        state.withLock { state in
+            guard var log = state.logs.removeValue(forKey: stream) else { return }
+            for entry in entries {
+                // The missing entries were pruned at the owner.
+                if entry.seq != log.seq + 1 { log = Log(epoch: log.epoch + 1, seq: entry.seq - 1) }
+                log.seq = entry.seq
+                // No values of most services are cached, and reading a fact takes time.
+                if log.noted != .max { log.note(entry) }
+            }
+            state.logs[stream] = log
+        }
+    }
+
+    // MARK: Values
+
+    /// Returns how far a service's log is followed, before the service is asked; nil if it is not followed. From then
+    /// on the changes in its entries are noted.
+    func moment(of service: String) -> Moment? {
+        state.withLock { state in
+            guard var log = state.logs[service] else { return nil }
+            if log.noted == .max {
+                log.noted = log.seq
+                state.logs[service] = log
+            }
+            return Moment(epoch: log.epoch, seq: log.seq)
+        }
+    }
+
+    /// Returns a service's values of these objects as a person sees them; nil for each unknown one.
+    func values(of kind: ShownObject, _ ids: [String], by service: String, for viewer: String) -> [Value?] {
+        state.withLock { state in
+            let log = state.logs[service]
+            return ids.map { id in
+                let object = Object(kind: kind, id: id)
+                guard let stored = state.values.use(Key(service: service, object: object, viewer: viewer)),
+                    stored.epoch == log?.epoch ?? 0
+                else { return nil }
+                return Value(json: stored.json, isCurrent: log?.isCurrent(stored, object) ?? false)
+            }
+        }
+    }
+
+    /// Stores a service's answer.
+    ///
+    /// - Parameter moment: from before the question; nil if the service's log does not have each change. Then the
+    ///   values are for outages only.
+    func put(
+        _ values: [JSONValue], of kind: ShownObject, _ ids: [String], by service: String, for viewer: String,
+        asOf moment: Moment?
+    ) {
+        state.withLock { state in
+            let epoch = state.logs[service]?.epoch ?? 0
+            guard moment == nil || moment?.epoch == epoch else { return }
+            for (id, json) in zip(ids, values) {
+                let key = Key(service: service, object: Object(kind: kind, id: id), viewer: viewer)
+                // A slice of the answer would keep all of it in memory.
+                state.values.put(Stored(json: json.detached, epoch: epoch, seq: moment?.seq), for: key)
+            }
+        }
+    }
+}

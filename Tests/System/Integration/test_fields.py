@@ -1,0 +1,89 @@
+"""A service that adds fields to messages and people (`stars.py`), through two real gateways, and killed."""
+
+import json
+import sys
+
+import pytest
+from parlor import ROOT, Process
+from people import World, eventually
+
+PROGRAM = ROOT / "Tests/System/Integration/stars.py"
+RIGHTS = {
+    "service": "stars", "request": ["rooms.membership", "messaging.events"],
+    "subscribe": ["messaging.log", "services.announce.messaging"]}  # fmt: skip
+
+
+class Stars:
+    def __init__(self, parlor):
+        self.parlor = parlor
+        self.start()
+
+    def start(self):
+        url = (self.parlor.data / "bus.url").read_text().strip()
+        environment = {"BUS_TOKEN_FILE": str(self.parlor.data / "bus/stars.token"), "PYTHONPATH": str(ROOT / "Examples")}
+        self.process = Process(sys.executable, PROGRAM, url, self.parlor.data / "stars.db", environment=environment)
+        self.process.wait_until_ready()
+
+
+@pytest.fixture
+async def starred(start, tmp_path, monkeypatch):
+    """A Parlor with stars, and two people with a room."""
+    # The rights of the service are those of the TCP bus.
+    monkeypatch.delenv("BUS_URL", raising=False)
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    plugins = tmp_path / "plugins"
+    plugins.write_text(json.dumps(RIGHTS))
+    parlor = start("separate", "--with", plugins)
+    stars = Stars(parlor)
+    async with World(parlor) as world:
+        alice, bob, room = await world.pair()
+        await eventually(lambda: shows_stars(alice))
+        yield stars, alice, bob, room
+    stars.process.kill()
+
+
+async def shows_stars(person) -> bool:
+    return "starsGiven" in await person.get("/api/users/me")
+
+
+async def stars_of(person, path: str) -> list[tuple[str, int, bool]]:
+    return [(message["text"], message["stars"], message["isStarred"]) for message in await person.get(path)]
+
+
+async def test_messages_and_people_have_the_fields_wherever_they_are_listed(starred):
+    _, alice, bob, room = starred
+    first, _ = await alice.send(room, "one"), await alice.send(room, "two")
+    page, conversation = f"/api/rooms/{room['id']}/messages", f"/api/users/{alice.id}/messages"
+    assert await stars_of(bob, page) == [("one", 0, False), ("two", 0, False)]
+    phone, other = await bob.socket(joined=room), await alice.socket(joined=room)
+    await phone.do("star:add", {"roomId": room["id"], "messageId": first["id"]})
+    # The ack came after the entry was fanned out, so what was cached is stale by then.
+    assert await stars_of(bob, page) == await stars_of(bob, conversation) == [("one", 1, True), ("two", 0, False)]
+    await other.expect("star:added")
+    assert await stars_of(alice, page) == [("one", 1, False), ("two", 0, False)]
+    assert (await bob.get("/api/users/me"))["starsGiven"] == 1
+    assert (await alice.get("/api/users/me"))["starsGiven"] == 0
+    grouped = await alice.get("/api/rooms/grouped-by-person")
+    assert [(person["id"], person["starsGiven"]) for person in grouped] == [(bob.id, 1)]
+    stranger = await alice.world.person("carol")
+    listed = {person["id"]: person["starsGiven"] for person in await stranger.get("/api/users/without-rooms?limit=200")}
+    assert (listed[alice.id], listed[bob.id]) == (0, 1)
+
+
+async def test_while_the_service_is_away_the_last_known_values_stand_in(starred):
+    stars, alice, bob, room = starred
+    first = await alice.send(room, "one")
+    page = f"/api/rooms/{room['id']}/messages"
+    phone = await bob.socket(joined=room)
+    await phone.do("star:add", {"roomId": room["id"], "messageId": first["id"]})
+    assert await stars_of(bob, page) == [("one", 1, True)]
+    stars.process.kill()
+    await alice.send(room, "two")
+    answer = (await bob.request("GET", page)).json()
+    assert answer["degraded"] == ["stars"]
+    assert [(message["stars"], message["isStarred"]) for message in answer["data"]] == [(1, True), (0, False)]
+    stars.start()
+    await phone.do("star:add", {"roomId": room["id"], "messageId": answer["data"][1]["id"]})
+    answer = (await bob.request("GET", page)).json()
+    assert "degraded" not in answer
+    assert [(message["stars"], message["isStarred"]) for message in answer["data"]] == [(1, True), (1, True)]
