@@ -87,8 +87,10 @@ struct ChangingElementsTests {
             #expect(reply.status == .noContent && reply.position == StreamPosition(stream: "elements", seq: 3))
             #expect(try await harness.list().map { $0["id"]?.string } == [kept])
             #expect(harness.takeEntries().last?.fact == .elementDeleted(id: gone))
-            let existing = try await harness.ask(
-                "elements.existing", JSONWriter.object { $0.member("elementIds", [gone, kept, "unknown"]) })
+            let asked = JSONWriter.object {
+                $0.member("elementIds", array: { for id in [gone, kept, "unknown"] { $0.string(id) } })
+            }
+            let existing = try await harness.ask("elements.existing", asked)
             #expect(existing.data.text == #"{"elementIds":["\#(kept)"]}"#)
             #expect(try await harness.refusal("elements.delete", request) == .elementNotFound)
             #expect(try await harness.refusal("elements.update", request) == .elementNotFound)

@@ -25,7 +25,7 @@ struct DeletingTests {
             let gone = try await harness.sent(by: "alice", in: room)
             _ = try await harness.delete(gone, by: "alice", in: room)
             let reply = try await harness.ask("messaging.existing", by: nil) {
-                $0.member("messageIds", [gone, kept, "unknown"])
+                $0.member("messageIds", array: { for id in [gone, kept, "unknown"] { $0.string(id) } })
             }
             #expect(reply.data.text == #"{"messageIds":["\#(kept)"]}"#)
         }
