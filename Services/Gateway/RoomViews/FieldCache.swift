@@ -51,9 +51,9 @@ package final class FieldCache: Sendable {
         var epoch = 0
         /// The last entry of which the changes are noted.
         var seq: Int
-        /// The last entry that names each object, after `noted`.
+        /// The last entry that names each object, among those after `noted`.
         var changed: [Object: Int] = [:]
-        /// Objects may have changed in entries up to this one.
+        /// Any object may have changed in entries up to this one. The greatest number until the service is asked.
         var noted = Int.max
 
         func isCurrent(_ stored: Stored, _ object: Object) -> Bool {
@@ -61,7 +61,17 @@ package final class FieldCache: Sendable {
             return seq >= noted && seq >= changed[object, default: 0]
         }
 
-        mutating func note(_ entry: LogEntry) {
+        mutating func note(_ entries: [LogEntry]) {
+            for entry in entries {
+                // The missing entries were pruned at the owner.
+                if entry.seq != seq + 1 { self = Log(epoch: epoch + 1, seq: entry.seq - 1) }
+                seq = entry.seq
+                // No values of most services are cached, and reading a fact takes time.
+                if noted != .max { noteChanges(in: entry) }
+            }
+        }
+
+        private mutating func noteChanges(in entry: LogEntry) {
             guard case .fieldsChanged(let messageIDs, let personIDs) = entry.fact else { return }
             for id in messageIDs { changed[Object(kind: .messages, id: id)] = entry.seq }
             for id in personIDs { changed[Object(kind: .people, id: id)] = entry.seq }
@@ -77,7 +87,7 @@ package final class FieldCache: Sendable {
     private let state: Mutex<State>
 
     package init(generationBytes: Int = FieldCache.generationBytes) {
-        // The names of a key and of its place in the table.
+        // Of a key's texts, and of its place in the table.
         let overhead = 320
         state = Mutex(State(values: Generations(maxBytes: generationBytes) { $0.json.bytes.count + overhead }))
     }
@@ -99,17 +109,7 @@ package final class FieldCache: Sendable {
     /// Notes the changes in a log's entries. To be called before the log's new position is known to anybody, and before
     /// any client is sent the entries' events.
     package func note(_ entries: [LogEntry], of stream: String) {
-        state.withLock { state in
-            guard var log = state.logs.removeValue(forKey: stream) else { return }
-            for entry in entries {
-                // The missing entries were pruned at the owner.
-                if entry.seq != log.seq + 1 { log = Log(epoch: log.epoch + 1, seq: entry.seq - 1) }
-                log.seq = entry.seq
-                // No values of most services are cached, and reading a fact takes time.
-                if log.noted != .max { log.note(entry) }
-            }
-            state.logs[stream] = log
-        }
+        state.withLock { $0.logs[stream]?.note(entries) }
     }
 
     // MARK: Values

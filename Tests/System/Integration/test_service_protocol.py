@@ -115,6 +115,7 @@ class Story:
         self.lines, self.values, self.parties = lines, values, {}
         self.next = 0
         self.present = []
+        self.early = []
 
     def fill(self, text: str) -> str:
         def value(name: re.Match) -> str:
@@ -156,18 +157,25 @@ class Story:
                 await party.send(self.fill(text))
             else:
                 try:
-                    got = await asyncio.wait_for(self.receive(party), DEADLINE)
+                    got = await asyncio.wait_for(self.receive(party, text), DEADLINE)
                 except asyncio.TimeoutError:
                     pytest.fail(f"line {number}: nothing came, and this was expected:\n{self.fill_known(text)}")
                 assert self.match(text, got), f"line {number}: expected, and what came:\n{self.fill_known(text)}\n{got}"
 
-    async def receive(self, party) -> str:
-        """Returns the next line. A gateway may repeat which rooms are open; that request is answered again."""
+    async def receive(self, party, expected: str) -> str:
+        """Returns the next line. A gateway may repeat which rooms are open; that request is answered again. It may also say so
+        before a line that the page has first; that request waits for its place."""
+        expects_presence = '"subject":"dice.presence"' in expected
+        if expects_presence and self.early:
+            return self.early.pop(0)
         while True:
             text = await party.receive()
             presence = re.search(r'"reply":(\d+),"subject":"dice.presence",.*"data":(.*)', text)
             if not presence or presence[2] not in self.present:
                 self.present += [presence[2]] if presence else []
+                if presence and not expects_presence:
+                    self.early.append(text)
+                    continue
                 return text
             await party.send(f'{{"op":"res","id":{presence[1]},"data":{{"status":200,"data":{{}}}}}}')
 
