@@ -1,5 +1,6 @@
 import Contracts
 import EventLog
+import GatewayCatalog
 import JSON
 import ServiceKit
 import Synchronization
@@ -16,6 +17,8 @@ package final class FieldCache: Sendable {
     /// values become old.
     static let maxChanged = 32_768
 
+    package typealias Source = Catalog.Contributor.Source
+
     /// A message or person.
     private struct Object: Hashable, Sendable {
         let kind: ShownObject
@@ -23,7 +26,7 @@ package final class FieldCache: Sendable {
     }
 
     private struct Key: Hashable, Sendable {
-        let service: String
+        let source: Source
         let object: Object
         let viewer: String
     }
@@ -128,12 +131,12 @@ package final class FieldCache: Sendable {
     }
 
     /// Returns a service's values of these objects as a person sees them; nil for each unknown one.
-    func values(of kind: ShownObject, _ ids: [String], by service: String, for viewer: String) -> [Value?] {
+    func values(of kind: ShownObject, _ ids: [String], by source: Source, for viewer: String) -> [Value?] {
         state.withLock { state in
-            let log = state.logs[service]
+            let log = state.logs[source.service]
             return ids.map { id in
                 let object = Object(kind: kind, id: id)
-                guard let stored = state.values.use(Key(service: service, object: object, viewer: viewer)),
+                guard let stored = state.values.use(Key(source: source, object: object, viewer: viewer)),
                     stored.epoch == log?.epoch ?? 0
                 else { return nil }
                 return Value(json: stored.json, isCurrent: log?.isCurrent(stored, object) ?? false)
@@ -146,14 +149,14 @@ package final class FieldCache: Sendable {
     /// - Parameter moment: from before the question; nil if the service's log does not have each change. Then the
     ///   values are for outages only.
     func put(
-        _ values: [JSONValue], of kind: ShownObject, _ ids: [String], by service: String, for viewer: String,
+        _ values: [JSONValue], of kind: ShownObject, _ ids: [String], by source: Source, for viewer: String,
         asOf moment: Moment?
     ) {
         state.withLock { state in
-            let epoch = state.logs[service]?.epoch ?? 0
+            let epoch = state.logs[source.service]?.epoch ?? 0
             guard moment == nil || moment?.epoch == epoch else { return }
             for (id, json) in zip(ids, values) {
-                let key = Key(service: service, object: Object(kind: kind, id: id), viewer: viewer)
+                let key = Key(source: source, object: Object(kind: kind, id: id), viewer: viewer)
                 // A slice of the answer would keep all of it in memory.
                 state.values.put(Stored(json: json.detached, epoch: epoch, seq: moment?.seq), for: key)
             }
