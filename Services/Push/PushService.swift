@@ -113,7 +113,7 @@ extension Endpoint {
         .route("POST", "/api/devices", limits: ["devices"], wantsClient: true)
         .described(.registerDevice)
     fileprivate static let unregister = Endpoint("push.unregister")
-        .route("DELETE", "/api/devices/:token", limits: ["devices"])
+        .route("DELETE", "/api/devices/:token", limits: ["devices"], isConfidential: true)
         .described(.unregisterDevice)
 }
 

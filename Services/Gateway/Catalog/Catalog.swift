@@ -81,7 +81,18 @@ package final class Catalog: Sendable {
 
     /// A service that adds fields to messages or people.
     package struct Contributor: Sendable {
-        package let service: String
+        /// A service and the form of its contribution. Values of another form are of other fields.
+        package struct Source: Hashable, Sendable {
+            package let service: String
+            let form: Int
+
+            init(_ service: String, _ contribution: Contribution) {
+                self.service = service
+                form = contribution.fields.map { "\($0.path) \($0.kind)" }.hashValue
+            }
+        }
+
+        package let source: Source
         package let object: ShownObject
         package let contribution: Contribution
         /// True if the service's log has an entry for each change of its fields.
@@ -90,10 +101,12 @@ package final class Catalog: Sendable {
         fileprivate static func all(of manifest: Manifest) -> [Contributor] {
             manifest.objectContributions.map { object, contribution in
                 Contributor(
-                    service: manifest.service, object: object, contribution: contribution,
+                    source: Source(manifest.service, contribution), object: object, contribution: contribution,
                     isLogged: manifest.hasEventLog && manifest.logsWhatRoomsShow)
             }
         }
+
+        package var service: String { source.service }
     }
 
     /// The services that add fields to these objects, in a stable order.

@@ -11,7 +11,7 @@ package struct Checked<Declaration: Sendable>: Sendable {
 /// and events.
 struct CheckTable: Sendable {
     private var checks: [String: [RequestCheck]] = [:]
-    /// The checks without effect, because the request that they precede has passwords, tokens or addresses.
+    /// The checks without effect, because the request that they precede is confidential.
     private(set) var refused: [RequestCheck] = []
 
     /// - Parameter services: in the order in which their denials count.
@@ -31,9 +31,4 @@ struct CheckTable: Sendable {
     }
 
     subscript(request: String) -> [RequestCheck] { checks[request, default: []] }
-}
-
-extension Route {
-    /// True if the data of its requests is not for other services: a sign-in, or data with the client's address.
-    fileprivate var isConfidential: Bool { !needsLogin || wantsClient }
 }

@@ -272,7 +272,7 @@ package final class Directory: Sendable {
     private func logRefusedChecks() {
         for check in catalog.refusedChecks where isToBeLogged("check before \(check.before)", of: check.subject) {
             log.warning(
-                "a check has no effect: the request has passwords, tokens or addresses, or needs no login",
+                "a check has no effect: the request is confidential, as those with passwords and tokens are",
                 ["subject": check.subject, "before": check.before])
         }
     }

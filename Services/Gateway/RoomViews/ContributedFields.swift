@@ -82,9 +82,9 @@ package final class ContributedFields: Sendable {
     ) async -> [Share] {
         let ids = objects.map { $0["id"]?.string ?? "" }
         // Where a log ends matters only to values that would be used.
-        let cached = contributors.map(\.service).filter { service in
-            cache.values(of: kind, ids, by: service, for: userID).contains { $0?.isCurrent == true }
-        }
+        let cached = contributors.map(\.source).filter { source in
+            cache.values(of: kind, ids, by: source, for: userID).contains { $0?.isCurrent == true }
+        }.map(\.service)
         let known = rooms.positions
         let ends = cached.isEmpty ? [:] : await ends.ends(of: cached)
         let followed = Set(cached.filter { rooms.isFollowed($0, to: ends[$0], after: known[$0]) })
@@ -108,9 +108,9 @@ package final class ContributedFields: Sendable {
         of ids: [String], _ kind: ShownObject, _ contributor: Catalog.Contributor, for userID: String,
         _ origin: RequestOrigin, by deadline: LoopInstant, fromCache: Bool
     ) async -> Share {
-        let service = contributor.service
-        let moment = contributor.isLogged ? cache.moment(of: service) : nil
-        let cached = cache.values(of: kind, ids, by: service, for: userID)
+        let source = contributor.source
+        let moment = contributor.isLogged ? cache.moment(of: source.service) : nil
+        let cached = cache.values(of: kind, ids, by: source, for: userID)
         var values = cached.map { $0?.json }
         let unknown = ids.indices.filter { !ids[$0].isEmpty && !(fromCache && cached[$0]?.isCurrent == true) }
         var isFresh = true
@@ -121,11 +121,12 @@ package final class ContributedFields: Sendable {
                 origin.context(for: nil), by: deadline)
             isFresh = answer != nil
             if let answer {
-                cache.put(answer, of: kind, asked, by: service, for: userID, asOf: moment)
+                cache.put(answer, of: kind, asked, by: source, for: userID, asOf: moment)
                 for (index, value) in zip(unknown, answer) { values[index] = value }
             }
         }
-        return Share(service: service, fields: contributor.contribution.fields, values: values, isFresh: isFresh)
+        return Share(
+            service: source.service, fields: contributor.contribution.fields, values: values, isFresh: isFresh)
     }
 
     private static func object(

@@ -1,5 +1,6 @@
 import Contracts
 import EventLog
+import GatewayCatalog
 import JSON
 import ServiceKit
 import Synchronization
@@ -16,6 +17,8 @@ package final class FieldCache: Sendable {
     /// values become old.
     static let maxChanged = 32_768
 
+    package typealias Source = Catalog.Contributor.Source
+
     /// A message or person.
     private struct Object: Hashable, Sendable {
         let kind: ShownObject
@@ -23,7 +26,7 @@ package final class FieldCache: Sendable {
     }
 
     private struct Key: Hashable, Sendable {
-        let service: String
+        let source: Source
         let object: Object
         let viewer: String
     }
@@ -51,9 +54,9 @@ package final class FieldCache: Sendable {
         var epoch = 0
         /// The last entry of which the changes are noted.
         var seq: Int
-        /// The last entry that names each object, after `noted`.
+        /// The last entry that names each object, among those after `noted`.
         var changed: [Object: Int] = [:]
-        /// Objects may have changed in entries up to this one.
+        /// Any object may have changed in entries up to this one. The greatest number until the service is asked.
         var noted = Int.max
 
         func isCurrent(_ stored: Stored, _ object: Object) -> Bool {
@@ -61,7 +64,17 @@ package final class FieldCache: Sendable {
             return seq >= noted && seq >= changed[object, default: 0]
         }
 
-        mutating func note(_ entry: LogEntry) {
+        mutating func note(_ entries: [LogEntry]) {
+            for entry in entries {
+                // The missing entries were pruned at the owner.
+                if entry.seq != seq + 1 { self = Log(epoch: epoch + 1, seq: entry.seq - 1) }
+                seq = entry.seq
+                // No values of most services are cached, and reading a fact takes time.
+                if noted != .max { noteChanges(in: entry) }
+            }
+        }
+
+        private mutating func noteChanges(in entry: LogEntry) {
             guard case .fieldsChanged(let messageIDs, let personIDs) = entry.fact else { return }
             for id in messageIDs { changed[Object(kind: .messages, id: id)] = entry.seq }
             for id in personIDs { changed[Object(kind: .people, id: id)] = entry.seq }
@@ -77,7 +90,7 @@ package final class FieldCache: Sendable {
     private let state: Mutex<State>
 
     package init(generationBytes: Int = FieldCache.generationBytes) {
-        // The names of a key and of its place in the table.
+        // Of a key's texts, and of its place in the table.
         let overhead = 320
         state = Mutex(State(values: Generations(maxBytes: generationBytes) { $0.json.bytes.count + overhead }))
     }
@@ -99,17 +112,7 @@ package final class FieldCache: Sendable {
     /// Notes the changes in a log's entries. To be called before the log's new position is known to anybody, and before
     /// any client is sent the entries' events.
     package func note(_ entries: [LogEntry], of stream: String) {
-        state.withLock { state in
-            guard var log = state.logs.removeValue(forKey: stream) else { return }
-            for entry in entries {
-                // The missing entries were pruned at the owner.
-                if entry.seq != log.seq + 1 { log = Log(epoch: log.epoch + 1, seq: entry.seq - 1) }
-                log.seq = entry.seq
-                // No values of most services are cached, and reading a fact takes time.
-                if log.noted != .max { log.note(entry) }
-            }
-            state.logs[stream] = log
-        }
+        state.withLock { $0.logs[stream]?.note(entries) }
     }
 
     // MARK: Values
@@ -128,12 +131,12 @@ package final class FieldCache: Sendable {
     }
 
     /// Returns a service's values of these objects as a person sees them; nil for each unknown one.
-    func values(of kind: ShownObject, _ ids: [String], by service: String, for viewer: String) -> [Value?] {
+    func values(of kind: ShownObject, _ ids: [String], by source: Source, for viewer: String) -> [Value?] {
         state.withLock { state in
-            let log = state.logs[service]
+            let log = state.logs[source.service]
             return ids.map { id in
                 let object = Object(kind: kind, id: id)
-                guard let stored = state.values.use(Key(service: service, object: object, viewer: viewer)),
+                guard let stored = state.values.use(Key(source: source, object: object, viewer: viewer)),
                     stored.epoch == log?.epoch ?? 0
                 else { return nil }
                 return Value(json: stored.json, isCurrent: log?.isCurrent(stored, object) ?? false)
@@ -146,14 +149,14 @@ package final class FieldCache: Sendable {
     /// - Parameter moment: from before the question; nil if the service's log does not have each change. Then the
     ///   values are for outages only.
     func put(
-        _ values: [JSONValue], of kind: ShownObject, _ ids: [String], by service: String, for viewer: String,
+        _ values: [JSONValue], of kind: ShownObject, _ ids: [String], by source: Source, for viewer: String,
         asOf moment: Moment?
     ) {
         state.withLock { state in
-            let epoch = state.logs[service]?.epoch ?? 0
+            let epoch = state.logs[source.service]?.epoch ?? 0
             guard moment == nil || moment?.epoch == epoch else { return }
             for (id, json) in zip(ids, values) {
-                let key = Key(service: service, object: Object(kind: kind, id: id), viewer: viewer)
+                let key = Key(source: source, object: Object(kind: kind, id: id), viewer: viewer)
                 // A slice of the answer would keep all of it in memory.
                 state.values.put(Stored(json: json.detached, epoch: epoch, seq: moment?.seq), for: key)
             }

@@ -51,6 +51,8 @@ extension Route {
             $0.member("heavy", isHeavy)
             $0.member("maxBody", maxBodyBytes)
             if wantsClient { $0.member("wantsClient", true) }
+            // Of other routes it follows from their members.
+            if isConfidential, needsLogin, !wantsClient { $0.member("confidential", true) }
             // Not another `answer`: a gateway that does not know it would leave out the route.
             if let shows { $0.member("shows", shows.rawValue) }
         }
@@ -65,7 +67,8 @@ extension Route {
             method, path, subject, needsLogin: needsLogin, answer: answer,
             shows: object["shows"]?.string.flatMap(ShownObject.init),
             limits: object["limits"]?.array?.compactMap(\.string) ?? [], isHeavy: object["heavy"]?.bool,
-            maxBodyBytes: object["maxBody"]?.int, wantsClient: object["wantsClient"]?.bool ?? false)
+            maxBodyBytes: object["maxBody"]?.int, wantsClient: object["wantsClient"]?.bool ?? false,
+            isConfidential: object["confidential"]?.bool ?? false)
     }
 }
 

@@ -87,6 +87,9 @@ public struct Route: Sendable, Equatable {
     /// The objects in an answer of `plain`, to which the gateway adds services' fields: the data is one of them or
     /// a list; nil if it has none of its own.
     public let shows: ShownObject?
+    /// True if the data of its requests is not for other services: no check gets a request on this subject. Requests
+    /// without login and those with `client` are always confidential.
+    public let isConfidential: Bool
 
     /// The contract's limit of a body, which is also the edge's.
     static let maxBodyBytes = 1 << 20
@@ -99,7 +102,7 @@ public struct Route: Sendable, Equatable {
     public init(
         _ method: String, _ path: String, _ subject: String, needsLogin: Bool = true, answer: Answer = .plain,
         shows: ShownObject? = nil, limits: [String] = [], isHeavy: Bool? = nil, maxBodyBytes: Int? = nil,
-        wantsClient: Bool = false
+        wantsClient: Bool = false, isConfidential: Bool = false
     ) {
         self.method = method
         self.path = path
@@ -111,6 +114,7 @@ public struct Route: Sendable, Equatable {
         self.maxBodyBytes = maxBodyBytes ?? (needsLogin ? Self.maxBodyBytes : Self.maxBodyBytesWithoutLogin)
         self.wantsClient = wantsClient
         self.shows = shows
+        self.isConfidential = isConfidential || !needsLogin || wantsClient
     }
 }
 

@@ -3,8 +3,8 @@ import JSON
 /// A request that gateways make before they forward another service's request: its reply allows that request,
 /// and its error denies it.
 ///
-/// The check gets the data and the caller of the request that it precedes. It never gets a request whose routes
-/// need no login or get `client`: those have passwords and tokens. Gateways do not resolve such a check.
+/// The check gets the data and the caller of the request that it precedes. A check before a subject with a
+/// confidential route (`Route.isConfidential`) has no effect: its requests may have passwords and tokens.
 public struct RequestCheck: Sendable, Equatable {
     /// What happens to a request whose check has no valid answer in time.
     public enum WhenAway: String, Sendable {

@@ -47,6 +47,7 @@ struct ContractsTests {
             hasEventLog: true, logsWhatRoomsShow: true, presenceSubject: "stars.presence",
             limits: [RateLimit("stars", .failures, perPerson: 1, perAddress: 2, seconds: 3)])
         manifest.routes.append(Route("GET", "/api/sky", "stars.sky", shows: .people))
+        manifest.routes.append(Route("DELETE", "/api/stars/:token", "stars.remove", isConfidential: true))
         manifest.objectContributions = [
             .messages: Contribution(subject: "stars.messages", fields: [.init("stars", zero: JSONValue(0))]),
             .people: Contribution(subject: "stars.people", fields: [.init("since", .time, zero: .null)]),

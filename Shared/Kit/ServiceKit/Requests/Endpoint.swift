@@ -25,13 +25,13 @@ public struct Endpoint: Sendable {
     public func route(
         _ method: String, _ path: String, needsLogin: Bool = true, answer: Route.Answer = .plain,
         shows: ShownObject? = nil, limits: [String] = [], isHeavy: Bool? = nil, maxBodyBytes: Int? = nil,
-        wantsClient: Bool = false
+        wantsClient: Bool = false, isConfidential: Bool = false
     ) -> Endpoint {
         var endpoint = self
         endpoint.routes.append(
             Route(
                 method, path, subject, needsLogin: needsLogin, answer: answer, shows: shows, limits: limits,
-                isHeavy: isHeavy, maxBodyBytes: maxBodyBytes, wantsClient: wantsClient))
+                isHeavy: isHeavy, maxBodyBytes: maxBodyBytes, wantsClient: wantsClient, isConfidential: isConfidential))
         return endpoint
     }
 

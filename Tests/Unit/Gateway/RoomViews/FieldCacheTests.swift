@@ -3,11 +3,16 @@ import EventLog
 import JSON
 import Testing
 
+@testable import GatewayCatalog
 @testable import RoomViews
 
 @Suite("Cached fields of messages and people")
 struct FieldCacheTests {
     private let cache = FieldCache()
+
+    private static func source(_ service: String, _ paths: String...) -> FieldCache.Source {
+        FieldCache.Source(service, Contribution(subject: "x.y", fields: paths.map { .init($0, zero: .null) }))
+    }
 
     init() { cache.start("stars", after: LogPosition(databaseID: "d", seq: 4, digest: 0)) }
 
@@ -20,14 +25,14 @@ struct FieldCacheTests {
         _ ids: String..., by service: String = "stars", of kind: ShownObject = .messages, for viewer: String = "ada",
         asOf moment: FieldCache.Moment?
     ) {
-        cache.put(ids.map { JSONValue($0) }, of: kind, ids, by: service, for: viewer, asOf: moment)
+        cache.put(ids.map { JSONValue($0) }, of: kind, ids, by: Self.source(service), for: viewer, asOf: moment)
     }
 
     /// Returns each value, with `!` if it is not current.
     private func values(
         _ ids: String..., by service: String = "stars", of kind: ShownObject = .messages, for viewer: String = "ada"
     ) -> [String] {
-        cache.values(of: kind, ids, by: service, for: viewer).map { value in
+        cache.values(of: kind, ids, by: Self.source(service), for: viewer).map { value in
             value.map { ($0.json.string ?? "") + ($0.isCurrent ? "" : "!") } ?? "-"
         }
     }
@@ -73,6 +78,14 @@ struct FieldCacheTests {
         }
     }
 
+    @Test("values are not those of a service with other fields")
+    func otherFields() {
+        let (old, new) = (Self.source("stars", "stars"), Self.source("stars", "stars", "moons"))
+        cache.put([JSONValue("x")], of: .messages, ["a"], by: old, for: "ada", asOf: cache.moment(of: "stars"))
+        #expect(cache.values(of: .messages, ["a"], by: old, for: "ada").map { $0 != nil } == [true])
+        #expect(cache.values(of: .messages, ["a"], by: new, for: "ada").map { $0 != nil } == [false])
+    }
+
     @Test("without a log that has each change, values are for outages only")
     func unlogged() {
         #expect(cache.moment(of: "nobody") == nil)
@@ -96,11 +109,14 @@ struct FieldCacheTests {
         small.start("stars", after: LogPosition(databaseID: "d", seq: 0, digest: 0))
         let moment = small.moment(of: "stars")
         for number in 0..<1_000 {
-            small.put([JSONValue("x")], of: .messages, ["m\(number)"], by: "stars", for: "ada", asOf: moment)
-            _ = small.values(of: .messages, ["m0"], by: "stars", for: "ada")
+            small.put(
+                [JSONValue("x")], of: .messages, ["m\(number)"], by: Self.source("stars"), for: "ada", asOf: moment)
+            _ = small.values(of: .messages, ["m0"], by: Self.source("stars"), for: "ada")
             #expect(small.size <= 20_000)
         }
-        let left = small.values(of: .messages, ["m0", "m1", "m999"], by: "stars", for: "ada").map { $0 != nil }
+        let left = small.values(of: .messages, ["m0", "m1", "m999"], by: Self.source("stars"), for: "ada").map {
+            $0 != nil
+        }
         #expect(left == [true, false, true])
     }
 }
