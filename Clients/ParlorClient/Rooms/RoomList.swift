@@ -85,7 +85,7 @@ public final class RoomList {
         store = RoomStore(for: userID, order: order)
         shown = store.sorted
         counts = RoomCountManager(for: userID, clock: clock)
-        peopleWithoutRooms = PeopleWithoutRooms(from: server)
+        peopleWithoutRooms = PeopleWithoutRooms(from: server, clock: clock, random: random)
         self.server = server
         self.clock = clock
         self.makeID = makeID
