@@ -55,8 +55,9 @@ extension RoomList {
         fetchingMissingFields = Task { [weak self, clock, random] in
             var backoff = Backoff(from: Self.pause)
             repeat {
+                let wait = backoff.next(random: random(), atLeast: self?.failure?.retryAfter)
                 // Only a cancellation would end the sleep early, and nothing cancels it.
-                try? await clock.sleep(for: backoff.next(random: random()))
+                try? await clock.sleep(for: wait)
             } while await self?.isStillMissingFields() == true
         }
     }
