@@ -133,6 +133,15 @@ public final class RoomList {
         await refresh()
     }
 
+    /// Fetches one room again, 100 ms after the first of several calls: for an event of a service that changes
+    /// its fields of the room. It is repeated until the server answers. Does nothing for a room that is not in
+    /// the list.
+    public func refresh(_ roomID: String) {
+        guard store.sorted.contains(roomID) else { return }
+        store.need(.answer, of: roomID)
+        fetchNeeded()
+    }
+
     func load() async {
         isLoading = true
         await showKept()
