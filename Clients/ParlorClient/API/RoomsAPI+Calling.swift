@@ -1,17 +1,16 @@
 import Foundation
 
-/// Calls of routes that this library has no method for, such as those of a service that was added to the
-/// server.
-///
-/// They have the tokens, the one repetition after a refused token, and the errors of all calls. Nothing else is
-/// repeated: after `offline`, and after a refusal with status 503, the server may have acted. Repeat such a call
-/// only if it changes nothing, or if its body has a key by which the service recognizes it.
-///
-/// Calls are independent of each other: of two that are under way, either may be handled first. A cancelled
-/// call throws `CancellationError`, and the server may have acted. The server takes bodies of up to 1 MiB,
-/// unless the service allows more for the route.
+// Calls of routes that this library has no method for.
 extension RoomsAPI {
-    /// Calls a route, and decodes the `data` of its answer.
+    /// Calls a route, such as one of a service that was added to the server, and decodes the `data` of its
+    /// answer.
+    ///
+    /// It has the tokens, the one repetition after a refused token, and the errors of all calls. Nothing else
+    /// is repeated: after `offline`, and after a refusal with status 503, the server may have acted. Repeat a
+    /// call only if it changes nothing, or if its body has a key by which the service recognizes it.
+    ///
+    /// Calls are independent of each other: of two that are under way, either may be handled first. The server
+    /// takes bodies of up to 1 MiB, unless the service allows more for the route.
     ///
     /// - Parameters:
     ///   - method: `GET`, `POST`, `PUT`, `PATCH` or `DELETE`.
@@ -22,6 +21,7 @@ extension RoomsAPI {
     /// - Returns: the decoded `data`. The type may be ``JSON``. Dates are decoded from the server's times.
     /// - Throws: `ClientFailure`: `refused` with the service's own code, or with `route_not_found` if no service
     ///   has the route, or if a segment is empty, `.` or `..`; `unreadable` if the data has another form.
+    ///   `CancellationError` if the task is cancelled; the server may have acted.
     @concurrent
     public func call<Answer: Decodable & Sendable>(
         _ method: String, _ path: [String], query: KeyValuePairs<String, String?> = [:],
