@@ -102,6 +102,9 @@ final class RoomsController {
         let row = ListScreen.Row(
             title: room.title(), detail: detail(of: room),
             badge: BadgeText.text(room.badges.messages + room.badges.elements) ?? "",
+            others: room.badges.others.sorted { $0.key < $1.key }.compactMap { name, count in
+                BadgeText.text(count).map { "\(name) \($0)" }
+            }.joined(separator: ", "),
             time: time.text { $0.formatted(date: .numeric, time: .omitted) }, isActive: room.isActive)
         return (room.id, row, .room(room))
     }

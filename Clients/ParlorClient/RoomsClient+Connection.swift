@@ -8,7 +8,8 @@ extension RoomsClient {
         /// The connection is lost, and will be retried.
         case waiting(ClientFailure)
         /// The connection ended and is not retried until it is started again: nobody is signed in,
-        /// or the server refuses for good.
+        /// the server refuses for good, or the device cannot delete what an interrupted sign-out has
+        /// left (`not_forgotten`).
         case ended(ClientFailure)
     }
 }

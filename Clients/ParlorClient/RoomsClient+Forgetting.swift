@@ -47,20 +47,26 @@ extension RoomsClient {
     }
 
     func removeMark() throws {
-        if isToBeForgotten { try FileManager.default.removeItem(at: mark) }
+        if isToBeForgotten { try removeFile(mark) }
     }
 
     /// Finishes a sign-out that was interrupted.
-    func forgetAll() async {
-        do {
-            for name in ["outbox", "cache", "rooms", "boards"] {
-                let url = folder.appending(path: name)
-                guard FileManager.default.fileExists(atPath: url.path) else { continue }
-                try FileManager.default.removeItem(at: url)
-            }
-            try removeMark()
-        } catch {
-            // The next start tries again.
+    ///
+    /// - Throws: the file system's error. What is left must not be shown or sent; the next start tries again.
+    func forgetAll() throws {
+        for name in ["outbox", "cache", "rooms", "boards"] {
+            let url = folder.appending(path: name)
+            guard FileManager.default.fileExists(atPath: url.path) else { continue }
+            try removeFile(url)
         }
+        try removeMark()
+    }
+
+    /// The failure of a start that finds what an interrupted sign-out has left, and cannot delete it.
+    static func notForgotten(_ error: any Error) -> ClientFailure {
+        .refused(
+            Refusal(
+                code: "not_forgotten",
+                message: "What is left of an earlier session cannot be deleted: \(error.localizedDescription)"))
     }
 }

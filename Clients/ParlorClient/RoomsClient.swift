@@ -40,6 +40,8 @@ public final class RoomsClient {
     /// Asks nothing after ``stop()``.
     @ObservationIgnored let stoppableAPI: RoomsAPI
     @ObservationIgnored let folder: URL
+    /// For tests: deletes a file or a folder.
+    @ObservationIgnored package var removeFile: (URL) throws -> Void = { try FileManager.default.removeItem(at: $0) }
     /// As the app registered it.
     @ObservationIgnored private var deviceToken: String?
     @ObservationIgnored private let roomCache: RoomListCache
@@ -116,26 +118,41 @@ public final class RoomsClient {
 
     /// Shows the rooms, connects, and stays connected until `stop`. What was not sent when the app ended is sent now.
     ///
+    /// If the app ended in the middle of a sign-out, what is left of it is deleted first. If that fails, nothing starts, and
+    /// ``connection`` has ended with the code `not_forgotten`; the next start tries again.
+    ///
     /// This and what follows may be called in any order, before the one before has returned: the last one says what is wanted.
     public func start() async {
         if isSignedOut { return }
         await start(nextGeneration())
     }
 
-    private func start(_ generation: Int) async {
+    /// - Returns: false if it could not begin.
+    @discardableResult
+    private func start(_ generation: Int) async -> Bool {
         // Signed out of before, and ended in the middle of it.
-        if isToBeForgotten { await forgetAll() }
+        if isToBeForgotten {
+            do {
+                try forgetAll()
+            } catch {
+                // Nothing is sent of what its person has signed out of, nor kept beside what is still to be deleted.
+                access.close()
+                connection = .ended(Self.notForgotten(error))
+                return false
+            }
+        }
         access.open()
         await startOutbox()
-        guard generation == latestGeneration else { return }
+        guard generation == latestGeneration else { return true }
         rooms.loadFirst()
         watchPaths()
         // Boards that have changes from another time: they are sent without being shown.
         for roomID in await boardFiles.roomsWithChanges() where generation == latestGeneration {
             _ = makeBoard(of: roomID)
         }
-        guard generation == latestGeneration else { return }
+        guard generation == latestGeneration else { return true }
         await order { await $0.start() }
+        return true
     }
 
     private func startOutbox() async {
@@ -197,8 +214,7 @@ public final class RoomsClient {
     public func enterForeground() async {
         if isSignedOut { return }
         let generation = nextGeneration()
-        await start(generation)
-        guard generation == latestGeneration else { return }
+        guard await start(generation), generation == latestGeneration else { return }
         await socket.reconnectNow()
         guard generation == latestGeneration else { return }
         await rooms.becomeActive()

@@ -13,6 +13,8 @@ struct ListScreen: Equatable {
         var detail = ""
         /// The unseen count; empty if there is none.
         var badge = ""
+        /// The other badges above zero, such as `polls 2`.
+        var others = ""
         /// The time at the right edge.
         var time = ""
         /// True if someone has the room open.
@@ -62,14 +64,16 @@ struct ListScreen: Equatable {
         if row.kind == .heading { return Style.bold(" \(row.title.harmless)".fitted(to: width)) }
         let mark = isSelected ? "› " : "  "
         let presence = row.isActive ? "● " : ""
-        let right = [row.badge.isEmpty ? "" : "(\(row.badge))", row.time].filter { !$0.isEmpty }
+        // Names come from the server, and leave room for the title.
+        let others = row.others.harmless.cut(to: width / 3)
+        let right = [row.badge.isEmpty ? "" : "(\(row.badge))", others, row.time].filter { !$0.isEmpty }
             .joined(separator: "  ")
         let room = max(0, width - right.columns - 1)
         var left = mark + presence + row.title.harmless
         if !row.detail.isEmpty { left += "  " + row.detail.harmless }
         let text = left.fitted(to: room) + " " + right
         if isSelected { return Style.reverse(text.fitted(to: width)) }
-        return row.badge.isEmpty ? text : Style.bold(text)
+        return row.badge.isEmpty && row.others.isEmpty ? text : Style.bold(text)
     }
 }
 

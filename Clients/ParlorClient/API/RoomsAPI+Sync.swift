@@ -67,7 +67,7 @@ private struct MissedEvent: Decodable {
             event = try members.decode(DecodedEvent.self, forKey: .data, configuration: name).event
         } catch {
             // As on the socket, an unreadable event must not discard the others.
-            event = .unknown(name: name)
+            event = .unknown(name: name, data: try members.decodeIfPresent(JSON.self, forKey: .data) ?? .null)
         }
     }
 }

@@ -61,6 +61,15 @@ public struct RoomsAPI: Sendable {
         try await envelope(type, of: request).data
     }
 
+    /// - Returns: nil for an answer without data.
+    @concurrent
+    func valueIfAny<Value: Decodable & Sendable>(
+        _ type: Value.Type = Value.self, of request: HTTPRequest
+    ) async throws -> Value? {
+        let response = try await answer(to: request)
+        return response.status == 204 ? nil : try caller.read(type, response).data
+    }
+
     func page<Item: Decodable & Sendable>(
         _ type: Item.Type = Item.self, of request: HTTPRequest
     ) async throws -> Page<Item> {

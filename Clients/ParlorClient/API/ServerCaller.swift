@@ -144,16 +144,7 @@ extension HTTPRequest {
 
 extension JSON {
     /// - Throws: `ClientFailure.unreadable` for a number that JSON cannot represent.
-    func encoded() throws(ClientFailure) -> Data {
-        let encoder = JSONEncoder()
-        // Sorted keys give the same bytes each time, for logs and tests.
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        do {
-            return try encoder.encode(self)
-        } catch {
-            throw .unreadable("this cannot be sent: \(error)")
-        }
-    }
+    func encoded() throws(ClientFailure) -> Data { try Self.data(encoding: self) }
 
     /// Makes an object of the members that are not nil.
     static func members(_ members: [String: JSON?]) -> JSON { .object(members.compactMapValues(\.self)) }

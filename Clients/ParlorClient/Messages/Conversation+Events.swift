@@ -48,28 +48,13 @@ extension Conversation {
         case .messagesRead(roomID, let userID, let messageIDs, let readAt):
             changeSoon { $0.markRead(messageIDs, by: userID, at: readAt) }
         case .typing(roomID, let userID, let isTyping):
-            typists.note(userID, isTyping: isTyping, at: backing.clock.now)
+            typists.note(userID, isTyping: isTyping)
             showTypists()
         default: break  // of another room, or not shown here
         }
     }
 
     private func showTypists() {
-        if typistIDs != typists.userIDs { typistIDs = typists.userIDs }
-        guard pruning == nil, typists.nextEnd != nil else { return }
-        pruning = Task { [weak self, clock = backing.clock] in
-            while let end = self?.typists.nextEnd {
-                let left = Duration.seconds(min(max(0, end.timeIntervalSince(clock.now)), Typists.lifetime))
-                // Leaving the room cancels it.
-                do { try await clock.sleep(for: left) } catch { return }
-                self?.pruneTypists()
-            }
-            self?.pruning = nil
-        }
-    }
-
-    private func pruneTypists() {
-        typists.prune(at: backing.clock.now)
         if typistIDs != typists.userIDs { typistIDs = typists.userIDs }
     }
 }

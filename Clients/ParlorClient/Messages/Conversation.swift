@@ -119,7 +119,6 @@ public final class Conversation {
     /// Of the tries to fetch.
     @ObservationIgnored var backoff: Backoff
     @ObservationIgnored var gapFilling: Task<Void, Never>?
-    @ObservationIgnored var pruning: Task<Void, Never>?
     /// Typed, and on their way into the outbox.
     @ObservationIgnored var unkept: [PendingMessage] = []
     @ObservationIgnored var keeping: Task<Void, Never>?
@@ -201,8 +200,6 @@ public final class Conversation {
         firstUnread = nil
         typists.removeAll()
         typistIDs = []
-        pruning?.cancel()
-        pruning = nil
         let left = visit
         let follower = follower
         self.follower = nil

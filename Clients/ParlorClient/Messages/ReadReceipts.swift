@@ -4,7 +4,7 @@ import Foundation
 ///
 /// Ids are collected until none has come for ``Settings/pause``, at most for ``Settings/longestWait``.
 /// Receipts that could not be sent are kept, and sent with the next connection, with the next message read,
-/// or after a pause. They are not on disk: at the next visit the person reads the messages again.
+/// or after a pause; never before the server's `Retry-After`, except by `flush`. They are not on disk: at the next visit the person reads the messages again.
 public actor ReadReceipts {
     public struct Settings: Sendable {
         public var pause: Duration = .milliseconds(500)
@@ -33,6 +33,8 @@ public actor ReadReceipts {
         private var known: Set<String> = []
         var backoff: Backoff
         var firstAt: Date?
+        /// The end of the pause that the server asked for.
+        var earliest: Date?
         /// The task that waits until they are sent.
         var wait: Task<Void, Never>?
         var flushing: Task<Void, Never>?
@@ -83,7 +85,8 @@ public actor ReadReceipts {
         pending.firstAt = firstAt
         rooms[roomID] = pending
         let left = settings.longestWait - .seconds(clock.now.timeIntervalSince(firstAt))
-        wait(for: max(.zero, min(settings.pause, left)), in: roomID)
+        let asked = pending.earliest.map { Duration.seconds($0.timeIntervalSince(clock.now)) } ?? .zero
+        wait(for: max(.zero, min(settings.pause, left), asked), in: roomID)
     }
 
     /// Sends all receipts now, and returns when each request has succeeded or failed: for an app that goes to
@@ -143,6 +146,7 @@ public actor ReadReceipts {
         }
         rooms[roomID]?.flushing = nil
         guard let failure, rooms[roomID]?.wait == nil else { return }
+        rooms[roomID]?.earliest = failure.retryAfter.map { clock.now.addingTimeInterval($0 / .seconds(1)) }
         let pause = rooms[roomID]?.backoff.next(random: random(), atLeast: failure.retryAfter)
         if let pause { wait(for: pause, in: roomID) }
     }

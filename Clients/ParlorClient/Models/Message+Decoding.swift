@@ -1,8 +1,18 @@
 import Foundation
 
 extension Message {
-    private enum Member: CodingKey {
-        case id, roomId, seq, senderId, sender, text, content, createdAt, readBy, isRead, readStatus, tempId
+    private struct Member: OpenKey {
+        enum Known: String, CaseIterable {
+            case id, roomId, seq, senderId, sender, text, content, createdAt, readBy, isRead, readStatus, tempId
+            /// Not shown: `Room.participants` has all receivers.
+            case receiverId
+        }
+
+        static let knownNames = NameSet(Known.self)
+
+        let stringValue: String
+
+        init(name: String) { stringValue = name }
     }
 
     /// Also decodes messages of older servers, which have `content` and `readStatus` but no `seq`, `sender`
@@ -11,24 +21,42 @@ extension Message {
     /// A missing `seq` becomes 0, a missing room an empty `roomId`.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
-        let sender = try members.decodeIfPresent(Person.self, forKey: .sender)
-        let senderID = try members.decodeIfPresent(String.self, forKey: .senderId) ?? sender?.id
+        let sender = try members.decodeIfPresent(Person.self, forKey: .known(.sender))
+        let senderID = try members.decodeIfPresent(String.self, forKey: .known(.senderId)) ?? sender?.id
         guard let senderID else {
             throw DecodingError.keyNotFound(
-                Member.senderId, .init(codingPath: decoder.codingPath, debugDescription: "nobody has sent it"))
+                Member.known(.senderId),
+                .init(codingPath: decoder.codingPath, debugDescription: "nobody has sent it"))
         }
-        let text = try members.decodeIfPresent(String.self, forKey: .text)
+        let text = try members.decodeIfPresent(String.self, forKey: .known(.text))
         self.init(
-            id: try members.decode(String.self, forKey: .id),
-            roomId: try members.decode(.roomId, or: ""),
-            seq: try members.decodeCount(.seq),
+            id: try members.decode(String.self, forKey: .known(.id)),
+            roomId: try members.decode(.known(.roomId), or: ""),
+            seq: try members.decodeCount(.known(.seq)),
             senderId: senderID,
             sender: sender,
-            text: try text ?? members.decode(String.self, forKey: .content),
-            createdAt: try members.decode(Date.self, forKey: .createdAt),
-            readBy: try members.decode(.readBy, or: []),
-            isRead: try members.decode(.readStatus, or: try members.decode(.isRead, or: false)),
-            tempId: try members.decodeIfPresent(String.self, forKey: .tempId))
+            text: try text ?? members.decode(String.self, forKey: .known(.content)),
+            createdAt: try members.decode(Date.self, forKey: .known(.createdAt)),
+            readBy: try members.decode(.known(.readBy), or: []),
+            isRead: try members.decode(.known(.readStatus), or: try members.decode(.known(.isRead), or: false)),
+            tempId: try members.decodeIfPresent(String.self, forKey: .known(.tempId)),
+            extras: try members.decodeExtras())
+    }
+
+    /// Encodes a message so that it decodes as the same one, for caches.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Member.self)
+        try members.encode(id, forKey: .known(.id))
+        try members.encode(roomId, forKey: .known(.roomId))
+        try members.encode(seq, forKey: .known(.seq))
+        try members.encode(senderId, forKey: .known(.senderId))
+        try members.encodeIfPresent(sender, forKey: .known(.sender))
+        try members.encode(text, forKey: .known(.text))
+        try members.encode(createdAt, forKey: .known(.createdAt))
+        try members.encode(readBy, forKey: .known(.readBy))
+        try members.encode(isRead, forKey: .known(.isRead))
+        try members.encodeIfPresent(tempId, forKey: .known(.tempId))
+        try members.encode(extras: extras)
     }
 }
 

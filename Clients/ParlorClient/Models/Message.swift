@@ -16,6 +16,8 @@ public struct Message: Codable, Hashable, Sendable, Identifiable {
     public var isRead: Bool
     /// The sender's id for the message, from before it was stored.
     public var tempId: String?
+    /// The members of the server's message that this version does not know, by name.
+    public var extras: [String: JSON]
 
     public struct Receipt: Codable, Hashable, Sendable {
         public var userId: String
@@ -29,7 +31,7 @@ public struct Message: Codable, Hashable, Sendable, Identifiable {
 
     public init(
         id: String, roomId: String, seq: Int, senderId: String, sender: Person? = nil, text: String, createdAt: Date,
-        readBy: [Receipt] = [], isRead: Bool = false, tempId: String? = nil
+        readBy: [Receipt] = [], isRead: Bool = false, tempId: String? = nil, extras: [String: JSON] = [:]
     ) {
         self.id = id
         self.roomId = roomId
@@ -41,5 +43,6 @@ public struct Message: Codable, Hashable, Sendable, Identifiable {
         self.readBy = readBy
         self.isRead = isRead
         self.tempId = tempId
+        self.extras = extras
     }
 }

@@ -1,40 +1,72 @@
 import Foundation
 
 extension Room {
-    private enum Member: CodingKey {
-        case id, name, displayName, createdBy, createdAt, updatedAt, messagesUpdatedAt, lastActivityAt, lastActivityType
-        case isActive, participants, elementCount, unseenElementCount, badges, hasUnread, lastMessage
+    private struct Member: OpenKey {
+        enum Known: String, CaseIterable {
+            case id, name, displayName, createdBy, createdAt, updatedAt, messagesUpdatedAt, lastActivityAt,
+                lastActivityType
+            case isActive, participants, elementCount, unseenElementCount, badges, hasUnread, lastMessage
+        }
+
+        static let knownNames = NameSet(Known.self)
+
+        let stringValue: String
+
+        init(name: String) { stringValue = name }
     }
 
     /// Decodes a room; fields that older servers omit are derived from the others.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
-        let name = try members.decodeIfPresent(String.self, forKey: .name)
-        let participants: [Participant] = try members.decode(.participants, or: [])
-        let createdAt = try members.decode(Date.self, forKey: .createdAt)
-        let updatedAt = try members.decode(.updatedAt, or: createdAt)
-        let messagesUpdatedAt = try members.decodeIfPresent(Date.self, forKey: .messagesUpdatedAt)
+        let name = try members.decodeIfPresent(String.self, forKey: .known(.name))
+        let participants: [Participant] = try members.decode(.known(.participants), or: [])
+        let createdAt = try members.decode(Date.self, forKey: .known(.createdAt))
+        let updatedAt = try members.decode(.known(.updatedAt), or: createdAt)
+        let messagesUpdatedAt = try members.decodeIfPresent(Date.self, forKey: .known(.messagesUpdatedAt))
         let isMessageLater = messagesUpdatedAt.map { $0 > updatedAt } ?? false
-        let activityType = try members.decodeIfPresent(String.self, forKey: .lastActivityType)
-        let unseen = try members.decodeCount(.unseenElementCount)
-        let badges = try members.decode(.badges, or: Badges(messages: 0, elements: unseen))
+        let activityType = try members.decodeIfPresent(String.self, forKey: .known(.lastActivityType))
+        let unseen = try members.decodeCount(.known(.unseenElementCount))
+        let badges = try members.decode(.known(.badges), or: Badges(messages: 0, elements: unseen))
         self.init(
-            id: try members.decode(String.self, forKey: .id),
+            id: try members.decode(String.self, forKey: .known(.id)),
             name: name,
             displayName: Self.displayName(
-                try members.decodeIfPresent(String.self, forKey: .displayName), name, participants),
-            createdBy: try members.decode(.createdBy, or: ""),
+                try members.decodeIfPresent(String.self, forKey: .known(.displayName)), name, participants),
+            createdBy: try members.decode(.known(.createdBy), or: ""),
             createdAt: createdAt,
             updatedAt: updatedAt,
             messagesUpdatedAt: messagesUpdatedAt,
-            lastActivityAt: try members.decode(.lastActivityAt, or: max(updatedAt, messagesUpdatedAt ?? updatedAt)),
+            lastActivityAt: try members.decode(
+                .known(.lastActivityAt), or: max(updatedAt, messagesUpdatedAt ?? updatedAt)),
             lastActivityType: activityType.flatMap(ActivityType.init) ?? (isMessageLater ? .message : .roomUpdate),
-            isActive: try members.decode(.isActive, or: false),
+            isActive: try members.decode(.known(.isActive), or: false),
             participants: participants,
-            elementCount: try members.decodeCount(.elementCount),
+            elementCount: try members.decodeCount(.known(.elementCount)),
             badges: badges,
-            hasUnread: try members.decode(.hasUnread, or: badges.messages > 0 || badges.elements > 0),
-            lastMessage: try members.decodeIfPresent(LastMessage.self, forKey: .lastMessage))
+            hasUnread: try members.decode(.known(.hasUnread), or: badges.isAnyAboveZero),
+            lastMessage: try members.decodeIfPresent(LastMessage.self, forKey: .known(.lastMessage)),
+            extras: try members.decodeExtras())
+    }
+
+    /// Encodes a room so that it decodes as the same one, for caches.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Member.self)
+        try members.encode(id, forKey: .known(.id))
+        try members.encodeIfPresent(name, forKey: .known(.name))
+        try members.encode(displayName, forKey: .known(.displayName))
+        try members.encode(createdBy, forKey: .known(.createdBy))
+        try members.encode(createdAt, forKey: .known(.createdAt))
+        try members.encode(updatedAt, forKey: .known(.updatedAt))
+        try members.encodeIfPresent(messagesUpdatedAt, forKey: .known(.messagesUpdatedAt))
+        try members.encode(lastActivityAt, forKey: .known(.lastActivityAt))
+        try members.encode(lastActivityType, forKey: .known(.lastActivityType))
+        try members.encode(isActive, forKey: .known(.isActive))
+        try members.encode(participants, forKey: .known(.participants))
+        try members.encode(elementCount, forKey: .known(.elementCount))
+        try members.encode(badges, forKey: .known(.badges))
+        try members.encode(hasUnread, forKey: .known(.hasUnread))
+        try members.encodeIfPresent(lastMessage, forKey: .known(.lastMessage))
+        try members.encode(extras: extras)
     }
 
     private static func displayName(_ given: String?, _ name: String?, _ participants: [Participant]) -> String {
@@ -60,13 +92,33 @@ extension Room.Participant {
 }
 
 extension Room.Badges {
-    private enum Member: CodingKey {
-        case messages, elements
+    private struct Member: OpenKey {
+        enum Known: String, CaseIterable {
+            case messages, elements
+        }
+
+        static let knownNames = NameSet(Known.self)
+
+        let stringValue: String
+
+        init(name: String) { stringValue = name }
     }
 
+    /// Decodes badges; one that is no count is left out.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         self.init(
-            messages: try members.decodeCount(.messages), elements: try members.decodeCount(.elements))
+            messages: try members.decodeCount(.known(.messages)), elements: try members.decodeCount(.known(.elements)))
+        for key in members.allKeys {
+            // `try?`: the badge of a service must not make a room unreadable.
+            others[key.stringValue] = (try? members.decode(Int.self, forKey: key))?.asCount
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Member.self)
+        try members.encode(messages, forKey: .known(.messages))
+        try members.encode(elements, forKey: .known(.elements))
+        try members.encode(extras: others)
     }
 }

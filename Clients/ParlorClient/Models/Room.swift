@@ -19,8 +19,13 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
     public var participants: [Participant]
     public var elementCount: Int
     public var badges: Badges
+    /// The server's value. In a ``RoomList`` it follows the two badges that the library counts itself, as
+    /// ``RoomCount/hasUnread`` describes.
     public var hasUnread: Bool
     public var lastMessage: LastMessage?
+    /// The members of the server's Room that this version does not know, by name: fields that services
+    /// added, as of the last answer with the room. No event changes them; ``RoomList/refresh(_:)`` does.
+    public var extras: [String: JSON]
 
     public enum ActivityType: String, Codable, Sendable {
         case message
@@ -45,14 +50,30 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
         }
     }
 
+    /// The counts of what is new in a room, by name.
     public struct Badges: Codable, Hashable, Sendable {
         public var messages: Int
         public var elements: Int
+        /// The badges of services that were added to the server, by name, also those at zero. The names
+        /// `messages` and `elements` are not among them.
+        public var others: [String: Int]
 
-        public init(messages: Int = 0, elements: Int = 0) {
+        public init(messages: Int = 0, elements: Int = 0, others: [String: Int] = [:]) {
             self.messages = messages
             self.elements = elements
+            self.others = others
         }
+
+        /// The badge of this name, of any service; 0 if there is none.
+        public subscript(name: String) -> Int {
+            switch name {
+            case "messages": messages
+            case "elements": elements
+            default: others[name] ?? 0
+            }
+        }
+
+        var isAnyAboveZero: Bool { messages > 0 || elements > 0 || others.values.contains { $0 > 0 } }
     }
 
     public struct LastMessage: Codable, Hashable, Sendable {
@@ -73,7 +94,7 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
         id: String, name: String? = nil, displayName: String, createdBy: String, createdAt: Date, updatedAt: Date,
         messagesUpdatedAt: Date? = nil, lastActivityAt: Date, lastActivityType: ActivityType = .roomUpdate,
         isActive: Bool = false, participants: [Participant] = [], elementCount: Int = 0, badges: Badges = Badges(),
-        hasUnread: Bool = false, lastMessage: LastMessage? = nil
+        hasUnread: Bool = false, lastMessage: LastMessage? = nil, extras: [String: JSON] = [:]
     ) {
         self.id = id
         self.name = name
@@ -90,6 +111,7 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
         self.badges = badges
         self.hasUnread = hasUnread
         self.lastMessage = lastMessage
+        self.extras = extras
     }
 }
 

@@ -8,7 +8,8 @@ extension RoomEvent {
         do throws(ClientFailure) {
             return try decoder.decode(DecodedEvent.self, from: data, configuration: name).event
         } catch {
-            return .unknown(name: name)
+            // The payload may not be JSON at all.
+            return .unknown(name: name, data: (try? decoder.decode(JSON.self, from: data)) ?? .null)
         }
     }
 }
@@ -20,7 +21,9 @@ struct DecodedEvent: DecodableWithConfiguration {
     /// - Parameter name: the event's name.
     init(from decoder: any Decoder, configuration name: String) throws {
         let fields = Fields(members: try decoder.container(keyedBy: Fields.Name.self))
-        event = try Self.toRoom(name, fields, decoder) ?? Self.toEveryone(name, fields) ?? Self.toPerson(name, fields)
+        let known =
+            try Self.toRoom(name, fields, decoder) ?? Self.toEveryone(name, fields) ?? Self.toPerson(name, fields)
+        event = try known ?? .unknown(name: name, data: JSON(from: decoder))
     }
 
     private static func toRoom(_ name: String, _ fields: Fields, _ decoder: any Decoder) throws -> RoomEvent? {
@@ -87,7 +90,7 @@ struct DecodedEvent: DecodableWithConfiguration {
         }
     }
 
-    private static func toPerson(_ name: String, _ fields: Fields) throws -> RoomEvent {
+    private static func toPerson(_ name: String, _ fields: Fields) throws -> RoomEvent? {
         switch name {
         case "room:created":
             return .roomCreated(try fields("room"))
@@ -95,12 +98,12 @@ struct DecodedEvent: DecodableWithConfiguration {
             let badges: Room.Badges = try fields("badges")
             return .badges(
                 roomID: try fields.room(), badges: badges,
-                hasUnread: try fields["hasUnread"] ?? (badges.messages > 0 || badges.elements > 0))
+                hasUnread: try fields["hasUnread"] ?? badges.isAnyAboveZero)
         case "request:error":
             let error: SocketError = try fields("error")
             return .requestFailed(event: try fields("event"), error.refusal)
         default:
-            return .unknown(name: name)
+            return nil
         }
     }
 

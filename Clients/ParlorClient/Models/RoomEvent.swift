@@ -27,8 +27,9 @@ public enum RoomEvent: Equatable, Sendable {
 
     /// The server refused an event that was sent without an ack.
     case requestFailed(event: String, Refusal)
-    /// An event that is unknown to this version, or unreadable.
-    case unknown(name: String)
+    /// An event that this version does not know, such as one of a service that was added to the server, or
+    /// cannot read. The data is its whole payload; `.null` if it has none, or one that is not JSON.
+    case unknown(name: String, data: JSON)
 
     /// A `:global` event of a room's elements.
     public struct ElementsChange: Equatable, Sendable {

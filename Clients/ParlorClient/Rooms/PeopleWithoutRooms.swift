@@ -4,7 +4,8 @@ import Observation
 /// The people who share no room with the person, to start one with.
 ///
 /// One request is under way at a time. If several searches start meanwhile, only the last one is sent and
-/// shown.
+/// shown. A request that failed and may succeed later is repeated, after pauses that grow to 30 s, until it
+/// succeeds or something else is asked for.
 @MainActor @Observable
 public final class PeopleWithoutRooms {
     /// The people, by username.
@@ -22,14 +23,28 @@ public final class PeopleWithoutRooms {
     @ObservationIgnored private var running: Task<Void, Never>?
     @ObservationIgnored private var lastSearch = 0
     @ObservationIgnored private var partners: Set<String> = []
+    @ObservationIgnored private let clock: any ClientClock
+    @ObservationIgnored private let random: @Sendable () -> Double
+    @ObservationIgnored private var backoff = Backoff(from: .seconds(1))
+    /// The pause before the last request is repeated.
+    @ObservationIgnored private var retrying: Task<Void, Never>?
 
-    public init(from server: any RoomServer) { self.server = server }
+    /// - Parameter random: returns a number from 0 up to 1, which spreads retries.
+    public init(
+        from server: any RoomServer, clock: any ClientClock = SystemClock(),
+        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+    ) {
+        self.server = server
+        self.clock = clock
+        self.random = random
+    }
 
     /// Shows people whose name begins with the prefix, or everyone if it is empty. Returns when the request
     /// has ended, or earlier if another search replaces it.
     public func search(_ prefix: String) async {
         self.prefix = prefix.trimmingCharacters(in: .whitespacesAndNewlines)
         lastSearch += 1
+        backoff.reset()
         // The cursor belongs to another search.
         cursor = nil
         running?.cancel()
@@ -51,6 +66,8 @@ public final class PeopleWithoutRooms {
     }
 
     private func follow(from cursor: String?) async {
+        retrying?.cancel()
+        retrying = nil
         isLoading = true
         let (search, previous) = (lastSearch, running)
         let task = Task {
@@ -80,7 +97,22 @@ public final class PeopleWithoutRooms {
             people = shown + page.items.filter { !known.contains($0.id) }
             self.cursor = page.next
             failure = nil
-        case .failure(let reason): failure = reason
+            backoff.reset()
+        case .failure(let reason):
+            failure = reason
+            if reason.isRetryable { repeatLater(search, from: cursor, atLeast: reason.retryAfter) }
+        }
+    }
+
+    private func repeatLater(_ search: Int, from cursor: String?, atLeast asked: Duration?) {
+        let wait = backoff.next(random: random(), atLeast: asked)
+        // `weak`: a list that is no longer shown asks for nothing.
+        retrying = Task { [weak self, clock] in
+            // Another request cancels it.
+            do { try await clock.sleep(for: wait) } catch { return }
+            guard let self, !Task.isCancelled, search == lastSearch else { return }
+            retrying = nil
+            await follow(from: cursor)
         }
     }
 }

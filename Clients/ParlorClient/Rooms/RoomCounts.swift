@@ -7,6 +7,7 @@
 /// - Others' elements are unseen while the room is not open; the person's own never are. Deletions do not
 ///   lower the unseen count. Opening the room sets it to zero, and elements that arrive while it is open are
 ///   seen.
+/// - The badges of added services are the server's. ``RoomCount/hasUnread`` says how it follows.
 /// - Others' messages are unread until the server changes the count. Each is counted once, whether the event
 ///   to the room, the one to everyone, or both arrive.
 /// - Rooms that were not loaded are not the person's, and are not recorded.
@@ -64,6 +65,7 @@ public struct RoomCounts: Sendable {
                 (count.elements, count.unseenElements) = (known.elements, known.unseenElements)
             }
             if missingFields.contains(.messages) { count.unreadMessages = known.unreadMessages }
+            if missingFields.contains(.others) { count.keepOthers(of: known) }
         }
         count.unseenElements = unseen(count.unseenElements, in: room.id)
         // The answer counts messages up to its last one, unless it lacks these counts.
@@ -123,9 +125,12 @@ public struct RoomCounts: Sendable {
             // A replayed event has no `:global` event. The count comes with an answer.
             countUnseen(element.id, by: element.createdBy, in: element.roomId)
         case .elementsChangedGlobal(let change): return apply(change)
-        case .badges(let roomID, let badges, _):
+        case .badges(let roomID, let badges, let hasUnread):
             let elements = unseen(badges.elements, in: roomID)
-            change(roomID) { ($0.unreadMessages, $0.unseenElements) = (badges.messages, elements) }
+            change(roomID) { count in
+                count = RoomCount(elements: count.elements, badges: badges, hasUnread: hasUnread)
+                count.unseenElements = elements
+            }
         // The event has the room as it was created; a known room may have changed since.
         case .roomCreated(let room): if rooms[room.id] == nil { load(room) }
         default: break

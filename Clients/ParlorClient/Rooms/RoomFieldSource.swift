@@ -1,8 +1,24 @@
-/// The services that add fields to a room, by their names in `degraded`. Other services add nothing that is
-/// shown.
-enum RoomFieldSource: String, Sendable {
-    case messages = "messaging"
+/// The services that add fields to a room.
+enum RoomFieldSource: Sendable {
+    case messages
     case elements
+    /// The services that were added to the server. Which of them adds what is unknown here.
+    case others
 
-    static func named(in degraded: [String]) -> Set<RoomFieldSource> { Set(degraded.compactMap(RoomFieldSource.init)) }
+    /// - Parameter degraded: the services' names.
+    static func named(in degraded: [String]) -> Set<RoomFieldSource> {
+        Set(
+            degraded.map { name in
+                switch name {
+                case "messaging": .messages
+                case "elements": .elements
+                default: .others
+                }
+            })
+    }
+}
+
+extension Room {
+    /// True if it has fields of services that were added to the server.
+    var hasOtherFields: Bool { !extras.isEmpty || !badges.others.isEmpty }
 }

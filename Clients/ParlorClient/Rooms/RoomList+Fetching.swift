@@ -47,16 +47,21 @@ extension RoomList {
 
     /// Handles an answer without these fields: all rooms are fetched with growing pauses, until the answer is
     /// complete. Other requests continue, because other services still answer.
+    ///
+    /// A service that was added to the server is waited for only if rooms have fields of such services.
     func noteMissingFields(_ missingFields: Set<RoomFieldSource>) {
-        guard !missingFields.isEmpty else { return }
+        guard missingFields != [.others] || store.rooms.contains(where: \.hasOtherFields), !missingFields.isEmpty else {
+            return
+        }
         isMissingFields = true
         guard fetchingMissingFields == nil else { return }
         // `weak`: a list that is no longer shown fetches nothing.
         fetchingMissingFields = Task { [weak self, clock, random] in
             var backoff = Backoff(from: Self.pause)
             repeat {
+                let wait = backoff.next(random: random(), atLeast: self?.failure?.retryAfter)
                 // Only a cancellation would end the sleep early, and nothing cancels it.
-                try? await clock.sleep(for: backoff.next(random: random()))
+                try? await clock.sleep(for: wait)
             } while await self?.isStillMissingFields() == true
         }
     }

@@ -40,7 +40,8 @@ extension RoomList {
         guard let count = counts.latest(of: roomID) else { return }
         store.change(roomID) { room in
             room.elementCount = count.elements
-            room.badges = Room.Badges(messages: count.unreadMessages, elements: count.unseenElements)
+            room.badges = Room.Badges(
+                messages: count.unreadMessages, elements: count.unseenElements, others: count.otherBadges)
             room.hasUnread = count.hasUnread
         }
     }

@@ -85,7 +85,7 @@ public final class RoomList {
         store = RoomStore(for: userID, order: order)
         shown = store.sorted
         counts = RoomCountManager(for: userID, clock: clock)
-        peopleWithoutRooms = PeopleWithoutRooms(from: server)
+        peopleWithoutRooms = PeopleWithoutRooms(from: server, clock: clock, random: random)
         self.server = server
         self.clock = clock
         self.makeID = makeID
@@ -131,6 +131,15 @@ public final class RoomList {
         if let running { return await running.value }
         if let loadedAt, clock.now.timeIntervalSince(loadedAt) <= Self.freshness { return }
         await refresh()
+    }
+
+    /// Fetches one room again, 100 ms after the first of several calls: for an event of a service that changes
+    /// its fields of the room. It is repeated until the server answers. Does nothing for a room that is not in
+    /// the list.
+    public func refresh(_ roomID: String) {
+        guard store.sorted.contains(roomID) else { return }
+        store.need(.answer, of: roomID)
+        fetchNeeded()
     }
 
     func load() async {

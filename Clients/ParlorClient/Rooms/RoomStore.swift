@@ -137,6 +137,7 @@ struct RoomStore: Sendable {
         needs[answer.id] = nil
         guard isOvertaken || !missingFields.isEmpty, let known = self[answer.id] else { return answer }
         var merged = answer
+        if missingFields.contains(.others) { merged.extras.merge(known.extras) { $1 } }
         if named[answer.id] ?? 0 > load.begun { (merged.name, merged.displayName) = (known.name, known.displayName) }
         for room in [answer, known] {
             room.messagesUpdatedAt.map { merged.noteMessages(at: $0) }

@@ -15,6 +15,26 @@ extension RoomsSocket {
         return try await link.ask(event, payload, timeout: timeout)
     }
 
+    /// Sends an event that may be one of a service that was added to the server, and decodes its ack.
+    ///
+    /// Events go out in the order of the calls, and requests about one room reach a service in that order.
+    /// Nothing is repeated or kept: without a connection the call fails at once. Events that the request causes
+    /// are sent before its ack, but may be delivered after this returns.
+    ///
+    /// - Parameters:
+    ///   - payload: encoded as a JSON object; a ``JSON`` value is sent as it is.
+    ///   - type: of the ack's object, in which the service's members stand beside `success`; may be ``JSON``.
+    /// - Throws: `ClientFailure`: `refused` with the service's own code, or with `malformed_request` if no
+    ///   service has the event; `offline` if there is no connection, if it ends, or if no ack arrives in time:
+    ///   except in the first case the server may have acted. `CancellationError` if the task is cancelled; the
+    ///   event was sent.
+    public func emit<Ack: Decodable & Sendable>(
+        _ event: String, _ payload: some Encodable & Sendable, as type: Ack.Type,
+        timeout: Duration = RoomsSocket.ackTimeout
+    ) async throws -> Ack {
+        try ServerDecoder().decode(type, from: try await emit(event, try JSON(encoding: payload), timeout: timeout))
+    }
+
     /// Sends an event without an ack; a refusal arrives as `RoomEvent.requestFailed`. Without a
     /// connection the event is dropped.
     public func send(_ event: String, _ payload: JSON) async {

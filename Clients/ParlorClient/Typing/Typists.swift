@@ -1,44 +1,22 @@
-import Foundation
-
-/// The others who type in a room, until they stop or their message arrives. The server sends the end three
-/// seconds after the last renewal, but no renewals. ``lifetime`` covers a lost end.
+/// The others who type in a room, in the order they began, until they stop or their message arrives.
+///
+/// There is no time limit: the server sends no renewals, however long a person types. It sends the end, also
+/// for a person whose app or gateway is gone, and a connection that ends takes all typing with it.
 public struct Typists: Equatable, Sendable {
-    public static let lifetime: TimeInterval = 30
-
-    private struct Typist: Equatable {
-        var userID: String
-        var lastTypedAt: Date
-    }
-
     private let ownID: String
-    private var typists: [Typist] = []
+    public private(set) var userIDs: [String] = []
 
     public init(ownID: String) { self.ownID = ownID }
 
-    /// The people, in the order they began.
-    public var userIDs: [String] { typists.map(\.userID) }
-
-    /// The time at which the next one is pruned; nil if nobody types.
-    public var nextEnd: Date? { typists.map(\.lastTypedAt).min()?.addingTimeInterval(Self.lifetime) }
-
-    public mutating func note(_ userID: String, isTyping: Bool, at now: Date) {
+    public mutating func note(_ userID: String, isTyping: Bool) {
         guard userID != ownID else { return }
-        guard isTyping else { return end(userID) }
-        if let index = typists.firstIndex(where: { $0.userID == userID }) {
-            typists[index].lastTypedAt = now
-        } else {
-            typists.append(Typist(userID: userID, lastTypedAt: now))
-        }
+        if !isTyping { return end(userID) }
+        if !userIDs.contains(userID) { userIDs.append(userID) }
     }
 
     /// Ends a typing whose message has arrived.
-    public mutating func end(_ userID: String) { typists.removeAll { $0.userID == userID } }
-
-    /// Removes those whose end was lost. `abs` is for times from before the clock was set back.
-    public mutating func prune(at now: Date) {
-        typists.removeAll { abs(now.timeIntervalSince($0.lastTypedAt)) >= Self.lifetime }
-    }
+    public mutating func end(_ userID: String) { userIDs.removeAll { $0 == userID } }
 
     /// Removes everyone: a lost connection delivers no ends.
-    public mutating func removeAll() { typists = [] }
+    public mutating func removeAll() { userIDs = [] }
 }

@@ -21,29 +21,6 @@ extension JSON {
 
     var text: String { String(decoding: data, as: UTF8.self) }
 
-    var integer: Int? {
-        guard case .integer(let value) = self else { return nil }
-        return value
-    }
-
-    var bool: Bool? {
-        guard case .bool(let value) = self else { return nil }
-        return value
-    }
-
-    var array: [JSON]? {
-        guard case .array(let values) = self else { return nil }
-        return values
-    }
-
-    var number: Double? {
-        switch self {
-        case .integer(let value): Double(value)
-        case .number(let value): value
-        default: nil
-        }
-    }
-
     /// Returns a member that exists and is not null.
     func member(_ name: String) -> JSON? {
         guard let value = self[name], value != .null else { return nil }

@@ -10,6 +10,7 @@ extension Parlor {
     mutating func perform(_ event: String, _ fields: JSON, by userID: String, on socketID: Int) throws(Refused) -> JSON
     {
         try checkRefusals(for: event)
+        if let handler = plugins.events[event] { return try run(handler, fields, by: userID).data }
         guard Self.events.contains(event) else { throw .malformed("There is no event \(event).") }
         let roomID = try fields.required("roomId")
         switch event {

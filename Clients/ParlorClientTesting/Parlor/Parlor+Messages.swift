@@ -120,11 +120,6 @@ extension Parlor {
     }
 
     mutating func emitBadges(of userID: String, in room: RoomState) {
-        let (unread, unseen) = (room.unread(by: userID), room.unseen[userID] ?? 0)
-        let payload: [String: JSON] = [
-            "badges": .object(["messages": .integer(unread), "elements": .integer(unseen)]),
-            "hasUnread": .bool(unread > 0 || unseen > 0),
-        ]
-        emit("room:badges", .object(payload), to: .person(userID), in: room.id)
+        emit("room:badges", .object(badges(of: userID, in: room)), to: .person(userID), in: room.id)
     }
 }

@@ -78,8 +78,6 @@ extension Parlor {
 
     /// - Parameter isListed: true for my-rooms, where an unnamed room has an empty name.
     func json(_ room: RoomState, for userID: String, isListed: Bool = false) -> JSON {
-        let unread = room.unread(by: userID)
-        let unseen = room.unseen[userID] ?? 0
         let isMessage = room.messagesUpdatedAt.map { $0 > room.updatedAt } ?? false
         let last = room.messages.last.map { message in
             JSON.object([
@@ -87,7 +85,7 @@ extension Parlor {
                 "createdAt": .string(WireTime.milliseconds(message.createdAt)),
             ])
         }
-        return .object([
+        let own: [String: JSON] = [
             "id": .string(room.id), "name": .optional(room.name ?? (isListed ? "" : nil)),
             "displayName": .string(displayName(of: room)), "createdBy": .string(room.createdBy),
             "createdAt": .string(WireTime.seconds(room.createdAt)),
@@ -97,10 +95,10 @@ extension Parlor {
             "lastActivityType": .string(isMessage ? "message" : "roomUpdate"),
             "isActive": .bool(room.participants.contains { isPresent($0.userID, in: room.id) }),
             "participants": .array(room.participants.map { json($0, in: room.id) }),
-            "elementCount": .integer(room.elements.count), "unseenElementCount": .integer(unseen),
-            "badges": .object(["messages": .integer(unread), "elements": .integer(unseen)]),
-            "hasUnread": .bool(unread > 0 || unseen > 0), "lastMessage": last ?? .null,
-        ])
+            "elementCount": .integer(room.elements.count),
+            "unseenElementCount": .integer(room.unseen[userID] ?? 0), "lastMessage": last ?? .null,
+        ]
+        return pluginFields(of: room).adding(own).adding(badges(of: userID, in: room))
     }
 
     func list(of userID: String, by key: (RoomState) -> Int) -> [RoomState] {

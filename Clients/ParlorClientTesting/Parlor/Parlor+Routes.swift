@@ -34,7 +34,8 @@ extension Parlor {
             }
             fields = parsed
         }
-        guard path.first == "api" else { throw Self.noRoute }
+        let plugin = pluginRoute(request.method, path)
+        guard plugin != nil || path.first == "api" else { throw Self.noRoute }
         switch (request.method, path.count > 1 ? path[1] : "", path.count > 2 ? path[2] : "") {
         case ("POST", "auth", "register"): return try register(fields)
         case ("POST", "auth", "login"): return try logIn(fields)
@@ -43,6 +44,10 @@ extension Parlor {
         }
         let token = headers["authorization"].flatMap { $0.hasPrefix("Bearer ") ? String($0.dropFirst(7)) : nil }
         guard let token, let userID = userID(of: token) else { throw .unauthenticated }
+        if let plugin {
+            let fields = fields.adding(query.mapValues(JSON.string)).adding(plugin.parameters)
+            return try run(plugin.handler, fields, by: userID)
+        }
         switch path[1...].first {
         case "rooms": return try performInRooms(request.method, Array(path.dropFirst(2)), query, fields, by: userID)
         case "devices":

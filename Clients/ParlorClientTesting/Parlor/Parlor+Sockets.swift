@@ -45,7 +45,7 @@ extension Parlor {
         let result: JSON
         do {
             let members = try perform(event, request.fields, by: userID, on: socketID)
-            result = members.adding(["success": .bool(true)])
+            result = JSON.object(members.object ?? [:]).adding(["success": .bool(true)])
         } catch {
             let failure: [String: JSON] = ["code": .string(error.code), "message": .string(error.message)]
             guard ackID != nil else {

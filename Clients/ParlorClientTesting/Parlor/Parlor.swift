@@ -74,6 +74,7 @@ struct Parlor: Sendable {
     /// The log's generation; cursors of earlier ones are too old.
     var generation = 1
     var refusals: [ScriptedRefusal] = []
+    var plugins = Plugins()
     var deliveries: [Delivery] = []
     /// Sockets that were closed by the server.
     var closed: [Int] = []

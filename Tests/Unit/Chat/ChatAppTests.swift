@@ -38,6 +38,25 @@ struct ChatAppTests {
         await quit()
     }
 
+    @Test("a badge of an added service is in the room's row, and goes with its last count")
+    func otherBadges() async throws {
+        await harness.untilShown("› Plans  ben, 0 elements")
+        /// Returns once the next event is shown at once: a list shows events at most once in 100 ms.
+        func rest() async {
+            await harness.clock.untilSleeping(for: .milliseconds(100))
+            await harness.clock.advance(by: .seconds(1))
+        }
+        harness.server.setBadge("polls", to: 2, in: harness.roomID, of: harness.ada.id)
+        await harness.untilShown(" polls 2  ")
+        await rest()
+        harness.server.setBadge("dice", to: 100, in: harness.roomID, of: harness.ada.id)
+        await harness.untilShown(" dice 99+, polls 2  ")
+        await rest()
+        harness.server.setBadge("polls", to: 0, in: harness.roomID, of: harness.ada.id)
+        await harness.untilShown { $0.contains(" dice 99+  ") && !$0.contains("polls") }
+        await quit()
+    }
+
     @Test("quitting in a room waits at most a second for the server")
     func shutdownGrace() async throws {
         await enterRoom()

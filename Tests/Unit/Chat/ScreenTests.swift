@@ -34,6 +34,17 @@ struct ScreenTests {
         #expect(plain(rooms(0, selection: 0).frame(in: size))[1].hasPrefix("  No rooms yet."))
     }
 
+    @Test("other badges are beside the counts, and leave room for the title and the time")
+    func otherBadges() {
+        var screen = rooms(3, selection: 0)
+        screen.rows[1].others = "polls 2"
+        screen.rows[2].others = "\u{1b}[31mdice 1, " + String(repeating: "long", count: 20)
+        let lines = plain(screen.frame(in: size))
+        #expect(lines[2].hasPrefix("  Room 1 ") && lines[2].hasSuffix("(3)  polls 2  now"))
+        #expect(lines[3].hasPrefix("  Room 2 ") && lines[3].hasSuffix("…  now"))
+        #expect(lines.allSatisfy { $0.columns <= 40 && !$0.contains("\u{1b}") })
+    }
+
     @Test("a question is on the last line, with the cursor after the answer")
     func question() {
         var answer = LineEditor()

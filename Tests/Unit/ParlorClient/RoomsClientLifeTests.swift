@@ -169,6 +169,44 @@ struct RoomsClientLifeTests {
         await expectNoTrace()
     }
 
+    @Test("what an interrupted sign-out left is never sent nor shown, also if the disk refuses to delete it")
+    func interruptedSignOut() async throws {
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        await client.stop()
+        conversation.send("signed out of")
+        #expect(await client.enterBackground() == .waiting(unsent: 1))
+        // As the app leaves it when it ends in the middle of a sign-out.
+        try Data().write(to: folder.appending(path: "signed-out"))
+        let requests = device.requests
+
+        let next = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder)
+        next.removeFile = { url in
+            guard url.lastPathComponent != "outbox" else { throw CocoaError(.fileWriteNoPermission) }
+            try FileManager.default.removeItem(at: url)
+        }
+        for begin in [{ await next.start() }, { await next.enterForeground() }] {
+            await begin()
+            for _ in 0..<5 { await clock.advance(by: .seconds(60)) }
+            guard case .ended(let failure) = next.connection else {
+                Issue.record("it is \(next.connection)")
+                continue
+            }
+            #expect(failure.code == "not_forgotten")
+            #expect(next.rooms.rooms.isEmpty && device.requests == requests)
+        }
+        next.removeFile = { try FileManager.default.removeItem(at: $0) }
+        await next.start()
+        await lookUntil { next.connection == .connected && next.rooms.isLoaded }
+        await clock.advance(by: .seconds(60))
+        #expect(server.texts(in: roomID) == [])
+        #expect(try await next.unsentCount() == 0)
+        await next.stop()
+    }
+
     /// Expects that a minute after the sign-out, nothing was sent or stored.
     private func expectNoTrace() async {
         for _ in 0..<60 { await clock.advance(by: .seconds(1)) }

@@ -156,7 +156,8 @@ struct RoomsAPITests {
         #expect(
             try await api.missed(since: "c", limit: 9)
                 == .recovered(
-                    [.roomCleared(roomID: "r", clearedBy: "u"), .unknown(name: "odd")], cursor: "d", hasMore: true))
+                    [.roomCleared(roomID: "r", clearedBy: "u"), .unknown(name: "odd", data: .integer(1))], cursor: "d",
+                    hasMore: true))
         #expect(try await api.missed(since: "d") == .lost)
     }
 

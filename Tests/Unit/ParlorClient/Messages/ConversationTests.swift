@@ -167,10 +167,6 @@ struct ConversationTests {
         #expect(conversation.typistIDs == ["ann", "bo"])
         conversation.apply(.messageNew(sample(2, from: "ann")))
         #expect(conversation.typistIDs == ["bo"])
-        await clock.untilSleeping(2)  // for the pruning, and to write the cache
-        await clock.advance(by: .seconds(Typists.lifetime))
-        await until { conversation.typistIDs.isEmpty }
-        conversation.apply(.typing(roomID: "room", userID: "bo", isTyping: true))
         conversation.apply(.disconnected(offline))
         #expect(conversation.typistIDs.isEmpty)
     }

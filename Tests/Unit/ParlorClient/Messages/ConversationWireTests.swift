@@ -75,16 +75,16 @@ struct ConversationWireTests {
         await his.leave()
     }
 
-    @Test("others' typing ends by itself if the event of its end is lost")
-    func pruning() async throws {
+    @Test("who types for a minute is shown for a minute, although the server sends no renewals")
+    func longTyping() async throws {
         let (hers, his) = (try await seat(of: ada), try await seat(of: ben))
-        hers.conversation.typed()
-        await until { his.conversation.typistIDs == [ada.id] }
-        his.device.holdEvents(named: ["message:typing"])
-        hers.conversation.stoppedTyping()
-        await clock.advance(by: .seconds(29))
+        for _ in 0..<60 {
+            hers.conversation.typed()
+            await clock.advance(by: .seconds(1))
+            server.endStaleTyping()
+        }
         #expect(his.conversation.typistIDs == [ada.id])
-        await clock.advance(by: .seconds(2))
+        hers.conversation.stoppedTyping()
         await until { his.conversation.typistIDs.isEmpty }
         await hers.leave()
         await his.leave()

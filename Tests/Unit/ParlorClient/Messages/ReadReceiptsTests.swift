@@ -81,6 +81,21 @@ struct ReadReceiptsTests {
         await server.expectNoCall()
     }
 
+    @Test("messages read during the server's Retry-After are sent after it")
+    func readDuringPause() async {
+        await receipts.add(["a"], in: "room")
+        await clock.advance(by: .milliseconds(500))
+        await server.expect(
+            .read(["a"]), .failure(refusal("rate_limited", isRetryable: true, retryAfter: .seconds(90))))
+        await clock.untilSleeping(for: .seconds(90))
+        await clock.advance(by: .seconds(30))
+        await receipts.add(["b"], in: "room")
+        await clock.advance(by: .seconds(59))
+        await server.expectNoCall()
+        await clock.advance(by: .seconds(1))
+        await server.expect(.read(["a", "b"]), .done)
+    }
+
     @Test("each receipt is sent once, however many are collected offline")
     func manyOffline() async {
         let ids = (0..<2_500).map { "\($0)" }

@@ -23,7 +23,7 @@ struct DecodingTests {
         let expected = Message(
             id: "m1", roomId: "r1", seq: 7, senderId: "u1", sender: Person(id: "u1", username: "ada", firstName: "Ada"),
             text: "Hello", createdAt: someTime + 0.25, readBy: [.init(userId: "u2", readAt: someTime + 1)],
-            isRead: true, tempId: "t1")
+            isRead: true, tempId: "t1", extras: ["later": ["unknown": .array([.integer(1)])]])
         #expect(try decoded(Message.self, Self.message) == expected)
     }
 

@@ -12,8 +12,8 @@ struct RoomEventTests {
 
     private func expect(_ name: String, _ json: String, _ expected: RoomEvent) {
         #expect(event(name, json) == expected, "\(name)")
-        #expect(event(name, "[]") == .unknown(name: name), "\(name) with a payload that is none")
-        #expect(event(name, "{}") == .unknown(name: name), "\(name) with an empty payload")
+        #expect(event(name, "[]") == .unknown(name: name, data: .array([])), "\(name) with a payload that is none")
+        #expect(event(name, "{}") == .unknown(name: name, data: [:]), "\(name) with an empty payload")
     }
 
     @Test("an older server's message gets the room id of its event")
@@ -98,15 +98,24 @@ struct RoomEventTests {
             "room:badges", #"{"roomId":"r","badges":{"messages":2,"elements":0},"hasUnread":true}"#,
             .badges(roomID: "r", badges: .init(messages: 2, elements: 0), hasUnread: true))
         expect(
+            "room:badges", #"{"roomId":"r","badges":{"messages":0,"elements":0,"polls":2}}"#,
+            .badges(roomID: "r", badges: .init(others: ["polls": 2]), hasUnread: true))
+        expect(
             "request:error", #"{"event":"message:send","error":{"code":"rate_limited","message":"Slower."}}"#,
             .requestFailed(
                 event: "message:send", Refusal(code: "rate_limited", message: "Slower.", isRetryable: true)))
     }
 
-    @Test("unknown and malformed events become `unknown`")
+    @Test("unknown and malformed events become `unknown`, with their whole payload")
     func unknown() {
-        #expect(event("poll:opened", #"{"pollId":"p"}"#) == .unknown(name: "poll:opened"))
-        #expect(event("poll:opened", "7") == .unknown(name: "poll:opened"))
-        #expect(event("message:new", "{") == .unknown(name: "message:new"))
+        let data: JSON = ["pollId": .string("p"), "choices": .array([["votes": .integer(1)], .null])]
+        #expect(
+            event("poll:opened", #"{"pollId":"p","choices":[{"votes":1},null]}"#)
+                == .unknown(name: "poll:opened", data: data))
+        #expect(event("poll:opened", "7") == .unknown(name: "poll:opened", data: .integer(7)))
+        #expect(event("poll:opened", "null") == .unknown(name: "poll:opened", data: .null))
+        let odd: JSON = ["message": .string("none")]
+        #expect(event("message:new", #"{"message":"none"}"#) == .unknown(name: "message:new", data: odd))
+        #expect(event("message:new", "{") == .unknown(name: "message:new", data: .null))
     }
 }

@@ -5,10 +5,11 @@ import Testing
 @Suite("PeopleWithoutRooms", .timeLimit(.minutes(1))) @MainActor
 struct PeopleWithoutRoomsTests {
     private let server = FakeRoomServer()
+    private let clock = TestClock()
     private let list: RoomList
     private var people: PeopleWithoutRooms { list.peopleWithoutRooms }
 
-    init() { list = RoomList(for: "me", from: server, clock: TestClock()) }
+    init() { list = RoomList(for: "me", from: server, clock: clock, random: { 1 }) }
 
     private func page(_ names: String..., next: String? = nil) -> Page<Person> {
         Page(items: names.map { Person(id: $0, username: $0) }, next: next)
@@ -65,6 +66,40 @@ struct PeopleWithoutRoomsTests {
         await people.loadMore()
         #expect(server.calls == ["people ", "people b"])
         #expect(people.people.map(\.id) == ["ann"])
+    }
+
+    @Test("a failed page is asked for again by itself, after growing pauses and the server's Retry-After")
+    func retrying() async {
+        server.pages = ["people ": page("ann", next: "ann"), "people  from ann": page("bob")]
+        await people.search("")
+        server.failure = .offline("away")
+        await people.loadMore()
+        await clock.advance(by: .seconds(1))
+        server.failure = refusal("rate_limited", isRetryable: true, retryAfter: .seconds(20))
+        await clock.advance(by: .seconds(2))
+        #expect(server.calls.count == 4 && people.failure != nil)
+        server.failure = nil
+        await clock.advance(by: .seconds(19))
+        #expect(server.calls.count == 4)
+        await clock.advance(by: .seconds(1))
+        #expect(people.people.map(\.id) == ["ann", "bob"] && people.failure == nil)
+        await clock.advance(by: .seconds(60))
+        #expect(server.calls == ["people "] + Array(repeating: "people  from ann", count: 4))
+    }
+
+    @Test("neither a search that another has replaced nor one that is refused for good is repeated")
+    func notRetrying() async {
+        server.pages = ["people b": page("bob")]
+        server.failure = .offline("away")
+        await people.search("a")
+        server.failure = nil
+        await people.search("b")
+        await clock.advance(by: .seconds(60))
+        #expect(server.calls == ["people a", "people b"])
+        server.failure = refusal("invalid_field")
+        await people.search("c")
+        await clock.advance(by: .seconds(60))
+        #expect(server.calls == ["people a", "people b", "people c"] && people.failure != nil)
     }
 
     @Test("a person with a new room is removed from the list, and does not return with a late answer")

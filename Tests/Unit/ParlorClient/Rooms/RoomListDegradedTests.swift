@@ -68,4 +68,19 @@ extension RoomListTests {
         #expect(list["a"]?.lastMessage?.id == "m1")
         #expect(list["a"]?.elementCount == 3)
     }
+
+    @Test("the list is not fetched for missing fields before the server's Retry-After")
+    func degradedPause() async {
+        await load(Given.room("a", elements: 3))
+        server.degraded = ["elements"]
+        await list.refresh()
+        server.failure = refusal("rate_limited", isRetryable: true, retryAfter: .seconds(40))
+        await clock.advance(by: .seconds(1))
+        server.failure = nil
+        #expect(server.calls.count == 3)
+        await clock.advance(by: .seconds(39))
+        #expect(server.calls.count == 3)
+        await clock.advance(by: .seconds(1))
+        #expect(server.calls.count == 4)
+    }
 }

@@ -1,10 +1,10 @@
 /// Times as the contract writes them, from milliseconds since 1970.
-enum WireTime {
+package enum WireTime {
     /// `2024-12-17T09:45:00Z`
-    static func seconds(_ milliseconds: Int) -> String { text(milliseconds) + "Z" }
+    package static func seconds(_ milliseconds: Int) -> String { text(milliseconds) + "Z" }
 
     /// `2024-12-17T09:45:00.123Z`
-    static func milliseconds(_ milliseconds: Int) -> String {
+    package static func milliseconds(_ milliseconds: Int) -> String {
         "\(text(milliseconds)).\(padded(modulo(milliseconds, 1000), 3))Z"
     }
 

@@ -1,0 +1,64 @@
+/// The name of a member in a JSON object that may have members the library does not know: fields that services
+/// add, or that a later server sends.
+///
+/// It is not generic, because a decoder looks up a generic key's metadata for each member.
+protocol OpenKey: CodingKey {
+    /// The members that the library knows, including those that it ignores.
+    associatedtype Known: RawRepresentable<String>, CaseIterable
+
+    static var knownNames: NameSet { get }
+
+    init(name: String)
+}
+
+extension OpenKey {
+    static func known(_ member: Known) -> Self { Self(name: member.rawValue) }
+
+    var intValue: Int? { nil }
+
+    /// Fails for a known member, so a container's `allKeys` has the others alone.
+    init?(stringValue name: String) {
+        guard !Self.knownNames.contains(name) else { return nil }
+        self.init(name: name)
+    }
+
+    init?(intValue: Int) { nil }
+}
+
+/// Names by their length. A lookup takes half the time of one in a `Set`, which hashes the name.
+struct NameSet: Sendable {
+    private var byLength: [[String]] = []
+
+    init<Name: RawRepresentable<String> & CaseIterable>(_ names: Name.Type) {
+        for name in Name.allCases.map(\.rawValue) {
+            let length = name.utf8.count
+            while byLength.count <= length { byLength.append([]) }
+            byLength[length].append(name)
+        }
+    }
+
+    func contains(_ name: String) -> Bool {
+        let length = name.utf8.count
+        return length < byLength.count && byLength[length].contains(name)
+    }
+}
+
+extension KeyedDecodingContainer where Key: OpenKey {
+    /// Decodes the members that the library does not know. Without any, it only looks at the names.
+    func decodeExtras() throws -> [String: JSON] {
+        let keys = allKeys
+        guard !keys.isEmpty else { return [:] }
+        var extras: [String: JSON] = [:]
+        for key in keys { extras[key.stringValue] = try decode(JSON.self, forKey: key) }
+        return extras
+    }
+}
+
+extension KeyedEncodingContainer where Key: OpenKey {
+    /// Encodes members beside the known ones. One with a known name is left out.
+    mutating func encode(extras: [String: some Encodable]) throws {
+        for (name, value) in extras where !Key.knownNames.contains(name) {
+            try encode(value, forKey: Key(name: name))
+        }
+    }
+}
