@@ -22,16 +22,19 @@ extension Directory {
         String(subject.dropFirst(Subject.announce(of: "").count))
     }
 
-    func noteHeard(_ service: String) {
+    /// - Returns: false if the service is not in the catalog.
+    @discardableResult
+    func noteHeard(_ service: String) -> Bool {
         let now = clock.now()
-        state.withLock { state in
-            guard state.catalog.manifests[service] != nil else { return }
+        return state.withLock { state in
+            guard state.catalog.manifests[service] != nil else { return false }
             if state.heard[service] == nil {
                 state.heard[service] = Heard(since: now, last: now)
             } else {
                 state.heard[service]?.last = now
                 state.heard[service]?.count += 1
             }
+            return true
         }
     }
 
@@ -66,33 +69,41 @@ extension Directory {
     /// - Returns: the outcome, and what the service had offered, if it was removed.
     func forget(_ service: String) async -> (ForgettingReport.Outcome, ServiceOffer?) {
         guard !catalog.isRequired(service) else { return (.required, nil) }
-        guard catalog.manifests[service] != nil else { return (.unknown, nil) }
+        guard catalog.manifests[service] != nil else {
+            // Its file may still have the service, if it could not be written when that was removed.
+            _ = await isSaved()
+            return (.unknown, nil)
+        }
         let before = state.withLock { $0.heard[service]?.count }
         discover()
         let end = LoopInstant.now() + Self.announcementWait
         while LoopInstant.now() < end, state.withLock({ $0.heard[service]?.count }) == before {
             try? await Task.sleep(for: Self.settlingInterval)  // never cancelled
         }
-        let removed = state.withLock { state -> (manifest: Manifest, rest: [KnownManifest])? in
+        let removed = state.withLock { state -> (manifest: Manifest, follower: LogFollower?)? in
             guard state.heard[service]?.count == before, let manifest = state.catalog.manifests[service] else {
                 return nil
             }
             state.forget([service])
             state.refused.remove(service)
-            return (manifest, state.known)
+            state.settled.remove(service)
+            return (manifest, state.followers.removeValue(forKey: service))
         }
         // Another question, or a sweep, may have removed it meanwhile.
         guard let removed else { return (catalog.manifests[service] != nil ? .announced : .unknown, nil) }
+        removed.follower?.stop()
         log.info("service forgotten: an operator asked for it", ["name": service])
         onForgotten(service)
-        return (await isSaved(removed.rest) ? .forgotten : .notWritten, ServiceOffer(removed.manifest))
+        return (await isSaved() ? .forgotten : .notWritten, ServiceOffer(removed.manifest))
     }
 
-    /// Returns once the file is written; false if it could not be.
-    private func isSaved(_ manifests: [KnownManifest]) async -> Bool {
+    /// Returns once the file has the known manifests; false if it could not be written.
+    private func isSaved() async -> Bool {
         guard let file else { return true }
         return await withCheckedContinuation { continuation in
-            file.save(manifests) { continuation.resume(returning: $0) }
+            state.withLock { state in
+                file.save(state.known) { continuation.resume(returning: $0) }
+            }
         }
     }
 }

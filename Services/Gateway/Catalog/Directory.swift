@@ -182,8 +182,8 @@ package final class Directory: Sendable {
     }
 
     private func receive(_ message: BusMessage) {
-        // Refused ones, too: the service is there.
-        defer { noteHeard(Self.service(announcedOn: message.subject)) }
+        // Refused announcements count, too: the service is there.
+        let isKnown = noteHeard(Self.service(announcedOn: message.subject))
         guard let object = message.data.object, let manifest = object["manifest"].flatMap(Manifest.init),
             let head = object["head"]?.object.flatMap(LogPosition.init)
         else { return refuse(message, "it is malformed") }
@@ -200,6 +200,7 @@ package final class Directory: Sendable {
             return refuse(message, "it names another's subject", foreign)
         }
         guard learn(manifest) else { return }
+        if !isKnown { noteHeard(manifest.service) }
         state.withLock({ $0.followers[manifest.service] })?.announced(head)
         onHead(manifest.service, head)
         if !manifest.hasEventLog { noteSettled(manifest.service) }
@@ -252,6 +253,8 @@ package final class Directory: Sendable {
             // Check again: another thread may have added a service with the same claims meanwhile.
             guard state.catalog.conflict(with: manifest) == nil else { return nil }
             defer { state.catalog = state.catalog.adding(manifest) }
+            // An older instance's repetition says nothing about a newer one that was refused.
+            if state.catalog.manifests[name]?.json != manifest.json { state.refused.remove(name) }
             return state.catalog.manifests[name] == nil
         }
         guard let isUnknown else {
@@ -270,10 +273,13 @@ package final class Directory: Sendable {
     /// Logs the checks without effect. The reason may be the manifest of either service, so all are logged after each
     /// announcement.
     private func logRefusedChecks() {
-        for check in catalog.refusedChecks where isToBeLogged("check before \(check.before)", of: check.subject) {
+        let refused = Dictionary(grouping: catalog.refusedChecks) { $0.subject.prefix { $0 != "." } }
+        for (service, checks) in refused {
+            let requests = checks.map(\.before).joined(separator: ", ")
+            guard isToBeLogged("check before \(requests)", of: String(service)) else { continue }
             log.warning(
                 "a check has no effect: the request is confidential, as those with passwords and tokens are",
-                ["subject": check.subject, "before": check.before])
+                ["name": String(service), "before": requests])
         }
     }
 
@@ -326,14 +332,16 @@ package final class Directory: Sendable {
 
     private func keep(_ manifest: Manifest) {
         let (name, json, now) = (manifest.service, manifest.json, clock.now())
-        let changed = state.withLock { state -> [KnownManifest]? in
+        state.withLock { state in
+            // An operator may have had it removed meanwhile.
+            guard state.catalog.manifests[name] != nil else { return }
             state.announcedNames.insert(name)
-            guard state.saved[name] != json else { return nil }
+            guard state.saved[name] != json else { return }
             state.saved[name] = json
             state.announcedAt[name] = now
-            return state.known
+            // Within the lock: a later state must not be overwritten by an earlier one.
+            file?.save(state.known)
         }
-        if let changed { file?.save(changed) }
     }
 
     // MARK: Sweeping
@@ -343,7 +351,7 @@ package final class Directory: Sendable {
     func sweep() {
         guard bus.isConnected else { return }
         let now = clock.now()
-        let (forgotten, known) = state.withLock { state in
+        let forgotten = state.withLock { state in
             // Update the times first, so that a clock that was set forward removes no service.
             for name in state.announcedNames { state.announcedAt[name] = now }
             state.announcedNames = []
@@ -355,13 +363,13 @@ package final class Directory: Sendable {
             state.forget(forgotten)
             state.refused.removeOld(before: now.adding(.zero - Self.sweepInterval * 2))
             state.wasAsked = true
-            return (forgotten, state.known)
+            file?.save(state.known)
+            return forgotten
         }
         for name in forgotten {
             log.info("service forgotten: not announced for a day", ["name": name])
             onForgotten(name)
         }
-        file?.save(known)
         discover()
     }
 }

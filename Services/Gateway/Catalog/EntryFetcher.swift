@@ -78,8 +78,10 @@ package struct EntryFetcher: Sendable {
                 let last = page.entries.last?.seq
             else { return nil }
             for entry in page.entries {
+                // A service may answer anything.
+                guard entry.seq > since, entry.seq <= end.seq else { return nil }
                 bytes += entry.emissionsJSON.bytes.count
-                if start == nil || entry.seq != (entries.last?.seq ?? start?.seq ?? 0) + 1
+                if start == nil || entry.seq != (entries.last?.seq ?? start?.seq ?? 0) &+ 1
                     || bytes > maxBytes
                 {
                     // The first entry; or the first after pruned ones; or the earlier ones are over the

@@ -73,7 +73,7 @@ package final class OperatorQuestions: Sendable {
             } else {
                 bytesLeft -= json.bytes.count
             }
-            publish(json, on: Subject.serviceReports)
+            guard publish(json, on: Subject.serviceReports) else { return }
         }
         publish(report(question, .end(count: known.count)), on: Subject.serviceReports)
     }
@@ -109,11 +109,15 @@ package final class OperatorQuestions: Sendable {
         publish(report.json, on: Subject.forgettingReports)
     }
 
-    private func publish(_ report: JSONValue, on subject: String) {
+    /// - Returns: false, after a line in the log, if the bus does not take it.
+    @discardableResult
+    private func publish(_ report: JSONValue, on subject: String) -> Bool {
         do throws(BusError) {
             try bus.publish(subject, report)
+            return true
         } catch {
             log.warning("an operator was not answered", ["subject": subject, "error": "\(error)"])
+            return false
         }
     }
 }

@@ -9,6 +9,8 @@ public struct OperatorQuestion: Sendable, Equatable {
     /// True if the answer lists the names of routes, events, badges and fields. Otherwise it only counts them.
     public let wantsNames: Bool
 
+    private static let maxIDBytes = 64
+
     public init(id: String, service: String? = nil, wantsNames: Bool = false) {
         self.id = id
         self.service = service
@@ -23,9 +25,12 @@ public struct OperatorQuestion: Sendable, Equatable {
         }
     }
 
-    /// Parses the result of `json`; nil for anything else.
+    /// Parses the result of `json`; nil for anything else, and for an id of more than 64 bytes.
     public init?(_ json: JSONValue) {
-        guard let object = json.object, let id = object["question"]?.string else { return nil }
+        // The id is in each of many answers.
+        guard let object = json.object, let id = object["question"]?.string, id.utf8.count <= Self.maxIDBytes else {
+            return nil
+        }
         self.init(id: id, service: object["service"]?.string, wantsNames: object["names"]?.bool ?? false)
     }
 }
@@ -155,7 +160,7 @@ public struct KnownService: Sendable, Equatable {
 /// What a service offers: how many of each kind, or their names too.
 public struct ServiceOffer: Sendable, Equatable {
     public enum Kind: String, Sendable, CaseIterable {
-        case routes, events, badges, fields
+        case routes, events, badges, fields, checks
     }
 
     /// The digest of the manifest. Two gateways that have one announcement have one digest, if they are of one release.
@@ -168,11 +173,15 @@ public struct ServiceOffer: Sendable, Equatable {
         let badges = fields.compactMap { field -> String? in
             if case .badge(let name) = field.role { name } else { nil }
         }
+        let objectFields = ShownObject.allCases.flatMap { object in
+            (manifest.objectContributions[object]?.fields ?? []).map { "\(object.name).\($0.path)" }
+        }
         let names: [Kind: [String]] = [
             .routes: manifest.routes.map { "\($0.method) \($0.path)" },
             .events: manifest.socketEvents.map(\.event),
             .badges: badges,
-            .fields: fields.filter { if case .badge = $0.role { false } else { true } }.map(\.path),
+            .fields: fields.filter { if case .badge = $0.role { false } else { true } }.map(\.path) + objectFields,
+            .checks: manifest.checks.map { "before \($0.before), if it is away: \($0.whenAway.rawValue)" },
         ]
         self.digest = digest
         self.names = names
@@ -197,8 +206,8 @@ public struct ServiceOffer: Sendable, Equatable {
         guard let object = json.object, let digest = object["digest"]?.string else { return nil }
         var (counts, names): ([Kind: Int], [Kind: [String]]) = ([:], [:])
         for kind in Kind.allCases {
-            guard let count = object[kind.rawValue]?.int else { return nil }
-            counts[kind] = count
+            // A gateway of another release may not know each kind.
+            counts[kind] = object[kind.rawValue]?.int
             if let list = object["\(kind.rawValue)Names"]?.array { names[kind] = list.compactMap(\.string) }
         }
         self.digest = digest

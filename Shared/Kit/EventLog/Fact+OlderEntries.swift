@@ -1,14 +1,14 @@
 import Contracts
 import JSON
 
-// Support for entries that older processes wrote before facts existed: they show what happened only in the
+// Support for entries that older processes wrote before a fact existed: they show what happened only in the
 // events for clients. Logs contain such entries during a rolling upgrade, for a day after it, and as the
 // newest entry of an idle log. This file can be removed a day after the last such process has ended.
 extension Fact {
     /// Derives the fact of an older entry from its first emission; nil if it has none.
     ///
-    /// The first is enough: those processes wrote `message:new` and `messages:read` before everything else.
-    /// For other entries, such as deletions, only the name of the first event is read.
+    /// The first is enough: those processes wrote the event of the change before everything else. For other
+    /// entries only the name of the first event is read.
     ///
     /// - Parameter element: the first element of the entry's array. If it is a fact, known here or not, the
     ///   entry is not an older one.
@@ -26,6 +26,13 @@ extension Fact {
         case "messages:read":
             guard let userID = emission["data"]?["userId"]?.string else { return nil }
             self = .messagesRead(userID: userID)
+        case "message:deleted":
+            guard let id = emission["data"]?["messageId"]?.string else { return nil }
+            self = .messageDeleted(id: id)
+        case "element:deleted":
+            guard let id = emission["data"]?["elementId"]?.string else { return nil }
+            self = .elementDeleted(id: id)
+        case "room:cleared": self = .boardCleared
         default: return nil
         }
     }

@@ -150,7 +150,7 @@ async def test_an_operator_lists_it_and_makes_every_gateway_forget_it(dice, worl
     listed = dice.ask("services")
     assert listed.returncode == 0, listed.stdout + listed.stderr
     rows = {line.split()[0]: line.split() for line in listed.stdout.splitlines() if line}
-    assert rows["service"] == "service required instances known heard routes events badges fields".split()
+    assert rows["service"] == "service required instances known heard routes events badges fields checks".split()
     # dice.py does not report its status: all that is known is that it is there.
     assert rows["dice"][1:3] + rows["dice"][-4:] == ["no", "1+", "1", "1", "1", "0"]
     assert rows["rooms"][1:3] == ["yes", "1"] and len(rows["gateways:"]) == 3
@@ -175,7 +175,7 @@ async def test_an_operator_lists_it_and_makes_every_gateway_forget_it(dice, worl
         assert await status() == 503
     forgotten = dice.ask("forget", "dice")
     assert forgotten.returncode == 0, forgotten.stdout + forgotten.stderr
-    assert forgotten.stdout.count("forgotten: 1 route, 1 event, 1 badge, 0 fields") == 2, forgotten.stdout
+    assert forgotten.stdout.count("forgotten: 1 route, 1 event, 1 badge, 0 fields, 0 checks") == 2, forgotten.stdout
     assert (await status(), await status(elsewhere)) == (404, 404)
     assert not any('"dice"' in file.read_text() for file in manifests)
     assert (await alice.get("/api/rooms/my-rooms"))[0]["badges"] == {"messages": 0, "elements": 0}

@@ -99,7 +99,7 @@ struct LogEntryTests {
             1_734_428_702_000,
             #"""
             [{"to":"room","event":"message:deleted","data":{"roomId":"r1","messageId":"m1","deletedBy":"u1"}}]
-            """#, 3_783_571_570_215_295, nil
+            """#, 3_783_571_570_215_295, .messageDeleted(id: "m1")
         ),
     ]
 

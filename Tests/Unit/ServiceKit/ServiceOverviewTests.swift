@@ -6,11 +6,17 @@ import Testing
 
 @Suite("The answers to `parlor services` and `parlor forget`")
 struct ServiceOverviewTests {
-    private static let dice = Manifest(
-        service: "dice", routes: [Route("GET", "/api/dice", "dice.list")],
-        socketEvents: [SocketEvent("dice:roll", "dice.roll")],
-        contribution: Contribution(
-            subject: "dice.contribute", fields: [.badge("dice"), .init("rolls", zero: JSONValue(0))]))
+    private static let dice = {
+        var manifest = Manifest(
+            service: "dice", routes: [Route("GET", "/api/dice", "dice.list")],
+            socketEvents: [SocketEvent("dice:roll", "dice.roll")],
+            contribution: Contribution(
+                subject: "dice.contribute", fields: [.badge("dice"), .init("rolls", zero: JSONValue(0))]))
+        manifest.objectContributions[.messages] = Contribution(
+            subject: "dice.messages", fields: [.init("roll", zero: .null)])
+        manifest.checks = [RequestCheck(before: "messaging.send", "dice.check", whenAway: .deny)]
+        return manifest
+    }()
 
     private func service(
         _ name: String, digest: String? = "d", isRequired: Bool = false, known: Duration? = .seconds(90),
@@ -37,10 +43,10 @@ struct ServiceOverviewTests {
         #expect(
             overview.lines == [
                 """
-                service  required  instances  known  heard  routes  events  badges  fields
-                dice     no               1+      -    7 s       1       1       1       1
-                rooms    yes               2   90 s    7 s       1       1       1       1
-                votes    no                0   90 s    7 s       1       1       1       1
+                service  required  instances  known  heard  routes  events  badges  fields  checks
+                dice     no               1+      -    7 s       1       1       1       2       1
+                rooms    yes               2   90 s    7 s       1       1       1       2       1
+                votes    no                0   90 s    7 s       1       1       1       2       1
 
                 """, "gateways: host/1",
             ])
@@ -57,6 +63,8 @@ struct ServiceOverviewTests {
                   event  dice:roll
                   badge  dice
                   field  rolls
+                  field  Message.roll
+                  check  before messaging.send, if it is away: deny
 
                 """)
     }
@@ -123,8 +131,8 @@ struct ServiceOverviewTests {
     typealias Forgetting = (outcomes: [ForgettingReport.Outcome], isDone: Bool, firstLine: String)
 
     static let forgettings: [Forgetting] = [
-        ([.forgotten, .unknown], true, "host/0: forgotten: 1 route, 1 event, 1 badge, 1 field"),
-        ([.forgotten, .announced], false, "host/0: forgotten: 1 route, 1 event, 1 badge, 1 field"),
+        ([.forgotten, .unknown], true, "host/0: forgotten: 1 route, 1 event, 1 badge, 2 fields, 1 check"),
+        ([.forgotten, .announced], false, "host/0: forgotten: 1 route, 1 event, 1 badge, 2 fields, 1 check"),
         ([.announced], false, "host/0: refused: it still announces itself, and would come back at once; stop it first"),
         ([.required], false, "host/0: refused: it is one of REQUIRED_SERVICES"),
         ([.unknown, .unknown], false, "no gateway knows dice"),
@@ -132,8 +140,8 @@ struct ServiceOverviewTests {
         (
             [.notWritten], false,
             """
-            host/0: forgotten: 1 route, 1 event, 1 badge, 1 field; but manifests.json could not be written, so it is \
-            back when this gateway starts again
+            host/0: forgotten: 1 route, 1 event, 1 badge, 2 fields, 1 check; but manifests.json could not be written, \
+            so it is back when this gateway starts again
             """
         ),
     ]

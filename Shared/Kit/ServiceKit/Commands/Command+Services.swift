@@ -13,7 +13,7 @@ extension Command {
         "FORGET_WAIT", flag: "--wait", .duration(.milliseconds(10)...(.seconds(60))), default: "2s",
         "How long to wait for answers; gateways take half a second")
     private static let listsNames = Setting(
-        "SERVICES_ALL", flag: "--all", .toggle, default: "off", "List every route, event, badge and field")
+        "SERVICES_ALL", flag: "--all", .toggle, default: "off", "List every route, event, badge, field and check")
     private static let listed = Setting(
         "SERVICES_NAME", flag: "--name", .text, "Show this service alone, with all it offers")
     private static let unwanted = Setting("FORGET_NAME", flag: "--name", .text, "The service to remove")
@@ -23,7 +23,7 @@ extension Command {
         name: "services",
         summary: """
             Shows the services that gateways know, one row each: instances, and how much each offers.
-            "parlor services NAME" and --all list every route, event, badge and field. Below the table are refused
+            "parlor services NAME" and --all list every route, event, badge, field and check. Below the table are refused
             announcements, and what gateways do not agree on.
             Exit status: 0; 1 if there is any of these, if no gateway answered, or if none knows NAME; 2 if there is no bus.
             """,
@@ -57,7 +57,7 @@ extension Command {
             Removes a service that is gone for good: "parlor forget NAME". Its routes are then 404, and not 503.
             Gateways forget by themselves after a day. They do not remove a service of REQUIRED_SERVICES, nor one that
             still announces itself: stop it first.
-            Exit status: 0 if every gateway removed it or did not know it; 1 otherwise; 2 if there is no bus.
+            Exit status: 0 if a gateway removed it and no other one has it; 1 otherwise; 2 if there is no bus.
             """,
         settings: [Setting.bus, Setting.busTokenFile, forgettingWait, unwanted], positional: unwanted, peer: .operator
     ) { configuration, print in

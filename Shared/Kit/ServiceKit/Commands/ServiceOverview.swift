@@ -23,7 +23,7 @@ struct ServiceOverview {
     init(_ reports: [ServiceReport], alive: Set<String>, instances: [String: Int], of name: String?) {
         var gateways: [String: Gateway] = [:]
         for report in reports {
-            var gateway = gateways[report.gateway] ?? Gateway(instance: report.instance)
+            var gateway = gateways[report.gateway] ?? Gateway(instance: report.instance.printable)
             switch report.content {
             case .service(let service): gateway.services[service.name] = service
             case .end(let count): gateway.count = count
@@ -121,7 +121,7 @@ struct ForgettingOverview {
     init(_ reports: [ForgettingReport], alive: Set<String>, of name: String) {
         let sorted = reports.sorted { $0.instance < $1.instance }
         let silent = alive.subtracting(reports.map(\.gateway))
-        var lines = sorted.map { "\($0.instance): \(Self.words(for: $0))" } + Silence(silent).lines
+        var lines = sorted.map { "\($0.instance.printable): \(Self.words(for: $0))" } + Silence(silent).lines
         let outcomes = Set(reports.map(\.outcome))
         if reports.isEmpty {
             lines.append("no gateway answered")
