@@ -197,6 +197,19 @@ test("typing shows, renews itself, and ends by idling, sending and a lost connec
   assert.deepEqual(mine.snapshot.typing, []);
 });
 
+test("a person who types for a minute is shown all the time", async () => {
+  const { clock, a, b, roomId } = await pair();
+  const [mine, theirs] = [a.parlor.open(roomId).conversation, b.parlor.open(roomId).conversation];
+  await clock.advance(100);
+  for (let second = 0; second < 60; second += 1) {
+    theirs.typed();
+    await clock.advance(1_000);
+    assert.deepEqual(mine.snapshot.typing, [b.user.id]);
+  }
+  await clock.advance(2_500);
+  assert.deepEqual(mine.snapshot.typing, []);
+});
+
 test("a room that is gone shows nothing, and none of its messages is sent", async () => {
   const { clock, server, a, b, roomId } = await pair();
   const mine = a.parlor.open(roomId).conversation;

@@ -4,6 +4,7 @@ import { ElementStore } from "../../Clients/Web/parlor/element-store.js";
 import { MessageStore } from "../../Clients/Web/parlor/message-store.js";
 import { RecentValues } from "../../Clients/Web/parlor/recent.js";
 import { RoomCounts } from "../../Clients/Web/parlor/room-counts.js";
+import { shownRoom } from "../../Clients/Web/parlor/room-record.js";
 import { RoomShelf } from "../../Clients/Web/parlor/room-shelf.js";
 import { seeded } from "./support/random.mjs";
 
@@ -90,7 +91,7 @@ test("a lost, late or doubled event causes no drift in counts, and a skipped rev
   assert.equal(counts.apply(...made(1)), false);
   assert.equal(counts.apply(...made(3)), true);
   assert.equal(counts.apply(...made(2)), true);
-  assert.deepEqual(counts.get("r"), { elements: 3, unreadMessages: 0, unseenElements: 3 });
+  assert.deepEqual(counts.get("r"), { elements: 3, unreadMessages: 0, unseenElements: 3, others: {} });
   counts.noteAbsence();
   assert.equal(counts.apply(...made(9)), false);
 });
@@ -104,6 +105,21 @@ test("a message is counted once, by whichever event arrives first, and never one
   counts.apply("message:new:global", { roomId: "other", messageId: "m0004", senderId: "bob" });
   assert.equal(counts.get("r").unreadMessages, 1);
   assert.equal(counts.has("other"), false);
+});
+
+test("badges of added services are kept and make a room unread", () => {
+  const counts = new RoomCounts("ada");
+  const shelf = new RoomShelf(() => 0);
+  const answer = room({ badges: { messages: 0, elements: 0, polls: 2 }, hasUnread: true });
+  counts.load(answer);
+  shelf.finishAll(shelf.beginLoad(), [answer]);
+  const shown = () => {
+    const { badges, hasUnread } = shownRoom(shelf.records.get("r"), counts.get("r"), []);
+    return { badges, hasUnread };
+  };
+  assert.deepEqual(shown(), { badges: { messages: 0, elements: 0, polls: 2 }, hasUnread: true });
+  counts.apply("room:badges", { roomId: "r", badges: { messages: 0, elements: 0, polls: 0 }, hasUnread: false });
+  assert.deepEqual(shown(), { badges: { messages: 0, elements: 0, polls: 0 }, hasUnread: false });
 });
 
 test("in an open room nothing is unseen, and elements marked as seen cause a request on leaving", () => {

@@ -50,7 +50,7 @@ export class Conversation extends Observable {
       platform, server, roomId, ownId: this.#ownId, store: this.#store, loading: this.#loading, onChange: () => this.#changed(),
     });
     this.#signal = new TypingSignal(platform, (isTyping) => server.setTyping(roomId, isTyping));
-    this.#typists = new Typists(platform, this.#ownId, () => {
+    this.#typists = new Typists(this.#ownId, () => {
       backing.onTyping(roomId, this.#typists.ids);
       this.invalidate();
     });

@@ -60,7 +60,8 @@ export interface Room {
   readonly isActive: boolean;
   readonly participants: readonly Participant[];
   readonly elementCount: number;
-  readonly badges: { readonly messages: number; readonly elements: number };
+  /** Services that are added to the server may have further badges. */
+  readonly badges: { readonly messages: number; readonly elements: number; readonly [name: string]: number };
   readonly hasUnread: boolean;
   readonly lastMessage: LastMessage | null;
   /** Ids of others who are typing, in the order they began. Only for rooms that are open: the server sends it to no one else. */

@@ -1,6 +1,6 @@
 import { RecentIds } from "./recent.js";
 
-const NOTHING = Object.freeze({ elements: 0, unreadMessages: 0, unseenElements: 0 });
+const NOTHING = Object.freeze({ elements: 0, unreadMessages: 0, unseenElements: 0, others: Object.freeze({}) });
 
 /**
  * The rules by which counts follow what the server sends. Pure.
@@ -9,6 +9,7 @@ const NOTHING = Object.freeze({ elements: 0, unreadMessages: 0, unseenElements: 
  *   cause no drift. A skipped `rev` reveals a lost event: then the room has to be requested.
  * - Others' elements are unseen while the room is not open; one's own never are. Deleting and clearing lower nothing; opening zeroes.
  * - Others' messages are unread until the server says otherwise, each counted once, whether the event comes to the room, to everyone, or both.
+ * - Badges of added services are the server's last ones.
  * - Rooms that were not loaded are not one's own, and leave no trace.
  */
 export class RoomCounts {
@@ -41,7 +42,8 @@ export class RoomCounts {
   /** @param lacking fields that the answer has only as far as the server knew them: they stay as they are. */
   load(room, lacking = new Set()) {
     const known = this.#counts.get(room.id);
-    const count = { elements: room.elementCount, unreadMessages: room.badges.messages, unseenElements: room.badges.elements };
+    const { messages, elements, ...others } = room.badges;
+    const count = { elements: room.elementCount, unreadMessages: messages, unseenElements: elements, others };
     if (known && lacking.has("elements")) Object.assign(count, { elements: known.elements, unseenElements: known.unseenElements });
     if (known && lacking.has("messages")) count.unreadMessages = known.unreadMessages;
     count.unseenElements = this.#unseen(count.unseenElements, room.id);
@@ -84,8 +86,8 @@ export class RoomCounts {
         return this.#applyElements(name, data);
       case "room:badges":
         this.#change(data.roomId, (count) => {
-          count.unreadMessages = data.badges.messages;
-          count.unseenElements = this.#unseen(data.badges.elements, data.roomId);
+          const { messages, elements, ...others } = data.badges;
+          Object.assign(count, { unreadMessages: messages, unseenElements: this.#unseen(elements, data.roomId), others });
         });
         break;
       // The event has the element as it was created: a known one may have changed since.

@@ -49,15 +49,15 @@ export function byOrder(order) {
 }
 
 /** Returns all that `shownRoom` reads: the room is shown differently only if one of these differs. */
-export function partsOf({ room, contentAt, messagesAt }, { unreadMessages, unseenElements, elements }, typing) {
-  return [room, contentAt, messagesAt, unreadMessages, unseenElements, elements, typing];
+export function partsOf({ room, contentAt, messagesAt }, { unreadMessages, unseenElements, elements, others }, typing) {
+  return [room, contentAt, messagesAt, unreadMessages, unseenElements, elements, JSON.stringify(others), typing];
 }
 
 /** Returns the room as it is shown. */
 export function shownRoom(record, count, typing) {
   const { contentAt, messagesAt, room } = record;
   const isMessage = messagesAt !== null && messagesAt > contentAt;
-  const badges = { messages: count.unreadMessages, elements: count.unseenElements };
+  const badges = { ...count.others, messages: count.unreadMessages, elements: count.unseenElements };
   return {
     ...room,
     updatedAt: iso(contentAt),
@@ -67,7 +67,7 @@ export function shownRoom(record, count, typing) {
     elementCount: count.elements,
     unseenElementCount: badges.elements,
     badges,
-    hasUnread: badges.messages > 0 || badges.elements > 0,
+    hasUnread: Object.values(badges).some((badge) => badge > 0),
     typing,
   };
 }

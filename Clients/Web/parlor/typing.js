@@ -3,8 +3,6 @@ import { Pause } from "./timing.js";
 /** The server ends a typist after three seconds without a renewal. */
 const RENEWAL = 1_000;
 const IDLE = 2_000;
-/** Longer than the server's limit: for an end that was lost. */
-const LIFETIME = 3_500;
 
 /** Sends that the person types: at once, then at most once a second; and the stop, after two idle seconds. */
 export class TypingSignal {
@@ -55,58 +53,41 @@ export class TypingSignal {
   }
 }
 
-/** The others who type in a room: until they stop, their message arrives, or nothing was received of them for a while. */
+/**
+ * The others who type in a room: until the server says that they stopped, their message arrives, or the connection is lost.
+ *
+ * There is no time limit: the server passes on no renewals, and promises the end.
+ */
 export class Typists {
-  #platform;
   #ownId;
   #onChange;
-  #heardAt = new Map();
-  #pause = null;
+  #ids = new Set();
 
-  constructor(platform, ownId, onChange) {
-    this.#platform = platform;
+  constructor(ownId, onChange) {
     this.#ownId = ownId;
     this.#onChange = onChange;
   }
 
   /** The typists in the order in which they began. */
   get ids() {
-    return [...this.#heardAt.keys()];
+    return [...this.#ids];
   }
 
   note(userId, isTyping) {
-    if (userId === this.#ownId) return;
     if (!isTyping) return this.end(userId);
-    const isNew = !this.#heardAt.has(userId);
-    this.#heardAt.set(userId, this.#platform.now());
-    if (isNew) this.#onChange();
-    this.#prune();
+    if (userId === this.#ownId || this.#ids.has(userId)) return;
+    this.#ids.add(userId);
+    this.#onChange();
   }
 
   end(userId) {
-    if (this.#heardAt.delete(userId)) this.#onChange();
+    if (this.#ids.delete(userId)) this.#onChange();
   }
 
   /** Ends all typing, as a lost connection brings no stops. */
   clear() {
-    this.#pause?.cancel();
-    this.#pause = null;
-    if (this.#heardAt.size === 0) return;
-    this.#heardAt.clear();
+    if (this.#ids.size === 0) return;
+    this.#ids.clear();
     this.#onChange();
-  }
-
-  #prune() {
-    if (this.#pause || this.#heardAt.size === 0) return;
-    const next = Math.min(...this.#heardAt.values()) + LIFETIME - this.#platform.now();
-    this.#pause = new Pause(this.#platform, Math.min(Math.max(next, 0), LIFETIME));
-    this.#pause.done.then((isOver) => {
-      if (!isOver) return;
-      this.#pause = null;
-      const now = this.#platform.now();
-      // A time far in the future means that the clock was set back.
-      for (const [id, at] of [...this.#heardAt]) if (Math.abs(now - at) >= LIFETIME) this.end(id);
-      this.#prune();
-    });
   }
 }

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import Reactor
 import Security

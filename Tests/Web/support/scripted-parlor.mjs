@@ -15,6 +15,7 @@ export class ScriptedParlor {
   /** Every call: "POST /auth/refresh", "message:send". */
   calls = [];
   #count = 0;
+  #typists = new Set();
   #now;
 
   constructor(now) {
@@ -154,9 +155,15 @@ export class ScriptedParlor {
         state.joined.delete(room.id);
         this.#notePresence(room.id, state.user.id);
         return {};
-      case "message:typing":
+      case "message:typing": {
+        // A renewal is not passed on.
+        const typist = `${room.id} ${state.user.id}`;
+        if (this.#typists.has(typist) === data.isTyping) return {};
+        if (data.isTyping) this.#typists.add(typist);
+        else this.#typists.delete(typist);
         this.toRoom(room, event, { roomId: room.id, userId: state.user.id, isTyping: data.isTyping }, { isKept: false, except: state.user.id });
         return {};
+      }
       default:
         return event.startsWith("element") || event === "room:clear"
           ? elementRoutes.socket(this, room, state.user, event, data) : messageRoutes.socket(this, room, state.user, event, data);
