@@ -49,7 +49,7 @@ package final class RequestChecks: Sendable {
             var context = origin.context(for: caller, key: key ?? caller.id)
             context.timeout = min(context.timeout, check.deadline)
             bus.request(check.subject, data, context) { [self] answer in
-                let verdict = verdict(of: check, answer, isLong: data.bytes.count > BusLimits.maxLine / 2)
+                let verdict = Self.verdict(of: answer, isLong: data.bytes.count > BusLimits.maxLine / 2)
                 note(verdict, of: check, origin)
                 guard let verdicts = answers.note(verdict, at: index) else { return }
                 completion(denial(checks, verdicts, origin))
@@ -71,9 +71,7 @@ package final class RequestChecks: Sendable {
     }
 
     /// - Parameter isLong: true if the request is so long that it, and not the reply, is over the bus's limit.
-    private func verdict(
-        of check: RequestCheck, _ answer: Result<any BusPayload, BusError>, isLong: Bool
-    ) -> Verdict {
+    private static func verdict(of answer: Result<any BusPayload, BusError>, isLong: Bool) -> Verdict {
         switch answer {
         case .success(let payload):
             do throws(ServiceError) {
