@@ -78,15 +78,16 @@ struct GatewayParts: Sendable {
 
         // Rooms, messages and people, as people see them.
         let longWork = LongWork()
-        let ends = ReadIndex(missed.client, on: loop)
         let fields = ContributedFields(
-            bus: services.bus, faults: faults, directory: directory, cache: fieldCache, rooms: cache, ends: ends,
-            longWork: longWork)
+            bus: services.bus, faults: faults, directory: directory, cache: fieldCache, rooms: cache,
+            // Not that of the lists: a service that is away pauses it for all of its logs.
+            ends: ReadIndex(missed.client, on: loop, maxWait: .milliseconds(250)), longWork: longWork)
         let composer = RoomComposer(
             bus: services.bus, faults: faults, directory: directory, presence: presence, cache: cache,
             longWork: longWork)
         let lists = RoomLists(
-            cache: cache, ends: ends, composer: composer, fields: fields, directory: directory, services: services,
+            cache: cache, ends: ReadIndex(missed.client, on: loop), composer: composer, fields: fields,
+            directory: directory, services: services,
             presence: presence, limits: limits, longWork: longWork)
 
         // Events to clients.

@@ -47,10 +47,12 @@ package final class RequestChecks: Sendable {
         let answers = Answers(count: checks.count)
         for (index, check) in checks.enumerated() {
             var context = origin.context(for: caller, key: key ?? caller.id)
+            // The request's own time may be almost over, which is no fault of the check.
+            let hasTime = context.timeout >= check.deadline
             context.timeout = min(context.timeout, check.deadline)
             bus.request(check.subject, data, context) { [self] answer in
-                let verdict = verdict(of: check, answer, isLong: data.bytes.count > BusLimits.maxLine / 2)
-                note(verdict, of: check, origin)
+                let verdict = Self.verdict(of: answer, isLong: data.bytes.count > BusLimits.maxLine / 2)
+                if hasTime || !answer.isLate { note(verdict, of: check, origin) }
                 guard let verdicts = answers.note(verdict, at: index) else { return }
                 completion(denial(checks, verdicts, origin))
             }
@@ -71,9 +73,7 @@ package final class RequestChecks: Sendable {
     }
 
     /// - Parameter isLong: true if the request is so long that it, and not the reply, is over the bus's limit.
-    private func verdict(
-        of check: RequestCheck, _ answer: Result<any BusPayload, BusError>, isLong: Bool
-    ) -> Verdict {
+    private static func verdict(of answer: Result<any BusPayload, BusError>, isLong: Bool) -> Verdict {
         switch answer {
         case .success(let payload):
             do throws(ServiceError) {
@@ -82,7 +82,10 @@ package final class RequestChecks: Sendable {
             } catch  where error == .noAnswer {
                 return .unanswered(reason: "malformed")
             } catch  where error.code == .internal || error.code == .serviceUnavailable {
-                return .unanswered(reason: error.code.rawValue)
+                // A code that only the service knows says no all the same.
+                let code = payload.json["error"]?["code"]?.string ?? error.code.rawValue
+                guard code == error.code.rawValue else { return .denied(ServiceError(.forbidden, error.message)) }
+                return .unanswered(reason: code)
             } catch {
                 return .denied(error)
             }
@@ -138,4 +141,8 @@ package final class RequestChecks: Sendable {
             }
         }
     }
+}
+
+extension Result where Success == any BusPayload, Failure == BusError {
+    fileprivate var isLate: Bool { if case .failure(.deadlineExceeded) = self { true } else { false } }
 }

@@ -5,6 +5,8 @@ struct HeldEvents {
     /// Without the rooms that no event waits for.
     private var rooms: [String: [ServiceEvent]] = [:]
 
+    var isEmpty: Bool { rooms.isEmpty }
+
     /// True if an event in this room has to wait behind another one.
     func holds(_ room: String?) -> Bool { !rooms.isEmpty && rooms[Self.key(room)] != nil }
 

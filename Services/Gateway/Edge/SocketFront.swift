@@ -68,8 +68,7 @@ package actor SocketFront: LoopPart {
                     $0.member("data", object: { $0.member("code", ErrorCode.unauthenticated.rawValue) })
                 })
         }
-        // A Room without a service's fields would break clients. So the connection is closed; when
-        // the client reconnects, the fields are there.
+        // A Room without a service's fields would break clients. They reconnect, and then the fields are there.
         guard directory.catalog.isWhole, !tokens.isTooEarly(for: claims),
             limits.mayConnect(claims.caller.id, from: address)
         else { return socket.closeTransport() }
@@ -136,8 +135,7 @@ package actor SocketFront: LoopPart {
         let entry = PersonSockets.Entry(front: self, socketID: session.id)
         guard let oldest = personSockets.add(entry, of: session.caller.id) else { return }
         log.debug("a person has too many sockets: the oldest ends", ["user": session.caller.id])
-        // Enqueue it even if the oldest socket is on this loop, because the new socket is not
-        // connected yet.
+        // Even if the oldest socket is on this loop: the new one is not connected yet.
         oldest.front.enqueue { $0.replace(oldest.socketID) }
     }
 
@@ -152,12 +150,13 @@ package actor SocketFront: LoopPart {
     }
 
     /// Ends the sockets of these sessions, whose tokens are refused by now, so that none reconnects. Their
-    /// waiting events are dropped.
+    /// waiting events are dropped, and held ones refused.
     package func endSessions(_ ids: [String]) {
         for id in ids {
             for session in sessions.ofSession(id) {
                 metrics.endedSockets.add()
                 dropWaiting(of: session)
+                session.isEnded = true
                 session.socket.disconnect()
             }
         }
@@ -233,8 +232,7 @@ package actor SocketFront: LoopPart {
         session.waiting = WaitingEvents()
     }
 
-    /// Continues with the waiting events, even of a client that has left: the events it sent before still
-    /// count.
+    /// Continues with the waiting events, even of a client that has left: what it sent before still counts.
     private func resume(_ session: SocketSession) {
         while let request = session.waiting.first, session.mayStart(request.event) {
             _ = session.waiting.popFirst()
@@ -316,7 +314,7 @@ package actor SocketFront: LoopPart {
                 hold(event, until: offered.checks)
             }
         } catch {
-            // Not at once, for the same reason.
+            // Not at once: its end starts waiting events, and each of them may end at once as well.
             enqueue { [session = LoopBound(session, to: loop)] in
                 $0.finish(request, of: session.object, since: began, .failure(error))
             }
@@ -341,12 +339,14 @@ package actor SocketFront: LoopPart {
         let session = event.session
         // One at a time: the end of an event starts waiting ones, which join the held events of their room.
         while let next = session.held.popChecked(in: event.roomID) {
-            if let denial = next.denial {
+            if let denial = session.isEnded ? ServiceError(.unauthenticated, "Log in first.") : next.denial {
                 receive(.failure(denial), for: LoopBound(next, to: loop))
             } else {
                 forward(next)
             }
         }
+        // A leave may have waited for them.
+        resume(session)
     }
 
     private func forward(_ event: ServiceEvent) {

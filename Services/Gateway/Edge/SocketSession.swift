@@ -28,6 +28,8 @@ final class SocketSession {
     /// The events in progress, including those that are held.
     var inFlight = 0
     var held = HeldEvents()
+    /// True once its session has ended; events that are still held are refused.
+    var isEnded = false
 
     /// The limit of requests of one socket that are in progress at services: one, if several could overtake
     /// each other.
@@ -48,9 +50,14 @@ final class SocketSession {
     var isConnected: Bool { subscriber.object.isConnected }
 
     /// Returns true if an event may start. A join waits for all events in progress, as the events of earlier
-    /// requests would otherwise arrive after its ack.
+    /// requests would otherwise arrive after its ack. A leave, or typing, must not overtake what was sent before.
     func mayStart(_ event: SocketIOEvent) -> Bool {
-        !isChangingRooms && inFlight < (event.name == "room:join" ? 1 : maxInFlight)
+        guard !isChangingRooms, inFlight < maxInFlight else { return false }
+        return switch event.name {
+        case "room:join": inFlight == 0
+        case "room:leave", "message:typing": held.isEmpty
+        default: true
+        }
     }
 }
 

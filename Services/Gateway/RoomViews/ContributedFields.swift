@@ -28,6 +28,8 @@ package final class ContributedFields: Sendable {
     private let ends: ReadIndex
     private let longWork: LongWork
 
+    /// The limit of a field's value, on average over the fields of an object, in bytes. That of a `zero` is the same.
+    private static let maxFieldBytes = 4096
     /// The size of an answer in bytes from which it is written off the loop.
     private static let longAnswer = 64 * 1024
 
@@ -85,10 +87,10 @@ package final class ContributedFields: Sendable {
         let cached = contributors.map(\.source).filter { source in
             cache.values(of: kind, ids, by: source, for: userID).contains { $0?.isCurrent == true }
         }.map(\.service)
+        let deadline = LoopInstant.now() + min(origin.timeLeft, ContributionClient.maxWait)
         let known = rooms.positions
         let ends = cached.isEmpty ? [:] : await ends.ends(of: cached)
         let followed = Set(cached.filter { rooms.isFollowed($0, to: ends[$0], after: known[$0]) })
-        let deadline = LoopInstant.now() + min(origin.timeLeft, ContributionClient.maxWait)
         return await withTaskGroup(of: Share.self) { group in
             for contributor in contributors {
                 group.addTask {
@@ -119,8 +121,10 @@ package final class ContributedFields: Sendable {
             let answer = await client.values(
                 of: .init(kind), asked[...], for: userID, from: contributor.contribution.subject,
                 origin.context(for: nil), by: deadline)
-            isFresh = answer != nil
-            if let answer {
+            // A page has many objects, and is written on an event loop.
+            let maxBytes = Self.maxFieldBytes * max(1, contributor.contribution.fields.count)
+            isFresh = answer?.allSatisfy { $0.bytes.count <= maxBytes } ?? false
+            if isFresh, let answer {
                 cache.put(answer, of: kind, asked, by: source, for: userID, asOf: moment)
                 for (index, value) in zip(unknown, answer) { values[index] = value }
             }

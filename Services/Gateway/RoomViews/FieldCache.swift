@@ -16,6 +16,8 @@ package final class FieldCache: Sendable {
     /// The limit of changed objects of a service that are remembered, in some megabytes. When it is reached, all its
     /// values become old.
     static let maxChanged = 32_768
+    /// The limit of an object's id in bytes. An object with a longer one is not cached.
+    static let maxIDBytes = 128
 
     package typealias Source = Catalog.Contributor.Source
 
@@ -64,22 +66,28 @@ package final class FieldCache: Sendable {
             return seq >= noted && seq >= changed[object, default: 0]
         }
 
-        mutating func note(_ entries: [LogEntry]) {
-            for entry in entries {
+        /// - Parameter facts: those of the entries; nil if they were not read.
+        mutating func note(_ entries: [LogEntry], _ facts: [Fact?]?) {
+            for (index, entry) in entries.enumerated() {
                 // The missing entries were pruned at the owner.
-                if entry.seq != seq + 1 { self = Log(epoch: epoch + 1, seq: entry.seq - 1) }
+                if entry.seq != seq &+ 1 { self = Log(epoch: epoch + 1, seq: entry.seq &- 1) }
                 seq = entry.seq
-                // No values of most services are cached, and reading a fact takes time.
-                if noted != .max { noteChanges(in: entry) }
+                guard noted != .max else { continue }
+                if let facts { noteChanges(facts[index], in: entry.seq) } else { makeAllOld(at: entry.seq) }
             }
         }
 
-        private mutating func noteChanges(in entry: LogEntry) {
-            guard case .fieldsChanged(let messageIDs, let personIDs) = entry.fact else { return }
-            for id in messageIDs { changed[Object(kind: .messages, id: id)] = entry.seq }
-            for id in personIDs { changed[Object(kind: .people, id: id)] = entry.seq }
-            if changed.count > maxChanged { (changed, noted) = ([:], entry.seq) }
+        private mutating func noteChanges(_ fact: Fact?, in seq: Int) {
+            guard case .fieldsChanged(let messageIDs, let personIDs) = fact else { return }
+            guard (messageIDs + personIDs).allSatisfy({ $0.utf8.count <= maxIDBytes }) else {
+                return makeAllOld(at: seq)
+            }
+            for id in messageIDs { changed[Object(kind: .messages, id: id)] = seq }
+            for id in personIDs { changed[Object(kind: .people, id: id)] = seq }
+            if changed.count > maxChanged { makeAllOld(at: seq) }
         }
+
+        private mutating func makeAllOld(at seq: Int) { (changed, noted) = ([:], seq) }
     }
 
     private struct State {
@@ -91,7 +99,7 @@ package final class FieldCache: Sendable {
 
     package init(generationBytes: Int = FieldCache.generationBytes) {
         // Of a key's texts, and of its place in the table.
-        let overhead = 320
+        let overhead = 512
         state = Mutex(State(values: Generations(maxBytes: generationBytes) { $0.json.bytes.count + overhead }))
     }
 
@@ -112,7 +120,10 @@ package final class FieldCache: Sendable {
     /// Notes the changes in a log's entries. To be called before the log's new position is known to anybody, and before
     /// any client is sent the entries' events.
     package func note(_ entries: [LogEntry], of stream: String) {
-        state.withLock { $0.logs[stream]?.note(entries) }
+        // No values of most services are cached, and reading facts takes time: never while others wait for the lock.
+        let isNoted = state.withLock { ($0.logs[stream]?.noted ?? .max) != .max }
+        let facts = isNoted ? entries.map(\.fact) : nil
+        state.withLock { $0.logs[stream]?.note(entries, facts) }
     }
 
     // MARK: Values
@@ -152,13 +163,14 @@ package final class FieldCache: Sendable {
         _ values: [JSONValue], of kind: ShownObject, _ ids: [String], by source: Source, for viewer: String,
         asOf moment: Moment?
     ) {
+        // A slice of the answer would keep all of it in memory.
+        let values = values.map(\.detached)
         state.withLock { state in
             let epoch = state.logs[source.service]?.epoch ?? 0
             guard moment == nil || moment?.epoch == epoch else { return }
-            for (id, json) in zip(ids, values) {
+            for (id, json) in zip(ids, values) where id.utf8.count <= Self.maxIDBytes {
                 let key = Key(source: source, object: Object(kind: kind, id: id), viewer: viewer)
-                // A slice of the answer would keep all of it in memory.
-                state.values.put(Stored(json: json.detached, epoch: epoch, seq: moment?.seq), for: key)
+                state.values.put(Stored(json: json, epoch: epoch, seq: moment?.seq), for: key)
             }
         }
     }

@@ -177,6 +177,38 @@ struct RequestCheckTests {
         }
     }
 
+    @Test("an error with a code that nobody knows denies, also where a check that is away allows")
+    func unknownCode() async throws {
+        try await GatewayHarness.run { harness in
+            let guardian = try start(on: harness, whenAway: .allow)
+            let error = try JSONValue(parsing: #"{"error":{"code":"no_cheating","message":"Not so."}}"#)
+            guardian.on("guard.check") { $0.reply(error) }
+            let client = try await harness.connect()
+            #expect(
+                try await client.ask("chat:send", #"{"roomId":"r"}"#)["error"]?.text
+                    == #"{"code":"forbidden","message":"Not so.","retryable":false}"#)
+        }
+    }
+
+    @Test("a leave does not overtake an event that waits for its check")
+    func leave() async throws {
+        try await GatewayHarness.run(loops: 1) { harness in
+            let guardian = try start(on: harness)
+            let asked = guardian.hold("guard.check")
+            harness.chat.on("chat.send", reply: Reply())
+            let client = try await harness.connect()
+            try await client.emit("chat:send", #"{"roomId":"r"}"#, ack: 1)
+            try await client.emit("room:leave", #"{"roomId":"r"}"#, ack: 2)
+            let check = try await asked.next()
+            check.reply(Reply().json)
+            var answered: [Int] = []
+            while answered.count < 2 {
+                if case .ack(let id, _) = try await client.next() { answered.append(id) }
+            }
+            #expect(answered == [1, 2])
+        }
+    }
+
     @Test("any of several checks denies; the error shown is that of the first service by name, before one that is away")
     func several() async throws {
         try await GatewayHarness.run { harness in

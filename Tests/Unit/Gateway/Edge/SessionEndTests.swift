@@ -71,6 +71,28 @@ struct SessionEndTests {
         }
     }
 
+    @Test("an event that waits for its check is not forwarded once its session has ended")
+    func heldEvent() async throws {
+        try await run { harness, accounts in
+            try await until(200, of: "s1", harness)
+            var manifest = Manifest(service: "guard")
+            manifest.checks = [RequestCheck(before: "chat.send", "guard.check", whenAway: .deny, deadline: .seconds(2))]
+            let guardian = try FakeService.start(manifest, on: harness.bus)
+            defer { guardian.stop() }
+            let asked = guardian.hold("guard.check")
+            // The service fails the test if it gets this.
+            let socket = try await harness.connect(session: "s1")
+            try await socket.emit("chat:send", #"{"roomId":"r"}"#, ack: 1)
+            let check = try await asked.next()
+            accounts.emit(ending("s1"), participants: [])
+            #expect(try await socket.receive() == "41")
+            #expect(try await socket.receive() == "closed")
+            check.reply(Reply().json)
+            // Requests of one loop are answered in order, so the event was handled.
+            #expect(try await status(harness, "s2") == 200)
+        }
+    }
+
     @Test("a gateway learns which sessions ended before it started, and accepts no session's token until then")
     func start() async throws {
         let bus = InProcessBus()

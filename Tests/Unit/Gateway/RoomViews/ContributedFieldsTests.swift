@@ -97,6 +97,17 @@ struct ContributedFieldsTests {
         }
     }
 
+    @Test("values that are far too long are not shown: the service is named, and the page has its zeros")
+    func longValues() async throws {
+        try await run { harness, _, stars in
+            let text = String(repeating: "x", count: 10_000)
+            let long = try JSONValue(parsing: #"{"status":200,"data":{"messages":[["\#(text)",1],null]}}"#)
+            stars.service.on("stars.messages") { $0.reply(long) }
+            let page = try await list(harness)
+            #expect(page.contains(#""stars":0"#) && page.contains(#""degraded":["stars"]"#) && !page.contains("xxx"))
+        }
+    }
+
     @Test("a person has their own form of times, alone as in a list")
     func people() async throws {
         try await run { harness, talk, _ in

@@ -103,6 +103,15 @@ struct FieldCacheTests {
         #expect(values("a", "b") == ["a", "b!"])
     }
 
+    @Test("an object with a long id is not cached, and a change of one makes all values of the service old")
+    func longIDs() {
+        let long = String(repeating: "x", count: FieldCache.maxIDBytes + 1)
+        put("a", long, asOf: cache.moment(of: "stars"))
+        #expect(values("a", long) == ["a", "-"])
+        cache.note([entry(5, .fieldsChanged(messageIDs: [long]))], of: "stars")
+        #expect(values("a") == ["a!"])
+    }
+
     @Test("values are limited in bytes: the least recently used are evicted")
     func limit() {
         let small = FieldCache(generationBytes: 10_000)
