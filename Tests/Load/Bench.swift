@@ -31,17 +31,17 @@ actor Bench {
         return rows
     }
 
-    /// Runs a row several times in the short form, and takes the medians of three; some rows have
-    /// medians of their own.
+    /// Runs a row three times in the short form, and takes the medians; some rows have medians of their own. An app's
+    /// minute always has three.
     private func rounds(of measurement: BenchOptions.Measurement, _ fixture: Fixture) async throws -> [Row] {
         var rounds = [try await rows(of: measurement, fixture)]
-        if options.isShort, measurement != .bus, measurement != .start {
-            for _ in 1..<Self.roundsInShort { rounds.append(try await rows(of: measurement, fixture)) }
+        if options.isShort ? measurement != .bus && measurement != .start : measurement == .minute {
+            for _ in 1..<Self.roundsOfMedian { rounds.append(try await rows(of: measurement, fixture)) }
         }
         return rounds[0].indices.map { index in Row(medianOf: rounds.map { $0[index] }) }
     }
 
-    private static let roundsInShort = 3
+    private static let roundsOfMedian = 3
 
     private func rows(of measurement: BenchOptions.Measurement, _ fixture: Fixture) async throws -> [Row] {
         switch measurement {
@@ -81,6 +81,10 @@ actor Bench {
             return [try await start.measure()]
         case .growth: return try await growth()
         case .client: return try await ClientStores().measure()
+        case .minute:
+            let minute = try await ClientMinute(
+                fixture: fixture, rooms: options.clientRooms, length: .seconds(options.clientSeconds))
+            return try await minute.measure()
         }
     }
 

@@ -19,10 +19,15 @@ struct BenchOptions {
         case connect
         case growth
         case client
+        case minute
     }
 
     private(set) var server = ServerAddress(host: "", port: 0)
-    private(set) var rooms = 200
+    var rooms: Int { givenRooms ?? 200 }
+    /// The rooms of the person in `minute`.
+    var clientRooms: Int { givenRooms ?? ClientMinute.standardRooms }
+    /// The length of `minute`.
+    var clientSeconds: Int { givenSeconds ?? 60 }
     var sends: Int { givenSends ?? (isShort ? 500 : 2000) }
     var seconds: Int { givenSeconds ?? (isShort ? 1 : 5) }
     private(set) var senders = 16
@@ -45,6 +50,7 @@ struct BenchOptions {
     private(set) var storedPath: String?
     private(set) var storePath: String?
     private var named: [Measurement]?
+    private var givenRooms: Int?
     private var givenSends: Int?
     private var givenSeconds: Int?
 
@@ -71,8 +77,8 @@ struct BenchOptions {
         parlor-bench http://HOST:PORT [--FLAG VALUE]…   the server needs RATE_LIMITS=off
 
           --only LIST       of my-rooms, send, throughput, sqlite, return, push, fanout, bus, start, connect, growth,
-                            client; by default a short form of those that are quick
-          --rooms N         the caller's rooms in my-rooms (200)
+                            client, minute; by default a short form of those that are quick
+          --rooms N         the caller's rooms in my-rooms (200) and minute (500)
           --sends N         messages sent one after the other in send (2000; 500 in the short form)
           --senders N       sockets in throughput, two in a room (16)
           --in-flight N     unacknowledged messages of each of them (16)
@@ -89,7 +95,7 @@ struct BenchOptions {
           --nats URL        where nats-server does, if there is one
           --server-pid N    the server's process, to see its memory in fanout
           --floor-pid N     the floor's, to see its processor time in growth
-          --seconds N       how long each measurement of a rate takes (5; 1 in the short form)
+          --seconds N       how long each measurement of a rate takes (5; 1 in the short form; 60 in minute)
           --fsync-dir DIR   measure fdatasync there, beside send, and SQLite: a folder on the data folder's disk
           --json FILE       write the rows as JSON, too
           --compare FILE    warn of each ratio that is worse by more than a fifth than the one stored there
@@ -109,7 +115,7 @@ struct BenchOptions {
             }
             switch flag {
             case "--only": named = try Self.measurements(value)
-            case "--rooms": rooms = try Self.count(value, of: flag)
+            case "--rooms": givenRooms = try Self.count(value, of: flag)
             case "--sends": givenSends = try Self.count(value, of: flag)
             case "--senders": senders = try Self.count(value, of: flag)
             case "--in-flight": inFlight = try Self.count(value, of: flag)

@@ -122,6 +122,11 @@ extension Conversation {
 
     /// - Returns: the failure if the server refuses the join for now.
     private func joinRoom() async throws -> ClientFailure? {
+        joinCount += 1
+        defer {
+            joinCount -= 1
+            if joinCount == 0, !isAway { show() }
+        }
         do {
             try await backing.joins.join(roomID)
             return nil

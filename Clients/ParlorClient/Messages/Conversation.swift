@@ -76,6 +76,8 @@ public final class Conversation {
     var isJoined = false
     /// There is no connection, or what was missed has not been told yet.
     var isAway: Bool
+    /// The joins under way: before its ack, each brings what has happened since the room was left.
+    @ObservationIgnored var joinCount = 0
     public internal(set) var isLoading = false
     public internal(set) var isLoadingOlder = false
     public private(set) var hasOlder = false
@@ -262,10 +264,10 @@ public final class Conversation {
         show()
     }
 
-    /// Changes the messages. While missed events are replayed, changes are shown together: what comes within
-    /// `catchUpPause`, or until the replay is complete.
+    /// Changes the messages. While missed events are replayed, after a reconnect or by a join, changes are shown
+    /// together: what comes within `catchUpPause`, or until the replay is complete.
     func changeSoon(_ body: (inout MessageStore) -> Void) {
-        guard isAway else { return change(body) }
+        guard isAway || joinCount > 0 else { return change(body) }
         update(body)
         guard showing == nil, store.version != shownVersion else { return }
         showing = Task { [weak self, clock = backing.clock, pause = settings.catchUpPause] in

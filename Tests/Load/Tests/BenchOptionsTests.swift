@@ -23,6 +23,9 @@ struct BenchOptionsTests {
         #expect(!named.isShort && named.measurements == [.send, .start, .growth])
         #expect(named.sends == 2000 && named.seconds == 5)
         #expect(named.messages(in: .start) == 1_000_000 && named.messages(in: .growth) == 10_000_000)
+        #expect(named.rooms == 200 && named.clientRooms == 500 && named.clientSeconds == 60)
+        let small = try options("--only", "minute", "--rooms", "7", "--seconds", "3")
+        #expect(small.measurements == [.minute] && small.clientRooms == 7 && small.clientSeconds == 3)
         #expect(try options("--only", "start", "--messages", "7").messages(in: .start) == 7)
     }
 

@@ -89,6 +89,29 @@ struct RoomsClientUpkeepTests {
         await client.stop()
     }
 
+    @Test("500 messages that a join brings come up in a few versions")
+    func joinBringsMany() async throws {
+        try server.post("first", in: roomID, by: ben.id)
+        let client = try await connected()
+        let room = try #require(client.rooms[roomID])
+        let first = client.open(room)
+        await lookUntil { first.isVerified }
+        await client.close(first)
+        await lookUntil { device.requests.contains("room:leave") }
+        for number in 1...500 { try server.post("\(number)", in: roomID, by: ben.id) }
+        let before = first.version
+        let conversation = client.open(room)
+        await lookUntil { conversation.isVerified && conversation.items.last?.text == "500" }
+        #expect(conversation.items.count == 501)
+        #expect(conversation.version - (conversation === first ? before : 0) <= 5)
+        // The next one is shown at once.
+        let version = conversation.version
+        try server.post("live", in: roomID, by: ben.id)
+        await lookUntil { conversation.items.last?.text == "live" }
+        #expect(conversation.version == version + 1)
+        await client.stop()
+    }
+
     @Test("a room entered again on the same connection fetches no page, and has the events meanwhile")
     func freshCache() async throws {
         for number in 1...60 { try server.post("\(number)", in: roomID, by: ada.id) }

@@ -1,3 +1,4 @@
+import ClientTestSupport
 import Foundation
 import ParlorClientTesting
 import Testing
@@ -183,8 +184,7 @@ struct SessionKillTests {
 
     @Test("after random kills and network faults, a session is alive, or has ended as requested")
     func chaos() async throws {
-        let seeds = ProcessInfo.processInfo.environment["CLIENT_SEEDS"].flatMap { Int($0) } ?? 40
-        for seed in 0..<seeds { try await run(seed: seed) }
+        for seed in Seeds.first(40) { try await run(seed: seed) }
     }
 
     private func run(seed: Int) async throws {

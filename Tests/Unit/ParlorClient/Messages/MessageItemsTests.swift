@@ -1,3 +1,4 @@
+import ClientTestSupport
 import Foundation
 import ParlorClientTesting
 import Testing
@@ -6,9 +7,9 @@ import Testing
 
 @Suite("MessageItems")
 struct MessageItemsTests {
-    @Test("it equals a sorted array over thousands of random changes", arguments: 0..<5)
-    func asAnArray(seed: UInt64) {
-        var random = SeededGenerator(seed: seed)
+    @Test("it equals a sorted array over thousands of random changes", arguments: Seeds.first(5))
+    func asAnArray(seed: Int) {
+        var random = SeededGenerator(seed: UInt64(seed))
         var items = MessageItems()
         var model: [Int] = []
         for _ in 0..<3_000 {

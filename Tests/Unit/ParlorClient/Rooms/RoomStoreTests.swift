@@ -1,3 +1,4 @@
+import ClientTestSupport
 import Foundation
 import ParlorClientTesting
 import Testing
@@ -53,7 +54,7 @@ struct RoomStoreTests {
         }
     }
 
-    @Test("rooms stay sorted through any changes, and are found by id", arguments: 0..<20)
+    @Test("rooms stay sorted through any changes, and are found by id", arguments: Seeds.first(20))
     func sorted(seed: Int) {
         var generator = SeededGenerator(seed: UInt64(seed))
         var sorted = SortedRooms(order: .activity)
