@@ -8,13 +8,13 @@ import Testing
 /// An app and its extension: two processes that share only the file of sessions.
 @Suite("ExtensionTokens", .timeLimit(.minutes(10)))
 struct ExtensionTokensTests {
-    private let clock = TestClock()
+    let clock = TestClock()
     private let folder = TemporaryFolder(in: "/dev/shm")
     private let server: ScriptedServer
     private let ada: Person
     /// The networks of the app and of the extension, which fail separately.
-    private let (phone, extensionPhone): (ScriptedDevice, ScriptedDevice)
-    private let store: FileSessionStore
+    let (phone, extensionPhone): (ScriptedDevice, ScriptedDevice)
+    let store: FileSessionStore
 
     init() throws {
         server = ScriptedServer(clock: clock)
@@ -24,19 +24,19 @@ struct ExtensionTokensTests {
         try store.save(KeptSessions(current: try server.makeSession(of: ada)))
     }
 
-    private func app() throws -> SessionTokens {
+    func app() throws -> SessionTokens {
         try SessionTokens(keptIn: store, accounts: AccountsAPI(transport: phone), clock: clock)
     }
 
-    private func appExtension(of store: (any SessionStore)? = nil) -> ExtensionTokens {
+    func appExtension(of store: (any SessionStore)? = nil) -> ExtensionTokens {
         ExtensionTokens(
             sharedIn: store ?? self.store, accounts: AccountsAPI(transport: extensionPhone), clock: clock)
     }
 
-    private func kept() throws -> Session { try #require(try store.load().current) }
+    func kept() throws -> Session { try #require(try store.load().current) }
 
     /// Waits for a task, and advances the clock meanwhile.
-    private func result(of task: Task<String, any Error>) async -> Result<String, any Error> {
+    func result(of task: Task<String, any Error>) async -> Result<String, any Error> {
         let isDone = Guarded(false)
         Task {
             _ = await task.result
@@ -47,7 +47,7 @@ struct ExtensionTokensTests {
     }
 
     /// Checks that the session is valid, and that both can renew it once more.
-    private func expectAlive(_ app: SessionTokens) async throws {
+    func expectAlive(_ app: SessionTokens) async throws {
         #expect(server.sessionCount(of: ada.id) == 1)
         let token = try await app.token(replacing: try await app.token())
         #expect(try kept().token == token)
@@ -342,62 +342,5 @@ struct ExtensionTokensTests {
             #expect(failure?.isRetryable == true)
         }
         #expect(extensionPhone.requests.isEmpty)
-    }
-
-    @Test("app and extension at random, on networks that fail: nobody is ever signed out")
-    func chaos() async throws {
-        for seed in Seeds.first(30) { try await Self().run(UInt64(seed)) }
-    }
-
-    private static let rounds = 20
-
-    private func run(_ seed: UInt64) async throws {
-        var random = SeededGenerator(seed: seed)
-        var app = try app()
-        for _ in 0..<Self.rounds {
-            for device in [phone, extensionPhone] {
-                switch Int.random(in: 0..<6, using: &random) {
-                case 0: device.loseNextAnswer()
-                case 1: device.loseNextRequests()
-                default: break
-                }
-                device.delayAnswers(by: .milliseconds(Int.random(in: 0..<3, using: &random) * 500))
-            }
-            if Int.random(in: 0..<5, using: &random) == 0 { app = try self.app() }
-            let isRefused = Bool.random(using: &random)
-            let token = try kept().token
-            let tasks = (0..<Int.random(in: 1...3, using: &random)).map { _ in
-                let tokens: any TokenProvider = Bool.random(using: &random) ? app : appExtension()
-                return Task { isRefused ? try await tokens.token(replacing: token) : try await tokens.token() }
-            }
-            for task in tasks { _ = await result(of: task) }
-            // Repeats a refresh whose answer was lost before its minute is over. Each try uses up one of the faults, which
-            // add up while no request is sent.
-            phone.delayAnswers(by: .zero)
-            for _ in 0..<Self.rounds {
-                guard try store.load().current?.refreshAttemptID != nil, let token = await app.session?.token else {
-                    break
-                }
-                // The app's own token: an extension may have renewed the stored one without the app noticing.
-                _ = try? await app.token(replacing: token)
-            }
-            #expect(await app.session != nil, "seed \(seed)")
-            #expect(try kept().refreshAttemptID == nil, "seed \(seed)")
-            await clock.advance(by: .seconds(Int.random(in: 0..<20, using: &random) * 60))
-        }
-        extensionPhone.delayAnswers(by: .zero)
-        // Uses up the failures that are still set.
-        for device in [phone, extensionPhone] {
-            while case .failure(ClientFailure.offline) = await Self.attempt(on: device) {}
-        }
-        try await expectAlive(app)
-    }
-
-    private static func attempt(on device: ScriptedDevice) async -> Result<Session, any Error> {
-        do {
-            return .success(try await AccountsAPI(transport: device).logIn(username: "nobody", password: "nothing"))
-        } catch {
-            return .failure(error)
-        }
     }
 }
