@@ -83,7 +83,7 @@ struct OperatorQuestionsTests {
             try await runPolls(on: harness) {
                 let votes = try await harness.request("GET", "/api/rooms/r/votes")
                 #expect(votes.status == 200)
-                #expect(try await outcome(ofForgetting: "polls", by: harness) == .announced)
+                try await expectAnnounced("polls", by: harness)
                 #expect(try await harness.request("GET", "/api/rooms/r/votes").status == 200)
             }
             #expect(try await harness.request("GET", "/api/rooms/r/votes").status == 503)
@@ -105,6 +105,12 @@ struct OperatorQuestionsTests {
                 #expect(votes.status == 200)
             }
         }
+    }
+
+    /// On a slow machine a service may announce itself too late. Then it is forgotten, and back at once.
+    private func expectAnnounced(_ service: String, by harness: GatewayHarness) async throws {
+        for _ in 0..<10 where try await outcome(ofForgetting: service, by: harness) == .announced { return }
+        Issue.record("\(service) was forgotten although it announces itself")
     }
 
     @Test("what is no question has no effect")

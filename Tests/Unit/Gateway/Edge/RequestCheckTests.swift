@@ -195,6 +195,7 @@ struct RequestCheckTests {
         try await GatewayHarness.run(loops: 1) { harness in
             let guardian = try start(on: harness)
             let asked = guardian.hold("guard.check")
+            harness.serveRoom()
             harness.chat.on("chat.send", reply: Reply())
             let client = try await harness.connect()
             try await client.emit("chat:send", #"{"roomId":"r"}"#, ack: 1)

@@ -5,8 +5,6 @@ import Testing
 
 @testable import ParlorClient
 
-/// An app and its extension: two processes that share only the file of sessions.
-
 extension ExtensionTokensTests {
     @Test("app and extension at random, on networks that fail: nobody is ever signed out")
     func chaos() async throws {
