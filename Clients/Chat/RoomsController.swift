@@ -34,7 +34,9 @@ final class RoomsController {
 
     @ObservationIgnored private let client: RoomsClient
     @ObservationIgnored private let status: StatusLine
-    private var shown = Shown.rooms
+    private var shown = Shown.rooms {
+        didSet { if oldValue == .strangers, shown != .strangers { client.rooms.peopleWithoutRooms.endSearch() } }
+    }
     /// The selected id, which survives a new sort order.
     private var selectedID: String?
     private var question: (Question, LineEditor)?

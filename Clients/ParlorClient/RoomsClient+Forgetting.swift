@@ -35,38 +35,30 @@ extension RoomsClient {
         return messages != nil && unsent == 0 ? .settled : .waiting(unsent: unsent)
     }
 
-    /// A file that exists from the beginning of a sign-out to its end: the app may end in between.
-    private var mark: URL { folder.appending(path: "signed-out") }
+    private var mark: SignOutMark { SignOutMark(in: folder) }
 
-    var isToBeForgotten: Bool { FileManager.default.fileExists(atPath: mark.path) }
+    var isToBeForgotten: Bool { mark.isSet }
 
     func noteToBeForgotten() {
         // Without a folder there is nothing to delete. Without the mark the sign-out still deletes
         // everything, unless the app ends first.
-        try? Data().write(to: mark)
+        try? mark.set()
     }
 
     func removeMark() throws {
-        if isToBeForgotten { try removeFile(mark) }
+        if isToBeForgotten { try removeFile(mark.url) }
     }
 
-    /// Finishes a sign-out that was interrupted.
+    /// Finishes a sign-out that was interrupted: deletes all that can be deleted.
     ///
-    /// - Throws: the file system's error. What is left must not be shown or sent; the next start tries again.
+    /// - Throws: the file system's first error. What is left must not be shown or sent; the next start tries
+    ///   again.
     func forgetAll() throws {
-        for name in ["outbox", "cache", "rooms", "boards"] {
+        let removals = ["outbox", "cache", "rooms", "boards"].map { name in
             let url = folder.appending(path: name)
-            guard FileManager.default.fileExists(atPath: url.path) else { continue }
-            try removeFile(url)
+            return Result { if FileManager.default.fileExists(atPath: url.path) { try removeFile(url) } }
         }
+        for removal in removals { try removal.get() }
         try removeMark()
-    }
-
-    /// The failure of a start that finds what an interrupted sign-out has left, and cannot delete it.
-    static func notForgotten(_ error: any Error) -> ClientFailure {
-        .refused(
-            Refusal(
-                code: "not_forgotten",
-                message: "What is left of an earlier session cannot be deleted: \(error.localizedDescription)"))
     }
 }

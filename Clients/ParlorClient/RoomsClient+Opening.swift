@@ -6,8 +6,7 @@ extension RoomsClient {
     /// - Throws: `ClientFailure`: `room_not_found` if the room is not the person's; `signedOut` after ``signOut()``.
     public func open(roomID: String) async throws -> Conversation {
         if isSignedOut { throw ClientFailure.signedOut }
-        // The cache of an unfinished sign-out must not be shown.
-        if rooms[roomID] == nil, !isToBeForgotten { await rooms.showKept() }
+        if rooms[roomID] == nil { await rooms.showKept() }
         if isSignedOut { throw ClientFailure.signedOut }
         if let room = rooms[roomID] { return open(room) }
         return open(try await api.room(roomID).room)

@@ -84,6 +84,7 @@ public final class RoomsClient {
         }
         stoppableAPI = RoomsAPI(transport: access, tokens: access)
         let connection = ServerConnection(api: stoppableAPI, socket: socket)
+        let mark = SignOutMark(in: folder)
         self.user = user
         self.clock = clock
         self.access = access
@@ -93,16 +94,18 @@ public final class RoomsClient {
         api = RoomsAPI(transport: http, tokens: tokens)
         outbox = Outbox(
             folder: folder.appending(path: "outbox", directoryHint: .isDirectory), server: connection, clock: clock,
-            settings: settings.outbox)
+            settings: settings.outbox, mark: mark)
         backing = Conversation.Backing(
             server: connection, outbox: outbox,
             cache: MessageCache(
                 folder: folder.appending(path: "cache", directoryHint: .isDirectory), clock: clock,
-                messageLimit: settings.messageLimit, roomLimit: settings.roomLimit),
+                messageLimit: settings.messageLimit, roomLimit: settings.roomLimit, mark: mark),
             receipts: ReadReceipts(server: connection, clock: clock, settings: settings.receipts), clock: clock)
         boardFiles = BoardFiles(
-            folder: folder.appending(path: "boards", directoryHint: .isDirectory), isForced: settings.outbox.isForced)
-        roomCache = RoomListCache(folder: folder.appending(path: "rooms", directoryHint: .isDirectory), clock: clock)
+            folder: folder.appending(path: "boards", directoryHint: .isDirectory), isForced: settings.outbox.isForced,
+            mark: mark)
+        roomCache = RoomListCache(
+            folder: folder.appending(path: "rooms", directoryHint: .isDirectory), clock: clock, mark: mark)
         rooms = RoomList(for: user.id, from: connection, order: settings.order, clock: clock, cache: roomCache)
         conversationSettings = settings.conversation
         eventRelay.client = self
@@ -137,7 +140,7 @@ public final class RoomsClient {
             } catch {
                 // Nothing is sent of what its person has signed out of, nor kept beside what is still to be deleted.
                 access.close()
-                connection = .ended(Self.notForgotten(error))
+                connection = .ended(SignOutMark.notForgotten(error.localizedDescription))
                 return false
             }
         }

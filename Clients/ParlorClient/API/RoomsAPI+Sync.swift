@@ -66,8 +66,9 @@ private struct MissedEvent: Decodable {
         do {
             event = try members.decode(DecodedEvent.self, forKey: .data, configuration: name).event
         } catch {
-            // As on the socket, an unreadable event must not discard the others.
-            event = .unknown(name: name, data: try members.decodeIfPresent(JSON.self, forKey: .data) ?? .null)
+            // As on the socket, an unreadable event must not discard the others, not even one with a number that
+            // Foundation cannot decode.
+            event = .unknown(name: name, data: (try? members.decode(JSON.self, forKey: .data)) ?? .null)
         }
     }
 }

@@ -74,6 +74,6 @@ public struct RoomsAPI: Sendable {
         _ type: Item.Type = Item.self, of request: HTTPRequest
     ) async throws -> Page<Item> {
         let envelope = try await envelope([Item].self, of: request)
-        return Page(items: envelope.data, next: envelope.page?.next)
+        return Page(items: envelope.data, next: envelope.page?.next, degraded: envelope.degraded ?? [])
     }
 }

@@ -30,10 +30,12 @@ public actor BoardFiles {
     /// - Parameters:
     ///   - folder: a folder for one person on one server, used by boards alone.
     ///   - isForced: true if a change also survives a power cut, not only the end of the app.
-    public init(folder: URL, isForced: Bool = true) {
+    public init(folder: URL, isForced: Bool = true) { self.init(folder: folder, isForced: isForced, mark: nil) }
+
+    init(folder: URL, isForced: Bool, mark: SignOutMark?) {
         self.isForced = isForced
-        elements = RoomFiles(folder: folder.appending(path: "elements", directoryHint: .isDirectory))
-        operations = RoomFiles(folder: folder.appending(path: "changes", directoryHint: .isDirectory))
+        elements = RoomFiles(folder: folder.appending(path: "elements", directoryHint: .isDirectory), mark: mark)
+        operations = RoomFiles(folder: folder.appending(path: "changes", directoryHint: .isDirectory), mark: mark)
     }
 
     /// The rooms that have changes.

@@ -12,7 +12,7 @@ extension Conversation {
                 in: roomID, before: floor, after: nil, limit: settings.pageSize)
             guard epoch == asked else { return }
             failure = nil
-            change { $0.merge(page, asked: .before(floor)) }
+            merge(page, asked: .before(floor))
         } catch {
             if epoch == asked { note(error) }
         }
@@ -71,7 +71,7 @@ extension Conversation {
                 page = try await backing.server.messages(
                     in: roomID, before: nil, after: nil, limit: settings.pageSize)
                 guard epoch == asked else { return }
-                change { $0.merge(page, asked: .newest) }
+                merge(page, asked: .newest)
             }
             verifiedCursor = refusal == nil ? cursor : nil
             var fetched = page.items.count
@@ -83,7 +83,7 @@ extension Conversation {
                 page = try await backing.server.messages(
                     in: roomID, before: first, after: nil, limit: settings.refetchPageSize)
                 guard epoch == asked else { return }
-                change { $0.merge(page, asked: .before(first)) }
+                merge(page, asked: .before(first))
                 fetched += page.items.count
                 unread += page.items.count(where: isUnread)
             }
@@ -94,7 +94,7 @@ extension Conversation {
                 page = try await backing.server.messages(
                     in: roomID, before: first, after: nil, limit: settings.refetchPageSize)
                 guard epoch == asked else { return }
-                change { $0.merge(page, asked: .before(first)) }
+                merge(page, asked: .before(first))
                 fetched += page.items.count
             }
             isFetched = true
@@ -111,6 +111,12 @@ extension Conversation {
             note(error)
             if let error = error as? ClientFailure, error.isRetryable { refreshLater(after: error) }
         }
+    }
+
+    /// Merges a page of the server.
+    private func merge(_ page: Page<Message>, asked position: PagePosition) {
+        backing.fresh.note(page)
+        change { $0.merge(page, asked: position) }
     }
 
     /// - Returns: the cached page, and the connection on which it is known to be current.
@@ -178,7 +184,7 @@ extension Conversation {
                 guard epoch == asked else { return nil }
                 failure = nil
                 backoff.reset()
-                change { $0.merge(page, asked: .gap(gap)) }
+                merge(page, asked: .gap(gap))
             } catch {
                 guard epoch == asked, let reason = error as? ClientFailure else { return nil }
                 note(reason)

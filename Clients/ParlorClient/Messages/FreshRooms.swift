@@ -3,6 +3,9 @@
 /// If such a room is joined on the same connection, the server sends every event since its leave, so no page
 /// is fetched. An event between the leave here and the one on the server is not sent again, so it removes the
 /// room from this list.
+///
+/// If a service adds fields to messages, a page is fetched: only pages have the fields of a message that came
+/// as an event, and a field may change while the room is left.
 final class FreshRooms: Sendable {
     struct Note: Sendable {
         /// The cursor of the connection.
@@ -14,13 +17,21 @@ final class FreshRooms: Sendable {
     }
 
     private let notes = Guarded<[String: Note]>([:])
+    /// True once a page had fields of added services.
+    private let hasFields = Guarded(false)
 
     func note(_ note: Note?, of roomID: String) { notes.withLock { $0[roomID] = note } }
+
+    /// Notes whether the server's messages have fields of added services.
+    func note(_ page: Page<Message>) {
+        if !page.items.allSatisfy(\.extras.isEmpty) { hasFields.withLock { $0 = true } }
+    }
 
     /// - Returns: the cached messages as a page; nil if they may be out of date.
     func page(of cached: [Message], in roomID: String, on cursor: String?) -> Page<Message>? {
         guard let note = notes.withLock({ $0.removeValue(forKey: roomID) }), note.cursor == cursor,
-            note.count == cached.count, note.newestID == cached.last?.id
+            note.count == cached.count, note.newestID == cached.last?.id,
+            !hasFields.withLock(\.self), cached.allSatisfy(\.extras.isEmpty)
         else { return nil }
         return Page(items: cached, next: note.hasOlder ? "" : nil)
     }

@@ -25,7 +25,11 @@ public actor MessageCache {
 
     /// - Parameter folder: a folder for one person on one server, used by this cache alone.
     public init(folder: URL, clock: any ClientClock, messageLimit: Int = 50, roomLimit: Int = 50) {
-        files = RoomFiles(folder: folder)
+        self.init(folder: folder, clock: clock, messageLimit: messageLimit, roomLimit: roomLimit, mark: nil)
+    }
+
+    init(folder: URL, clock: any ClientClock, messageLimit: Int, roomLimit: Int, mark: SignOutMark?) {
+        files = RoomFiles(folder: folder, mark: mark)
         self.clock = clock
         self.messageLimit = messageLimit
         self.roomLimit = roomLimit

@@ -46,7 +46,8 @@ extension MessageStore {
             }
             for message in messages {
                 if message.senderId == store.ownID, store.settle(message.tempId) { hasChanged = true }
-                if store.gone[message.id] == nil, store.put(message) { hasChanged = true }
+                let isNew = store.gone[message.id] == nil && store.put(message, hasExtras: page.degraded.isEmpty)
+                if isNew { hasChanged = true }
             }
             if case .gap = position { return hasChanged }
             let lowest = page.next == nil ? Message.lowestSortKey : messages.first?.sortKey

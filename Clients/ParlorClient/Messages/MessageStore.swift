@@ -138,8 +138,10 @@ public struct MessageStore: Sendable {
 
     /// Stores a message at its position, merged with what is known about it.
     ///
+    /// - Parameter hasExtras: true if the message has all of its fields of added services. Messages of events,
+    ///   and of replies to a send, have none; pages have them, unless a service did not answer.
     /// - Returns: true if anything changed.
-    mutating func put(_ message: Message) -> Bool {
+    mutating func put(_ message: Message, hasExtras: Bool = false) -> Bool {
         var message = message
         for receipt in earlyReceipts[message.id] ?? [] { _ = add(receipt, to: &message) }
         message.readBy.sort { ($0.readAt, $0.userId) < ($1.readAt, $1.userId) }
@@ -157,6 +159,7 @@ public struct MessageStore: Sendable {
             message.isRead = message.isRead || known.isRead
             message.tempId = message.tempId ?? known.tempId
             message.sender = message.sender ?? known.sender
+            if !hasExtras { message.extras.keepKnown(known.extras) }
         } else {
             forget(items[slot])
         }

@@ -80,7 +80,14 @@ public actor Outbox {
         folder: URL, server: any MessageServer, clock: any ClientClock, settings: Settings = Settings(),
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
     ) {
-        files = OutboxFiles(files: RoomFiles(folder: folder), isForced: settings.isForced)
+        self.init(folder: folder, server: server, clock: clock, settings: settings, random: random, mark: nil)
+    }
+
+    init(
+        folder: URL, server: any MessageServer, clock: any ClientClock, settings: Settings,
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }, mark: SignOutMark?
+    ) {
+        files = OutboxFiles(files: RoomFiles(folder: folder, mark: mark), isForced: settings.isForced)
         self.server = server
         self.clock = clock
         self.settings = settings

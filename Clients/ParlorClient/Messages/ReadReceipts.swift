@@ -4,7 +4,9 @@ import Foundation
 ///
 /// Ids are collected until none has come for ``Settings/pause``, at most for ``Settings/longestWait``.
 /// Receipts that could not be sent are kept, and sent with the next connection, with the next message read,
-/// or after a pause; never before the server's `Retry-After`, except by `flush`. They are not on disk: at the next visit the person reads the messages again.
+/// or after a pause. If the server refuses them with a `Retry-After`, they wait for its end; only ``flush()``
+/// sends them earlier. A refusal over the socket has none. They are not on disk: at the next visit the person
+/// reads the messages again.
 public actor ReadReceipts {
     public struct Settings: Sendable {
         public var pause: Duration = .milliseconds(500)
@@ -33,10 +35,10 @@ public actor ReadReceipts {
         private var known: Set<String> = []
         var backoff: Backoff
         var firstAt: Date?
-        /// The end of the pause that the server asked for.
-        var earliest: Date?
         /// The task that waits until they are sent.
         var wait: Task<Void, Never>?
+        /// True if `wait` is a pause that the server asked for.
+        var isPaused = false
         var flushing: Task<Void, Never>?
 
         init(retryingWith backoff: Backoff) { self.backoff = backoff }
@@ -84,20 +86,23 @@ public actor ReadReceipts {
         let firstAt = pending.firstAt ?? clock.now
         pending.firstAt = firstAt
         rooms[roomID] = pending
+        if pending.isPaused { return }
         let left = settings.longestWait - .seconds(clock.now.timeIntervalSince(firstAt))
-        let asked = pending.earliest.map { Duration.seconds($0.timeIntervalSince(clock.now)) } ?? .zero
-        wait(for: max(.zero, min(settings.pause, left), asked), in: roomID)
+        wait(for: max(.zero, min(settings.pause, left)), in: roomID)
     }
 
     /// Sends all receipts now, and returns when each request has succeeded or failed: for an app that goes to
     /// the background, or a room that is left. Rooms do not wait for each other.
-    public func flush() async {
-        let flushes = rooms.keys.sorted().map { roomID in Task { await flush(roomID) } }
+    public func flush() async { await flush(rooms.keys.sorted()) }
+
+    /// Sends the waiting receipts, as the server can be reached again. Those whose `Retry-After` has not passed
+    /// go on waiting.
+    public func noteConnection() async { await flush(rooms.filter { !$0.value.isPaused }.keys.sorted()) }
+
+    private func flush(_ roomIDs: [String]) async {
+        let flushes = roomIDs.map { roomID in Task { await flush(roomID) } }
         for flushing in flushes { await flushing.value }
     }
-
-    /// Sends the waiting receipts, as the server can be reached again.
-    public func noteConnection() async { await flush() }
 
     /// Discards all receipts after signing out. Nothing is sent any more.
     public func removeAll() {
@@ -106,13 +111,15 @@ public actor ReadReceipts {
         rooms.removeAll()
     }
 
-    private func wait(for duration: Duration, in roomID: String) {
+    private func wait(for duration: Duration, in roomID: String, isPause: Bool = false) {
         rooms[roomID]?.wait?.cancel()
+        rooms[roomID]?.isPaused = isPause
         rooms[roomID]?.wait = Task {
             do { try await clock.sleep(for: duration) } catch { return }  // another wait has replaced it
             guard !Task.isCancelled else { return }
             // Messages read from here on must not cancel the call.
             rooms[roomID]?.wait = nil
+            rooms[roomID]?.isPaused = false
             await flush(roomID)
         }
     }
@@ -124,6 +131,7 @@ public actor ReadReceipts {
         pending.wait?.cancel()
         let flushing = Task { await flush(first: pending.ids.count, in: roomID) }
         rooms[roomID]?.wait = nil
+        rooms[roomID]?.isPaused = false
         rooms[roomID]?.firstAt = nil
         rooms[roomID]?.flushing = flushing
         await flushing.value
@@ -145,10 +153,12 @@ public actor ReadReceipts {
             }
         }
         rooms[roomID]?.flushing = nil
-        guard let failure, rooms[roomID]?.wait == nil else { return }
-        rooms[roomID]?.earliest = failure.retryAfter.map { clock.now.addingTimeInterval($0 / .seconds(1)) }
-        let pause = rooms[roomID]?.backoff.next(random: random(), atLeast: failure.retryAfter)
-        if let pause { wait(for: pause, in: roomID) }
+        guard let failure else { return }
+        let asked = failure.retryAfter
+        // The wait of messages read meanwhile is as good, unless it is shorter than the server asks for.
+        guard asked != nil || rooms[roomID]?.wait == nil else { return }
+        let pause = rooms[roomID]?.backoff.next(random: random(), atLeast: asked)
+        if let pause { wait(for: pause, in: roomID, isPause: asked != nil) }
     }
 
     /// Removes ids that were sent or are not needed. During a request ids are only added, unless

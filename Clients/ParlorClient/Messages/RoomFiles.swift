@@ -7,13 +7,21 @@ import Foundation
 /// A folder of small files, each stored under a key such as a room's id.
 struct RoomFiles: Sendable {
     let folder: URL
+    /// While it is set, nothing is read or written.
+    let mark: SignOutMark?
+
+    init(folder: URL, mark: SignOutMark? = nil) {
+        self.folder = folder
+        self.mark = mark
+    }
 
     func url(of key: String) -> URL { folder.appending(path: key.fileName() + ".json") }
 
     /// Returns the keys of all files.
     ///
-    /// - Throws: the file system's error, except for a missing folder, which counts as empty.
+    /// - Throws: the file system's error, except for a missing folder, which counts as empty; `not_forgotten`.
     func keys() throws -> [String] {
+        try mark?.check()
         let names: [String]
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
@@ -29,8 +37,9 @@ struct RoomFiles: Sendable {
     /// Reads a file.
     ///
     /// - Returns: nil if there is no such file.
-    /// - Throws: the error of a file that cannot be read now; it may pass.
+    /// - Throws: the error of a file that cannot be read now, or `not_forgotten`; it may pass.
     func read(_ key: String) throws -> Data? {
+        try mark?.check()
         do {
             return try Data(contentsOf: url(of: key))
         } catch CocoaError.fileReadNoSuchFile {
@@ -42,6 +51,7 @@ struct RoomFiles: Sendable {
     ///
     /// - Parameter isForced: true to sync the file before this returns, so that it survives a power cut.
     func write(_ data: Data, of key: String, isForced: Bool) throws {
+        try mark?.check()
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let url = url(of: key)
         // `.atomic` is not used, as it waits for the disk each time.

@@ -6,7 +6,7 @@ extension JSON {
         return value
     }
 
-    /// The number, if it is whole and was written without a fraction or an exponent.
+    /// The number, if it is whole and fits an `Int`. A ``JSON/number(_:)`` that the app made has none.
     public var integer: Int? {
         guard case .integer(let value) = self else { return nil }
         return value

@@ -5,6 +5,8 @@ public enum JSON: Codable, Hashable, Sendable {
     case null
     case bool(Bool)
     case integer(Int)
+    /// A number that is not whole, or does not fit an `Int`. Digits beyond those of a `Double` are lost;
+    /// ``RoomsAPI/call(_:_:query:body:as:)`` with a type of the app keeps them.
     case number(Double)
     case string(String)
     case array([JSON])

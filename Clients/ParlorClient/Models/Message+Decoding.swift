@@ -40,7 +40,7 @@ extension Message {
             readBy: try members.decode(.known(.readBy), or: []),
             isRead: try members.decode(.known(.readStatus), or: try members.decode(.known(.isRead), or: false)),
             tempId: try members.decodeIfPresent(String.self, forKey: .known(.tempId)),
-            extras: try members.decodeExtras())
+            extras: members.decodeExtras())
     }
 
     /// Encodes a message so that it decodes as the same one, for caches.
@@ -61,18 +61,39 @@ extension Message {
 }
 
 extension Person {
-    private enum Member: CodingKey {
-        case id, username, firstName, email
+    private struct Member: OpenKey {
+        enum Known: String, CaseIterable {
+            case id, username, firstName, email
+            /// Of a ``PersonWithRooms``, which is the same object.
+            case rooms
+        }
+
+        static let knownNames = NameSet(Known.self)
+
+        let stringValue: String
+
+        init(name: String) { stringValue = name }
     }
 
     /// Decodes a person; a missing username, as in some older answers, becomes an empty one.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         self.init(
-            id: try members.decode(String.self, forKey: .id),
-            username: try members.decode(.username, or: ""),
-            firstName: try members.decodeIfPresent(String.self, forKey: .firstName),
-            email: try members.decodeIfPresent(String.self, forKey: .email))
+            id: try members.decode(String.self, forKey: .known(.id)),
+            username: try members.decode(.known(.username), or: ""),
+            firstName: try members.decodeIfPresent(String.self, forKey: .known(.firstName)),
+            email: try members.decodeIfPresent(String.self, forKey: .known(.email)),
+            extras: members.decodeExtras())
+    }
+
+    /// Encodes a person so that it decodes as the same one, for caches.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Member.self)
+        try members.encode(id, forKey: .known(.id))
+        try members.encode(username, forKey: .known(.username))
+        try members.encodeIfPresent(firstName, forKey: .known(.firstName))
+        try members.encodeIfPresent(email, forKey: .known(.email))
+        try members.encode(extras: extras)
     }
 }
 

@@ -16,7 +16,8 @@ public struct Message: Codable, Hashable, Sendable, Identifiable {
     public var isRead: Bool
     /// The sender's id for the message, from before it was stored.
     public var tempId: String?
-    /// The members of the server's message that this version does not know, by name.
+    /// The members of the server's message that this version does not know, by name. Pages have them; messages
+    /// of events and of replies to a send have none, and known ones then stay in a ``Conversation``.
     public var extras: [String: JSON]
 
     public struct Receipt: Codable, Hashable, Sendable {

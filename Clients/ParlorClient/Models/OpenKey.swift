@@ -45,12 +45,36 @@ struct NameSet: Sendable {
 
 extension KeyedDecodingContainer where Key: OpenKey {
     /// Decodes the members that the library does not know. Without any, it only looks at the names.
-    func decodeExtras() throws -> [String: JSON] {
+    ///
+    /// A member that Foundation cannot decode, such as the number 1e400, is left out.
+    func decodeExtras() -> [String: JSON] {
         let keys = allKeys
         guard !keys.isEmpty else { return [:] }
         var extras: [String: JSON] = [:]
-        for key in keys { extras[key.stringValue] = try decode(JSON.self, forKey: key) }
+        // `try?`: the field of a service must not make a list unreadable.
+        for key in keys { extras[key.stringValue] = try? decode(JSON.self, forKey: key) }
         return extras
+    }
+}
+
+extension [String: JSON] {
+    /// Keeps known members where this object, of an answer that lacks some services, has an empty value or
+    /// nothing: a server that has no last known value of a service sends the one that the service declares.
+    mutating func keepKnown(_ known: [String: JSON]) { merge(known) { $0.isEmpty ? $1 : $0 } }
+}
+
+extension JSON {
+    /// True for what a field has before anything has happened: null, zero, false, or nothing in it.
+    fileprivate var isEmpty: Bool {
+        switch self {
+        case .null: true
+        case .bool(let value): !value
+        case .integer(let value): value == 0
+        case .number(let value): value == 0
+        case .string(let value): value.isEmpty
+        case .array(let values): values.isEmpty
+        case .object(let members): members.isEmpty
+        }
     }
 }
 

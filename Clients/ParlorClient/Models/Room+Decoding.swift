@@ -45,7 +45,7 @@ extension Room {
             badges: badges,
             hasUnread: try members.decode(.known(.hasUnread), or: badges.isAnyAboveZero),
             lastMessage: try members.decodeIfPresent(LastMessage.self, forKey: .known(.lastMessage)),
-            extras: try members.decodeExtras())
+            extras: members.decodeExtras())
     }
 
     /// Encodes a room so that it decodes as the same one, for caches.

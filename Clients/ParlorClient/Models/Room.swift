@@ -24,7 +24,7 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
     public var hasUnread: Bool
     public var lastMessage: LastMessage?
     /// The members of the server's Room that this version does not know, by name: fields that services
-    /// added, as of the last answer with the room. No event changes them; ``RoomList/refresh(_:)`` does.
+    /// added, as of the last answer with the room. No event changes them; ``RoomList/refreshSoon(_:)`` does.
     public var extras: [String: JSON]
 
     public enum ActivityType: String, Codable, Sendable {

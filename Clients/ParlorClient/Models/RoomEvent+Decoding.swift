@@ -23,7 +23,11 @@ struct DecodedEvent: DecodableWithConfiguration {
         let fields = Fields(members: try decoder.container(keyedBy: Fields.Name.self))
         let known =
             try Self.toRoom(name, fields, decoder) ?? Self.toEveryone(name, fields) ?? Self.toPerson(name, fields)
-        event = try known ?? .unknown(name: name, data: JSON(from: decoder))
+        if let known {
+            event = known
+        } else {
+            event = .unknown(name: name, data: try JSON(from: decoder))
+        }
     }
 
     private static func toRoom(_ name: String, _ fields: Fields, _ decoder: any Decoder) throws -> RoomEvent? {

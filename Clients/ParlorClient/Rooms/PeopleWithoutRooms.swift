@@ -5,7 +5,8 @@ import Observation
 ///
 /// One request is under way at a time. If several searches start meanwhile, only the last one is sent and
 /// shown. A request that failed and may succeed later is repeated, after pauses that grow to 30 s, until it
-/// succeeds or something else is asked for.
+/// succeeds, something else is asked for, or ``endSearch()`` is called. After ``RoomsClient/stop()`` nothing is
+/// repeated.
 @MainActor @Observable
 public final class PeopleWithoutRooms {
     /// The people, by username.
@@ -57,6 +58,17 @@ public final class PeopleWithoutRooms {
         await follow(from: cursor)
     }
 
+    /// Ends the search, for a screen that is closed: a request under way is ignored, and nothing is repeated. The
+    /// people stay, and the next ``search(_:)`` or ``loadMore()`` goes on.
+    public func endSearch() {
+        lastSearch += 1
+        running?.cancel()
+        retrying?.cancel()
+        retrying = nil
+        isLoading = false
+        backoff.reset()
+    }
+
     /// Removes people who now share a room with the person.
     func leaveOut(_ partners: Set<String>) {
         guard partners != self.partners else { return }
@@ -100,13 +112,15 @@ public final class PeopleWithoutRooms {
             backoff.reset()
         case .failure(let reason):
             failure = reason
-            if reason.isRetryable { repeatLater(search, from: cursor, atLeast: reason.retryAfter) }
+            // A stopped client does not become reachable by itself.
+            guard reason.isRetryable, reason != RoomsSocket.stopped else { return }
+            repeatLater(search, from: cursor, atLeast: reason.retryAfter)
         }
     }
 
     private func repeatLater(_ search: Int, from cursor: String?, atLeast asked: Duration?) {
         let wait = backoff.next(random: random(), atLeast: asked)
-        // `weak`: a list that is no longer shown asks for nothing.
+        // `weak`: nothing is asked for a client that is gone.
         retrying = Task { [weak self, clock] in
             // Another request cancels it.
             do { try await clock.sleep(for: wait) } catch { return }

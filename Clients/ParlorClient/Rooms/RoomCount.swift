@@ -6,7 +6,8 @@ public struct RoomCount: Hashable, Sendable {
     public var unseenElements: Int { didSet { if unseenElements != oldValue { follow() } } }
     /// The number of others' messages that the person has not read.
     public var unreadMessages: Int { didSet { if unreadMessages != oldValue { follow() } } }
-    /// The badges of services that were added to the server, by name, as the server last sent them.
+    /// The badges of services that were added to the server, by name, as the server last sent them. While a
+    /// service is down, known badges stay where an answer has 0; a `room:badges` event still lowers them.
     public private(set) var otherBadges: [String: Int]
     /// The server's value, until the library changes one of the two counts above before the server does: it
     /// counts new elements and messages itself, and opening a room marks its elements as seen.
@@ -43,10 +44,14 @@ public struct RoomCount: Hashable, Sendable {
 
     private mutating func follow() { hasUnread = unseenElements > 0 || unreadMessages > 0 || isUnreadOtherwise }
 
-    /// Keeps the known badges of added services, for which this count has only last known values, or zeros.
+    /// Keeps the known badges of added services where this count, of an answer that lacks some of them, has a
+    /// zero or nothing. Its other badges are of services that answered, or the server's last known ones.
     mutating func keepOthers(of known: RoomCount) {
-        otherBadges.merge(known.otherBadges) { $1 }
-        isUnreadOtherwise = known.isUnreadOtherwise || otherBadges.values.contains { $0 > 0 }
-        follow()
+        let answered = otherBadges
+        otherBadges.merge(known.otherBadges) { $0 == 0 ? $1 : $0 }
+        guard otherBadges != answered else { return }
+        // The server's value without what was kept, and what it was with that.
+        isUnreadOtherwise = isUnreadOtherwise || known.isUnreadOtherwise
+        hasUnread = hasUnread || isUnreadOtherwise
     }
 }

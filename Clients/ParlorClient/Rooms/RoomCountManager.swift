@@ -37,6 +37,8 @@ public final class RoomCountManager {
     /// Returns the count that will be shown next; nil if the room is not one of the person's.
     public nonisolated func latest(of roomID: String) -> RoomCount? { state.withLock { $0.counts.rooms[roomID] } }
 
+    nonisolated func isOpen(_ roomID: String) -> Bool { state.withLock { $0.counts.isOpen(roomID) } }
+
     /// Applies an answer with all rooms; rooms that are not among them are removed.
     ///
     /// - Parameters:

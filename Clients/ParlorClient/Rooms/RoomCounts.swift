@@ -91,6 +91,8 @@ public struct RoomCounts: Sendable {
         if rooms.removeValue(forKey: roomID) != nil { version += 1 }
     }
 
+    func isOpen(_ roomID: String) -> Bool { open.contains(roomID) }
+
     /// Opens the room, and marks everything in it as seen.
     public mutating func enter(_ roomID: String) {
         open.insert(roomID)

@@ -9,6 +9,10 @@ extension RoomList {
     /// The maximum number of rooms to fetch one by one; above it, one request fetches all rooms.
     private static let maxSingle = 8
 
+    /// The longest pause while only services that were added to the server are missing: one that nobody starts
+    /// again must not make every client fetch all rooms a few times a minute.
+    private static let longestPauseForOthers: Duration = .seconds(300)
+
     private enum Outcome: Sendable {
         case done
         /// The fetch failed. The time is the server's `Retry-After`.
@@ -49,27 +53,40 @@ extension RoomList {
     /// complete. Other requests continue, because other services still answer.
     ///
     /// A service that was added to the server is waited for only if rooms have fields of such services.
-    func noteMissingFields(_ missingFields: Set<RoomFieldSource>) {
-        guard missingFields != [.others] || store.rooms.contains(where: \.hasOtherFields), !missingFields.isEmpty else {
-            return
-        }
-        isMissingFields = true
-        guard fetchingMissingFields == nil else { return }
+    ///
+    /// - Parameter isOfAll: true for an answer with all rooms, false for one with a single room.
+    func noteMissingFields(_ fields: Set<RoomFieldSource>, isOfAll: Bool = false) {
+        let before = missingFields
+        missingFields = isOfAll ? fields : before.union(fields)
+        if missingFields == [.others], !store.rooms.contains(where: \.hasOtherFields) { missingFields = [] }
+        guard !missingFields.isEmpty else { return }
+        // The pause under way may be one for added services alone, which is long.
+        if fetchingMissingFields == nil || before == [.others] && missingFields != [.others] { fetchMissingFields() }
+    }
+
+    private func fetchMissingFields() {
+        fetchingMissingFields?.cancel()
         // `weak`: a list that is no longer shown fetches nothing.
         fetchingMissingFields = Task { [weak self, clock, random] in
             var backoff = Backoff(from: Self.pause)
+            var backoffForOthers = Backoff(from: Self.pause, upTo: Self.longestPauseForOthers)
             repeat {
-                let wait = backoff.next(random: random(), atLeast: self?.failure?.retryAfter)
-                // Only a cancellation would end the sleep early, and nothing cancels it.
-                try? await clock.sleep(for: wait)
+                let asked = self?.failure?.retryAfter
+                let wait =
+                    self?.missingFields == [.others]
+                    ? backoffForOthers.next(random: random(), atLeast: asked)
+                    : backoff.next(random: random(), atLeast: asked)
+                // Another task replaces a cancelled one.
+                do { try await clock.sleep(for: wait) } catch { return }
             } while await self?.isStillMissingFields() == true
         }
     }
 
     private func isStillMissingFields() async -> Bool {
-        if isMissingFields { await refresh() }
-        if !isMissingFields { fetchingMissingFields = nil }
-        return isMissingFields
+        if !missingFields.isEmpty { await refresh() }
+        guard !Task.isCancelled else { return false }
+        if missingFields.isEmpty { fetchingMissingFields = nil }
+        return !missingFields.isEmpty
     }
 
     private func fetchRound() async -> Round {

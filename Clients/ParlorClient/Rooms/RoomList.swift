@@ -45,8 +45,8 @@ public final class RoomList {
     /// True if an event's change was shown within the last 100 ms.
     @ObservationIgnored var isResting = false
     @ObservationIgnored var fetching: Task<Void, Never>?
-    /// True if the last answer lacked the counts of an unavailable service.
-    @ObservationIgnored var isMissingFields = false
+    /// The fields that the last answer lacked, because services were unavailable.
+    @ObservationIgnored var missingFields: Set<RoomFieldSource> = []
     @ObservationIgnored var fetchingMissingFields: Task<Void, Never>?
     @ObservationIgnored let server: any RoomServer
     @ObservationIgnored let clock: any ClientClock
@@ -134,10 +134,13 @@ public final class RoomList {
     }
 
     /// Fetches one room again, 100 ms after the first of several calls: for an event of a service that changes
-    /// its fields of the room. It is repeated until the server answers. Does nothing for a room that is not in
-    /// the list.
-    public func refresh(_ roomID: String) {
-        guard store.sorted.contains(roomID) else { return }
+    /// its fields of the room. Returns at once; ``refresh()`` returns with the answer.
+    ///
+    /// It is repeated until the server answers a request made after the last call. Does nothing for a room that
+    /// is not in the list.
+    public func refreshSoon(_ roomID: String) {
+        // As an event: the answer to a request under way may be older.
+        guard store.touch(roomID, now: clock.now) else { return }
         store.need(.answer, of: roomID)
         fetchNeeded()
     }
@@ -154,11 +157,10 @@ public final class RoomList {
             counts.load(answer.rooms, keeping: overtaken, degraded: answer.degraded)
             stale.formUnion(answer.rooms.map(\.id))
             (isLoaded, loadedAt, failure, settled) = (true, clock.now, nil, pendingLoads)
-            isMissingFields = false
             show()
             keepRooms()
             fetchNeeded()
-            noteMissingFields(missingFields)
+            noteMissingFields(missingFields, isOfAll: true)
         } catch {
             store.abandon(load)
             let reason = ClientFailure(error)
@@ -197,7 +199,9 @@ public final class RoomList {
     public func apply(_ event: RoomEvent) {
         // A replayed event may have been applied before, and old badges would undo later ones.
         let isOld = isCatchingUp && event.isRepeated
-        let isIncomplete = !isOld && counts.apply(event)
+        // Compared with the counts from before the event.
+        let isDoubtful = !isOld && isDoubtful(event)
+        let isIncomplete = !isOld && counts.apply(event) || isDoubtful
         guard let roomID = store.apply(event, now: clock.now) else { return }
         if isIncomplete { store.need(.answer, of: roomID) }
         if leaving[roomID] != nil, event.isOfNewElement { leaving[roomID] = true }
@@ -207,6 +211,18 @@ public final class RoomList {
         }
         showSoon(roomID)
         if !isOld { fetchNeeded() }
+    }
+
+    /// True for badges that may include a message or an element which is counted here as well, or may lack one.
+    ///
+    /// The gateway composes badges in its own time, beside the events of arrivals. By the contract an arrival
+    /// sends none, so badges that are higher than the counts here include one whose event is still to come.
+    private func isDoubtful(_ event: RoomEvent) -> Bool {
+        guard case .badges(let roomID, let badges, _) = event, !counts.isOpen(roomID),
+            let known = counts.latest(of: roomID)
+        else { return false }
+        return badges.messages > known.unreadMessages || badges.elements > known.unseenElements
+            || store.hasLateArrival(in: roomID, now: clock.now)
     }
 
     private func endCatchingUp() {

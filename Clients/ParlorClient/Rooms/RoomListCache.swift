@@ -40,8 +40,10 @@ public actor RoomListCache {
     /// - Parameters:
     ///   - folder: a folder for one person on one server, used by this cache alone.
     ///   - clock: for the half second; nil to write at once.
-    public init(folder: URL, clock: (any ClientClock)? = nil) {
-        files = RoomFiles(folder: folder)
+    public init(folder: URL, clock: (any ClientClock)? = nil) { self.init(folder: folder, clock: clock, mark: nil) }
+
+    init(folder: URL, clock: (any ClientClock)?, mark: SignOutMark?) {
+        files = RoomFiles(folder: folder, mark: mark)
         self.clock = clock
     }
 

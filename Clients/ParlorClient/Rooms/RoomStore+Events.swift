@@ -5,7 +5,8 @@ extension RoomStore {
     ///
     /// - Returns: the room that it is about, if the store has it.
     mutating func apply(_ event: RoomEvent, now: Date) -> String? {
-        switch event {
+        if let (roomID, personID) = event.arrival, personID != userID { noteArrival(in: roomID, at: now) }
+        return switch event {
         case .messageNew(let message): applyMessage(message, now)
         case .messageNewGlobal(let roomID, let messageID, _, let time):
             applyMessage(messageID, in: roomID, at: time, now)
@@ -145,6 +146,17 @@ extension RoomStore {
 }
 
 extension RoomEvent {
+    /// The room of a new message or element, and the person who made it; nil for other events.
+    var arrival: (roomID: String, personID: String)? {
+        switch self {
+        case .messageNew(let message): (message.roomId, message.senderId)
+        case .messageNewGlobal(let roomID, _, let senderID, _): (roomID, senderID)
+        case .elementCreated(let element): (element.roomId, element.createdBy)
+        case .elementsChangedGlobal(let change) where change.kind == .created: (change.roomID, change.userID)
+        default: nil
+        }
+    }
+
     /// True for an event about a newly created element.
     var isOfNewElement: Bool {
         switch self {

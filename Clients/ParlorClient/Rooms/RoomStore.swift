@@ -20,7 +20,8 @@ struct RoomStore: Sendable {
         fileprivate let begun: Int
     }
 
-    /// The time for which an event may follow an answer that already includes it. A later event is new.
+    /// The time for which an event may follow an answer that already includes it, and badges an arrival that
+    /// they do not include. A later event is new.
     static let doubtful: TimeInterval = 2
 
     let userID: String
@@ -37,6 +38,8 @@ struct RoomStore: Sendable {
     private var named: [String: Int] = [:]
     private var loadsInFlight = 0
     private var answeredAt: [String: Date] = [:]
+    /// The time of each room's last message or element by another person.
+    private var arrivedAt: [String: Date] = [:]
     /// The time of each name from the room's own event, until the global event arrives.
     var namedAt: [String: Date] = [:]
     /// The last deleted messages: none may return with an earlier event or answer.
@@ -120,6 +123,7 @@ struct RoomStore: Sendable {
         missing.remove(id)
         needs[id] = nil
         answeredAt[id] = nil
+        arrivedAt[id] = nil
         namedAt[id] = nil
     }
 
@@ -137,7 +141,7 @@ struct RoomStore: Sendable {
         needs[answer.id] = nil
         guard isOvertaken || !missingFields.isEmpty, let known = self[answer.id] else { return answer }
         var merged = answer
-        if missingFields.contains(.others) { merged.extras.merge(known.extras) { $1 } }
+        if missingFields.contains(.others) { merged.extras.keepKnown(known.extras) }
         if named[answer.id] ?? 0 > load.begun { (merged.name, merged.displayName) = (known.name, known.displayName) }
         for room in [answer, known] {
             room.messagesUpdatedAt.map { merged.noteMessages(at: $0) }
@@ -173,6 +177,16 @@ struct RoomStore: Sendable {
             needs[id, default: []].insert(.answer)
         }
         return true
+    }
+
+    /// Notes a message or an element by another person.
+    mutating func noteArrival(in id: String, at now: Date) {
+        if sorted.contains(id) { arrivedAt[id] = now }
+    }
+
+    /// - Returns: true if badges that come now may lack the room's last message or element.
+    func hasLateArrival(in id: String, now: Date) -> Bool {
+        arrivedAt[id].map { now.timeIntervalSince($0) < Self.doubtful } ?? false
     }
 
     mutating func noteDeletion(of messageID: String) {

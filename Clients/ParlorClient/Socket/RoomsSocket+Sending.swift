@@ -22,12 +22,13 @@ extension RoomsSocket {
     /// are sent before its ack, but may be delivered after this returns.
     ///
     /// - Parameters:
-    ///   - payload: encoded as a JSON object; a ``JSON`` value is sent as it is.
+    ///   - payload: must encode as a JSON object; a ``JSON`` value is sent as it is.
     ///   - type: of the ack's object, in which the service's members stand beside `success`; may be ``JSON``.
     /// - Throws: `ClientFailure`: `refused` with the service's own code, or with `malformed_request` if no
     ///   service has the event; `offline` if there is no connection, if it ends, or if no ack arrives in time:
-    ///   except in the first case the server may have acted. `CancellationError` if the task is cancelled; the
-    ///   event was sent.
+    ///   except in the first case the server may have acted; `unreadable` if the payload cannot be encoded, before
+    ///   anything is sent, or if the ack has another form, after the server has acted. `CancellationError` if the
+    ///   task is cancelled; the event was sent.
     public func emit<Ack: Decodable & Sendable>(
         _ event: String, _ payload: some Encodable & Sendable, as type: Ack.Type,
         timeout: Duration = RoomsSocket.ackTimeout

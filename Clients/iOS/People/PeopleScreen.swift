@@ -19,6 +19,8 @@ struct PeopleScreen: View {
         }
         .searchable(text: $query, prompt: "Username or first name")
         .task(id: query) { await search() }
+        // A failed search is not repeated for nobody.
+        .onDisappear { client.rooms.peopleWithoutRooms.endSearch() }
         .refreshable { [query] in
             await client.rooms.refresh()
             await client.rooms.peopleWithoutRooms.search(query)

@@ -179,16 +179,23 @@ struct RoomsClientLifeTests {
         #expect(await client.enterBackground() == .waiting(unsent: 1))
         // As the app leaves it when it ends in the middle of a sign-out.
         try Data().write(to: folder.appending(path: "signed-out"))
-        let requests = device.requests
-
         let next = RoomsClient(
             server: try #require(URL(string: "https://chat.example")), user: ada,
             tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder)
+        // A push may open the room before the start.
+        let opened = try await next.open(roomID: roomID)
+        let board = next.openBoard(try #require(client.rooms[roomID]))
+        #expect(next.rooms.rooms.isEmpty)
+        await lookUntil { board.keepFailure != nil }
+        await clock.advance(by: .seconds(60))
+        await #expect(throws: ClientFailure.self) { try await next.unsentCount() }
+        #expect(opened.items.isEmpty && server.texts(in: roomID) == [])
         next.removeFile = { url in
             guard url.lastPathComponent != "outbox" else { throw CocoaError(.fileWriteNoPermission) }
             try FileManager.default.removeItem(at: url)
         }
         for begin in [{ await next.start() }, { await next.enterForeground() }] {
+            let requests = device.requests
             await begin()
             for _ in 0..<5 { await clock.advance(by: .seconds(60)) }
             guard case .ended(let failure) = next.connection else {
@@ -197,13 +204,19 @@ struct RoomsClientLifeTests {
             }
             #expect(failure.code == "not_forgotten")
             #expect(next.rooms.rooms.isEmpty && device.requests == requests)
+            _ = try await next.open(roomID: roomID)
         }
+        let left = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(left == ["outbox", "signed-out"], "all that can be deleted is")
         next.removeFile = { try FileManager.default.removeItem(at: $0) }
         await next.start()
         await lookUntil { next.connection == .connected && next.rooms.isLoaded }
         await clock.advance(by: .seconds(60))
-        #expect(server.texts(in: roomID) == [])
+        #expect(server.texts(in: roomID) == [] && opened.items.isEmpty)
         #expect(try await next.unsentCount() == 0)
+        opened.send("signed in again")
+        await lookUntil { opened.items.map(\.state) == [.stored] }
+        #expect(server.texts(in: roomID) == ["signed in again"])
         await next.stop()
     }
 

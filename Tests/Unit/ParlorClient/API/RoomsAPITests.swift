@@ -144,7 +144,10 @@ struct RoomsAPITests {
 
     @Test("sync returns the snapshot, missed events, or that the cursor is too old")
     func sync() async throws {
-        let events = #"[{"event":"room:cleared","data":{"roomId":"r","clearedBy":"u"}},{"event":"odd","data":1}]"#
+        let events = """
+            [{"event":"room:cleared","data":{"roomId":"r","clearedBy":"u"}},{"event":"odd","data":1},
+             {"event":"huge","data":{"value":1e400}},{"event":"none"}]
+            """
         let (api, _) = api([
             .answer("GET /api/sync", #"{"data":{"cursor":"c","rooms":[\#(DecodingTests.room)]}}"#),
             .answer(
@@ -156,8 +159,10 @@ struct RoomsAPITests {
         #expect(
             try await api.missed(since: "c", limit: 9)
                 == .recovered(
-                    [.roomCleared(roomID: "r", clearedBy: "u"), .unknown(name: "odd", data: .integer(1))], cursor: "d",
-                    hasMore: true))
+                    [
+                        .roomCleared(roomID: "r", clearedBy: "u"), .unknown(name: "odd", data: .integer(1)),
+                        .unknown(name: "huge", data: .null), .unknown(name: "none", data: .null),
+                    ], cursor: "d", hasMore: true))
         #expect(try await api.missed(since: "d") == .lost)
     }
 

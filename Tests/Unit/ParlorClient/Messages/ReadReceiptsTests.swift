@@ -1,6 +1,7 @@
 import Foundation
 import ParlorClient
 import ParlorClientTesting
+import Synchronization
 import Testing
 
 @Suite("Read receipts", .timeLimit(.minutes(1)))
@@ -91,6 +92,48 @@ struct ReadReceiptsTests {
         await clock.advance(by: .seconds(30))
         await receipts.add(["b"], in: "room")
         await clock.advance(by: .seconds(59))
+        await server.expectNoCall()
+        await clock.advance(by: .seconds(1))
+        await server.expect(.read(["a", "b"]), .done)
+    }
+
+    @Test("a message read during a refused request waits for the server's Retry-After, also with a new connection")
+    func readDuringRefused() async {
+        let call = await readDuringCall()
+        await server.answer(call, .failure(refusal("rate_limited", isRetryable: true, retryAfter: .seconds(90))))
+        await clock.untilSleeping(for: .seconds(90))
+        await receipts.noteConnection()
+        await clock.advance(by: .seconds(89))
+        await server.expectNoCall()
+        await clock.advance(by: .seconds(1))
+        await server.expect(.read(["a", "b"]), .done)
+    }
+
+    /// A clock whose time can be set back while it sleeps.
+    private final class ChangedClock: ClientClock {
+        private let clock: TestClock
+        let isSetBack = Mutex(false)
+
+        init(_ clock: TestClock) { self.clock = clock }
+
+        var now: Date { clock.now.addingTimeInterval(isSetBack.withLock { $0 ? -3_600 : 0 }) }
+
+        func sleep(for duration: Duration) async throws { try await clock.sleep(for: duration) }
+    }
+
+    @Test("a clock that is set back makes the server's Retry-After neither longer nor shorter")
+    func clockSetBack() async {
+        let changed = ChangedClock(clock)
+        let receipts = ReadReceipts(server: server, clock: changed, random: { 1 })
+        await receipts.add(["a"], in: "room")
+        await clock.advance(by: .milliseconds(500))
+        await server.expect(
+            .read(["a"]), .failure(refusal("rate_limited", isRetryable: true, retryAfter: .seconds(90))))
+        await clock.untilSleeping(for: .seconds(90))
+        changed.isSetBack.withLock { $0 = true }
+        await clock.advance(by: .seconds(60))
+        await receipts.add(["b"], in: "room")
+        await clock.advance(by: .seconds(29))
         await server.expectNoCall()
         await clock.advance(by: .seconds(1))
         await server.expect(.read(["a", "b"]), .done)

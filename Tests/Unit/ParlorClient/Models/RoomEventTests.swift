@@ -117,5 +117,8 @@ struct RoomEventTests {
         let odd: JSON = ["message": .string("none")]
         #expect(event("message:new", #"{"message":"none"}"#) == .unknown(name: "message:new", data: odd))
         #expect(event("message:new", "{") == .unknown(name: "message:new", data: .null))
+        for huge in ["1e400", #"{"value":1e400}"#, #"[[1e400]]"#] {
+            #expect(event("poll:opened", huge) == .unknown(name: "poll:opened", data: .null), "Foundation refuses it")
+        }
     }
 }

@@ -22,7 +22,7 @@ struct PluginCallTests {
         return (RoomsAPI(transport: server, tokens: tokens, makeRequestID: { "q1" }), server)
     }
 
-    @Test("a call escapes its path and query, encodes its body, and decodes its answer")
+    @Test("a call escapes its path, leaves out a query without a value, encodes its body, and decodes its answer")
     func calls() async throws {
         let (api, server) = api(
             .answer("POST /api/rooms/a%2Fb/polls?q=1 & 2", #"{"data":{"id":"p1"}}"#, status: 201),
@@ -30,7 +30,7 @@ struct PluginCallTests {
             .answer("PUT /api/rooms/a%2Fb/polls", #"{"data":null}"#),
             .answer("DELETE /api/rooms/a%2Fb/polls/p1", "", status: 204))
         let poll = Poll(id: "p1", endsAt: someTime)
-        let made: Poll = try await api.call("POST", polls, query: ["q": "1 & 2", "none": nil], body: poll)
+        let made: Poll = try await api.call("POST", polls, query: [("q", "1 & 2"), ("none", nil)], body: poll)
         #expect(made == Poll(id: "p1"))
         #expect(try await api.call("GET", ["dice"]) == .array([.integer(1), ["a": .null]]))
         #expect(try await api.call("PUT", polls, body: JSON.object(["a": .bool(true)])) == .null)
@@ -44,14 +44,16 @@ struct PluginCallTests {
         #expect(await server.missing.isEmpty)
     }
 
-    @Test("a list comes in pages")
+    @Test("a list comes in pages, each with the services that did not answer")
     func pages() async throws {
         let (api, _) = api(
-            .answer("GET /api/rooms/a%2Fb/polls?limit=1", #"{"data":[{"id":"p1"}],"page":{"next":"c"}}"#),
+            .answer(
+                "GET /api/rooms/a%2Fb/polls?limit=1",
+                #"{"data":[{"id":"p1"}],"page":{"next":"c"},"degraded":["dice"]}"#),
             .answer("GET /api/rooms/a%2Fb/polls?cursor=c", #"{"data":[],"page":{"next":null}}"#))
-        let page = try await api.callPage(polls, query: ["limit": "1"], of: Poll.self)
-        #expect(page == Page(items: [Poll(id: "p1")], next: "c"))
-        let last: Page<Poll> = try await api.callPage(polls, query: ["cursor": page.next])
+        let page = try await api.callPage(polls, query: [("limit", "1")], of: Poll.self)
+        #expect(page == Page(items: [Poll(id: "p1")], next: "c", degraded: ["dice"]))
+        let last: Page<Poll> = try await api.callPage(polls, query: [("cursor", page.next)])
         #expect(last == Page(items: []))
     }
 
@@ -73,12 +75,12 @@ struct PluginCallTests {
         #expect(other?.code == "unreadable")
     }
 
-    @Test("a segment that would name another route calls none", arguments: ["", ".", ".."])
-    func dots(segment: String) async {
+    @Test(
+        "a path that would name another route calls none",
+        arguments: ["", ".", ".."].map { ["api", "rooms", $0, "polls"] } + [[]])
+    func dots(path: [String]) async {
         let (api, server) = api()
-        let failure = await #expect(throws: ClientFailure.self) {
-            try await api.call("GET", ["api", "rooms", segment, "polls"])
-        }
+        let failure = await #expect(throws: ClientFailure.self) { try await api.call("GET", path) }
         #expect(failure?.code == "route_not_found")
         #expect(await server.requests.isEmpty)
     }

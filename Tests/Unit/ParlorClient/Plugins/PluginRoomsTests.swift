@@ -51,10 +51,38 @@ struct PluginCountTests {
         room.hasUnread = true
         counts.load(room, degraded: ["polls"])
         #expect(counts.rooms["r"] == RoomCount(otherBadges: ["polls": 2, "dice": 1]))
+        // The badge of a service that answered.
+        room.badges.others = ["polls": 0, "dice": 3]
+        counts.load(room, degraded: ["polls"])
+        #expect(counts.rooms["r"] == RoomCount(otherBadges: ["polls": 2, "dice": 3]))
         room.badges.others = ["polls": 0, "dice": 0]
         room.hasUnread = false
         counts.load(room)
         #expect(counts.rooms["r"] == RoomCount(otherBadges: ["polls": 0, "dice": 0]))
+    }
+
+    @Test("the server's value of a degraded answer counts if it has all badges", arguments: [false, true])
+    func degradedValue(hasUnread: Bool) {
+        var counts = counts(.init(others: ["polls": 2]), hasUnread: !hasUnread)
+        var room = Given.room("r", badges: .init(others: ["polls": 2]))
+        room.hasUnread = hasUnread
+        counts.load(room, degraded: ["polls"])
+        #expect(counts.rooms["r"]?.hasUnread == hasUnread)
+        // Of the badge that is kept, it is known whether the server counts it.
+        room.badges.others = ["polls": 0]
+        room.hasUnread = false
+        counts.load(room, degraded: ["polls"])
+        #expect(counts.rooms["r"]?.otherBadges == ["polls": 2])
+        #expect(counts.rooms["r"]?.hasUnread == hasUnread)
+    }
+
+    @Test("an answer that is unread for a reason without a name stays so, while badges are kept")
+    func degradedReason() {
+        var counts = counts(.init(others: ["polls": 0]), hasUnread: false)
+        var room = Given.room("r")
+        room.hasUnread = true
+        counts.load(room, degraded: ["polls"])
+        #expect(counts.rooms["r"]?.otherBadges == ["polls": 0] && counts.rooms["r"]?.hasUnread == true)
     }
 }
 
@@ -75,8 +103,8 @@ extension RoomListTests {
         await untilFetched()
         #expect(list["a"]?.badges == .init(others: ["polls": 2]) && list["a"]?.hasUnread == true)
         server.set(room(polls: 2, pollCount: 4))
-        for _ in 0..<3 { list.refresh("a") }
-        list.refresh("x")
+        for _ in 0..<3 { list.refreshSoon("a") }
+        list.refreshSoon("x")
         await untilFetched()
         #expect(list["a"]?.extras == ["pollCount": .integer(4)])
         #expect(server.calls == ["rooms", "room a"])

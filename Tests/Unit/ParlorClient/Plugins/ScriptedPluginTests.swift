@@ -53,7 +53,7 @@ struct ScriptedPluginTests {
         #expect(try await client.api.call("POST", polls, body: body) == Poll(id: "p1", question: "Lunch?"))
         let first = try await client.api.callPage(polls, of: Poll.self)
         #expect(first == Page(items: [Poll(id: "p1", question: roomID)], next: "c"))
-        let last = try await client.api.callPage(polls, query: ["cursor": first.next], of: Poll.self)
+        let last = try await client.api.callPage(polls, query: [("cursor", first.next)], of: Poll.self)
         #expect(last == Page(items: [Poll(id: "p1", question: "c")]))
     }
 

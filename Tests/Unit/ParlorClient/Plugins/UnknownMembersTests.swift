@@ -46,6 +46,23 @@ struct UnknownMembersTests {
         #expect(known.extras.isEmpty)
     }
 
+    @Test("a person has them, alone and with rooms")
+    func people() throws {
+        let person = try decoded(Person.self, #"{"id":"u1","username":"ada","status":{"text":"away"}}"#)
+        #expect(person.extras == ["status": ["text": .string("away")]])
+        #expect(try again(person) == person)
+        let group = try decoded(PersonWithRooms.self, #"{"id":"u1","username":"ada","level":3,"rooms":[\#(room)]}"#)
+        #expect(group.person.extras == ["level": .integer(3)] && group.rooms.map(\.id) == ["r1"])
+        #expect(try again(group) == group)
+    }
+
+    @Test("a member that Foundation cannot decode is left out, and the rest of the room is there")
+    func undecodable() throws {
+        let room = try decoded(
+            Room.self, #"{"id":"r1","createdAt":"2024-12-17T09:45:00Z","pollCount":3,"much":1e400,"deep":[1e400]}"#)
+        #expect(room.id == "r1" && room.extras == ["pollCount": .integer(3)])
+    }
+
     @Test("a value decodes as a type of the app, with the server's times, and is made from one")
     func values() throws {
         let poll = try #require(try decoded(Room.self, room).extras["poll"])

@@ -1,6 +1,7 @@
-import ParlorClient
 import ParlorClientTesting
 import Testing
+
+@testable import ParlorClient
 
 @Suite("PeopleWithoutRooms", .timeLimit(.minutes(1))) @MainActor
 struct PeopleWithoutRoomsTests {
@@ -100,6 +101,39 @@ struct PeopleWithoutRoomsTests {
         await people.search("c")
         await clock.advance(by: .seconds(60))
         #expect(server.calls == ["people a", "people b", "people c"] && people.failure != nil)
+    }
+
+    @Test("an ended search is neither shown nor repeated; the next one and the next page go on")
+    func ending() async {
+        server.pages = [
+            "people ": page("ann", next: "ann"), "people  from ann": page("bob"), "people c": page("cy"),
+        ]
+        await people.search("")
+        server.failure = .offline("away")
+        await people.loadMore()
+        people.endSearch()
+        await clock.advance(by: .seconds(60))
+        #expect(server.calls == ["people ", "people  from ann"])
+        server.failure = nil
+        await people.loadMore()
+        #expect(people.people.map(\.id) == ["ann", "bob"])
+        server.hold()
+        let searching = Task { await people.search("c") }
+        await server.untilCalled(4)
+        people.endSearch()
+        server.release()
+        await searching.value
+        #expect(people.people.map(\.id) == ["ann", "bob"] && !people.isLoading)
+        await people.search("c")
+        #expect(people.people.map(\.id) == ["cy"])
+    }
+
+    @Test("a stopped client asks for nothing again")
+    func stopped() async {
+        server.failure = RoomsSocket.stopped
+        await people.search("")
+        await clock.advance(by: .seconds(60))
+        #expect(server.calls == ["people "] && people.failure == RoomsSocket.stopped)
     }
 
     @Test("a person with a new room is removed from the list, and does not return with a late answer")

@@ -78,7 +78,7 @@ struct RoomListTests {
 
     @Test("a new room, badges and presence are shown without a fetch")
     func personEvents() async {
-        await load(Given.room("a", updatedAt: 10))
+        await load(Given.room("a", updatedAt: 10, badges: .init(messages: 4, elements: 1)))
         list.apply(.roomCreated(Given.room("b", updatedAt: 20)))
         list.apply(.badges(roomID: "a", badges: .init(messages: 3, elements: 1), hasUnread: true))
         list.apply(.presence(roomID: "a", userID: "bob", isPresent: true))

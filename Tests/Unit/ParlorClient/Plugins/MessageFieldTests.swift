@@ -1,0 +1,57 @@
+import Testing
+
+@testable import ParlorClient
+
+/// Fields of added services on messages: pages have them, events and replies have none.
+@Suite("Fields of messages")
+struct MessageFieldTests {
+    private var store = MessageStore(roomID: "room", ownID: "me")
+
+    private func sample(_ seq: Int, roll: JSON?, from sender: String = "ann") -> Message {
+        var message = ParlorClientTests.sample(seq, from: sender)
+        message.extras["roll"] = roll
+        return message
+    }
+
+    private var roll: JSON? { store.items.last?.message?.extras["roll"] }
+
+    @Test("an event that is replayed, or a reply that comes after the page, keeps them", arguments: [false, true])
+    mutating func events(isReply: Bool) {
+        store.merge(Page(items: [sample(1, roll: .integer(6), from: "me")]), asked: .newest)
+        let bare = sample(1, roll: nil, from: "me")
+        if isReply { store.confirm("t1", as: bare) } else { store.insert(bare) }
+        #expect(roll == .integer(6))
+    }
+
+    @Test("a page has them as they are now, also zero, null or gone", arguments: [.integer(0), .null, nil] as [JSON?])
+    mutating func pages(now: JSON?) {
+        store.merge(Page(items: [sample(1, roll: .integer(6))]), asked: .newest)
+        store.merge(Page(items: [sample(1, roll: now)]), asked: .newest)
+        #expect(roll == now)
+    }
+
+    @Test("a room that is entered again fetches a page if messages have fields, or had in any room")
+    func freshRooms() {
+        let bare = [sample(1, roll: nil)]
+        func isFresh(_ cached: [Message], _ rooms: FreshRooms = FreshRooms()) -> Bool {
+            rooms.note(.init(cursor: "c", count: 1, newestID: "m1", hasOlder: false), of: "room")
+            return rooms.page(of: cached, in: "room", on: "c") != nil
+        }
+        #expect(isFresh(bare))
+        #expect(!isFresh([sample(1, roll: .integer(6))]))
+        let rooms = FreshRooms()
+        rooms.note(Page(items: bare))
+        #expect(isFresh(bare, rooms))
+        rooms.note(Page(items: [sample(2, roll: .null)]))
+        #expect(!isFresh(bare, rooms))
+    }
+
+    @Test("known fields stay if a page of a server without an answer of the service has them empty")
+    mutating func degraded() {
+        store.merge(Page(items: [sample(1, roll: .integer(6))]), asked: .newest)
+        store.merge(Page(items: [sample(1, roll: .null)], degraded: ["dice"]), asked: .newest)
+        #expect(roll == .integer(6))
+        store.merge(Page(items: [sample(1, roll: .integer(2))], degraded: ["dice"]), asked: .newest)
+        #expect(roll == .integer(2))
+    }
+}
