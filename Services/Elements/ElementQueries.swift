@@ -42,7 +42,8 @@ extension Elements {
     static func existing(_ request: Request, on connection: any Connection) throws -> Reply {
         let ids = try request.fields.strings("elementIds", count: 0...maxIDs)
         let existing = try BoardStore(connection).existing(ids)
-        return Reply(.ok, JSONWriter.object { $0.member("elementIds", array: { for id in existing { $0.string(id) } }) })
+        return Reply(
+            .ok, JSONWriter.object { $0.member("elementIds", array: { for id in existing { $0.string(id) } }) })
     }
 }
 

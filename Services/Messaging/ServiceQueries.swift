@@ -23,7 +23,8 @@ extension Messaging {
     static func existing(_ request: Request, on connection: any Connection) throws -> Reply {
         let ids = try request.fields.strings("messageIds", count: 0...maxIDs)
         let existing = try MessagesStore(connection).existing(ids)
-        return Reply(.ok, JSONWriter.object { $0.member("messageIds", array: { for id in existing { $0.string(id) } }) })
+        return Reply(
+            .ok, JSONWriter.object { $0.member("messageIds", array: { for id in existing { $0.string(id) } }) })
     }
 
     /// The limits of one request: people, messages, and the bytes of a text in the reply. Together they fit a
