@@ -2,7 +2,8 @@ import Foundation
 import Observation
 import ParlorClient
 
-/// The lists: rooms, people with their rooms, and people to start a room with.
+/// The lists: rooms, people with their rooms, and people to start a room with: those whom the person shares rooms with,
+/// and then everyone else.
 ///
 /// Requests run beside the keys, and the notice shows their outcome.
 @MainActor @Observable
@@ -13,7 +14,7 @@ final class RoomsController {
     }
 
     private enum Shown {
-        case rooms, people, strangers
+        case rooms, people, partners
     }
 
     fileprivate enum Question {
@@ -35,11 +36,13 @@ final class RoomsController {
     @ObservationIgnored private let client: RoomsClient
     @ObservationIgnored private let status: StatusLine
     private var shown = Shown.rooms {
-        didSet { if oldValue == .strangers, shown != .strangers { client.rooms.peopleWithoutRooms.endSearch() } }
+        didSet { if oldValue == .partners, shown != .partners { client.rooms.peopleWithoutRooms.endSearch() } }
     }
     /// The selected id, which survives a new sort order.
     private var selectedID: String?
     private var question: (Question, LineEditor)?
+    /// The beginning of the names that are searched for.
+    private var searched = ""
     private var notice = ""
 
     init(_ client: RoomsClient, _ status: StatusLine, selecting roomID: String? = nil) {
@@ -62,7 +65,7 @@ final class RoomsController {
         switch shown {
         case .rooms: "Rooms of \(client.user.displayName), by \(client.rooms.order.rawValue)"
         case .people: "People"
-        case .strangers: "Begin a room with"
+        case .partners: "Begin a room with"
         }
     }
 
@@ -70,17 +73,17 @@ final class RoomsController {
         switch shown {
         case .rooms: "Enter open  + new  n name  s sort  p people  r reload  q quit"
         case .people: "Enter open  n name  p rooms  q quit"
-        case .strangers: "Enter begin  type a name to search  Esc back"
+        case .partners: "Enter begin  type a name to search  Esc back"
         }
     }
 
     private var failure: ClientFailure? {
-        shown == .strangers ? client.rooms.peopleWithoutRooms.failure : client.rooms.failure
+        shown == .partners ? client.rooms.peopleWithoutRooms.failure : client.rooms.failure
     }
 
     private var emptyText: String {
         if let failure { return failure.text }
-        if shown == .strangers { return "Nobody." }
+        if shown == .partners { return "Nobody." }
         return client.rooms.isLoaded ? "No rooms yet: + begins one." : "Loading…"
     }
 
@@ -92,11 +95,24 @@ final class RoomsController {
                 [(entry.id, ListScreen.Row(kind: .heading, title: entry.person.displayName), Choice.heading)]
                     + entry.rooms.map(row)
             }
-        case .strangers:
-            client.rooms.peopleWithoutRooms.people.map { person in
-                (person.id, ListScreen.Row(title: person.displayName, detail: "@\(person.username)"), .person(person))
+        case .partners:
+            knownPartners.map { row(of: $0.person, rooms: $0.rooms.count) }
+                + client.rooms.peopleWithoutRooms.people.map { row(of: $0, rooms: 0) }
+        }
+    }
+
+    private var knownPartners: [PersonWithRooms] {
+        client.rooms.people.filter { entry in
+            [entry.person.username, entry.person.firstName ?? ""].contains { name in
+                searched.isEmpty || name.range(of: searched, options: [.anchored, .caseInsensitive]) != nil
             }
         }
+    }
+
+    private func row(of person: Person, rooms: Int) -> (id: String, row: ListScreen.Row, choice: Choice) {
+        let shared = rooms == 0 ? "" : rooms == 1 ? ", 1 room" : ", \(rooms) rooms"
+        let row = ListScreen.Row(title: person.displayName, detail: "@\(person.username)\(shared)")
+        return (person.id, row, .person(person))
     }
 
     private func row(of room: Room) -> (id: String, row: ListScreen.Row, choice: Choice) {
@@ -141,8 +157,8 @@ final class RoomsController {
         case .escape:
             if shown == .rooms { return .quit }
             shown = .rooms
-        case .character("/") where shown == .strangers: question = (.search, LineEditor())
-        case .character where shown == .strangers, .paste where shown == .strangers:
+        case .character("/") where shown == .partners: question = (.search, LineEditor())
+        case .character where shown == .partners, .paste where shown == .partners:
             var name = LineEditor()
             name.press(key)
             question = (.search, name)
@@ -155,7 +171,7 @@ final class RoomsController {
         case .character("s") where shown == .rooms: client.rooms.order = client.rooms.order.next
         case .character("p"): shown = shown == .people ? .rooms : .people
         case .character("+"):
-            shown = .strangers
+            (shown, searched) = (.partners, "")
             Task { await client.rooms.peopleWithoutRooms.search("") }
         case .character("n"):
             if case .room(let room) = selected { question = (.name(roomID: room.id), LineEditor()) }
@@ -175,7 +191,7 @@ final class RoomsController {
         guard let current = choices.firstIndex(of: selection(in: rows)) else { return }
         let index = min(max(current + distance, 0), choices.count - 1)
         selectedID = rows[choices[index]].id
-        if shown == .strangers, index + Self.ahead >= choices.count {
+        if shown == .partners, index + Self.ahead >= choices.count {
             Task { await client.rooms.peopleWithoutRooms.loadMore() }
         }
     }
@@ -213,7 +229,9 @@ final class RoomsController {
                 let room = try await client.rooms.makeRoom(with: person.id, name: text.isEmpty ? nil : text)
                 shown = .rooms
                 selectedID = room.id
-            case .search: await client.rooms.peopleWithoutRooms.search(text)
+            case .search:
+                searched = text
+                await client.rooms.peopleWithoutRooms.search(text)
             }
             return ""
         } catch {

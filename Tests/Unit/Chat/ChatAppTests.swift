@@ -249,6 +249,8 @@ struct ChatAppTests {
         for number in 100..<180 { _ = harness.server.addPerson("person\(number)") }
         await harness.untilShown("› Plans")
         harness.press(.character("+"))
+        await harness.untilShown { $0.contains("› ben") && $0.contains("person100") }
+        harness.press(.down)
         await harness.untilShown("› person100")
         for _ in 1...5 { harness.press(.pageDown) }
         await harness.untilShown("person150")
@@ -258,6 +260,23 @@ struct ChatAppTests {
         await harness.untilShown("› person110")
         harness.press(.enter)
         await harness.untilShown("A room with person110")
+        await quit()
+    }
+
+    @Test("a second room with the same person begins like the first one")
+    func secondRoom() async throws {
+        await harness.untilShown("› Plans")
+        harness.press(.character("+"))
+        await harness.untilShown("› ben  @ben, 1 room")
+        harness.press(.enter)
+        await harness.untilShown("A room with ben")
+        harness.write("Holidays")
+        await harness.untilShown("› Holidays")
+        harness.press(.character("+"))
+        await harness.untilShown("› ben  @ben, 2 rooms")
+        harness.write("xyz")
+        await harness.untilShown("Nobody.")
+        harness.press(.escape)
         await quit()
     }
 }
