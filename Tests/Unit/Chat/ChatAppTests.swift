@@ -114,7 +114,7 @@ struct ChatAppTests {
         await harness.untilShown { $0.contains("Out of order.") && $0.contains("› Plans") }
         _ = harness.server.addPerson("cleo")
         harness.press(.character("+"))
-        await harness.untilShown { $0.contains("› cleo") && !$0.contains("Out of order.") }
+        await harness.untilShown { $0.contains("cleo") && !$0.contains("Out of order.") }
         harness.server.refuseNext("GET /api/users/without-rooms", with: refusal)
         harness.write("d")
         await harness.untilShown { $0.contains("Out of order.") && $0.contains("› cleo") }
