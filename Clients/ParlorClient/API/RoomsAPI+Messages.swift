@@ -5,6 +5,7 @@ extension RoomsAPI {
     /// 0`.
     ///
     /// - Parameter limit: 1 to 200.
+    @concurrent
     public func messages(
         in roomID: String, before: Int? = nil, after: Int? = nil, limit: Int? = nil
     ) async throws -> Page<Message> {
@@ -52,6 +53,7 @@ extension RoomsAPI {
     /// Returns the conversation with a person over all shared rooms, in ascending time.
     ///
     /// - Parameter before: the `next` of the previous page.
+    @concurrent
     public func messages(with userID: String, before: String? = nil, limit: Int? = nil) async throws -> Page<Message> {
         try await page(
             of: try HTTPRequest(

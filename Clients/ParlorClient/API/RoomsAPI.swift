@@ -70,6 +70,9 @@ public struct RoomsAPI: Sendable {
         return response.status == 204 ? nil : try caller.read(type, response).data
     }
 
+    // `@concurrent`: in a release build of Swift 6.3, what inherits the caller's actor and works on after its last
+    // `await` can return elsewhere. A caller of this returns to its actor by itself.
+    @concurrent
     func page<Item: Decodable & Sendable>(
         _ type: Item.Type = Item.self, of request: HTTPRequest
     ) async throws -> Page<Item> {
