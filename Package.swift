@@ -1,10 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The dependency rule lives here: a service depends on Shared targets and on parts of its own, never on another service,
-// and nothing in Shared depends on Services or Clients. Within Shared, `Group` says what may depend on what. The
-// client library, in Clients, depends on Shared only on Linux: elsewhere Foundation is enough. Only tests depend on Tests.
-// `dependencies` stays empty: what is not ours comes from the toolchain or from a C library that every Linux ships.
+// A service depends on Shared targets and on parts of its own, never on another service. Nothing in Shared depends on
+// Services or Clients; within Shared, `Group` says what may depend on what. The client library depends on Shared only on
+// Linux. Only tests depend on Tests. `dependencies` stays empty: the rest is the toolchain's, or a system's C library.
 
 // Warnings are errors in our own builds, which set PARLOR_WARNINGS_AS_ERRORS. Never in an app's: Xcode passes -suppress-warnings to
 // dependencies, and the compiler refuses the two together. A newer compiler has warnings that nobody here has seen.
@@ -131,7 +130,8 @@ func gateway() -> [Target] {
         + program(
             "Gateway", executable: "parlor-gateway",
             parts.map { .target(name: $0.name) } + [
-                "Contracts", "Edge", "EventLog", "MessageBus", "Reactor", "Security", "ServiceKit", "SocketIO",
+                "Contracts", "Edge", "EventLog", "MessageBus", "Reactor", "Security", "ServiceClient", "ServiceKit",
+                "SocketIO",
             ], besides: ["README.md"] + folders)
 }
 

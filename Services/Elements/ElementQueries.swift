@@ -65,7 +65,7 @@ private struct ElementsCursor {
 
 extension Elements {
     /// The fields of boards in a person's rooms.
-    static let contribution = RoomContribution<BoardSummary>(
+    static let contribution = FieldContribution<BoardSummary>(
         "elements.contribute",
         [
             .init(Contribution.Field("elementCount", zero: JSONValue(0))) { $0.number($1.elementCount) },

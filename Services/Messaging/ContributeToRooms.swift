@@ -7,7 +7,7 @@ extension Messaging {
         "LastMessage", .object(["id": .id, "senderId": .id, "text": .string, "createdAt": .time]))
 
     /// The fields of messages in a person's rooms.
-    static let contribution = RoomContribution<ChatSummary>(
+    static let contribution = FieldContribution<ChatSummary>(
         "messaging.contribute", bytesOfRoom: 256,
         [
             .init(

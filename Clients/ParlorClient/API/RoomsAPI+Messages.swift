@@ -53,7 +53,6 @@ extension RoomsAPI {
     /// Returns the conversation with a person over all shared rooms, in ascending time.
     ///
     /// - Parameter before: the `next` of the previous page.
-    @concurrent
     public func messages(with userID: String, before: String? = nil, limit: Int? = nil) async throws -> Page<Message> {
         try await page(
             of: try HTTPRequest(

@@ -8,8 +8,9 @@ import ServiceKit
 /// Passes the entries of services' logs through these steps, in this order:
 ///
 /// 1. Each entry is framed once, for all sockets of all loops (`Broadcast`).
-/// 2. Cached fields of messages and people, and cached lists of rooms that it concerns, become stale. This precedes all events to clients: a client that
-///    requests the list because of the event must not get the old one.
+/// 2. Cached fields of messages and people, and cached lists of rooms that it concerns, become stale. This
+///    precedes all events to clients: a client that requests the list because of the event must not get the
+///    old one.
 /// 3. The log's position is noted for the metrics.
 /// 4. Typing ends for people who sent what they typed. This precedes the message, so that no one appears to
 ///    type after it.

@@ -14,9 +14,10 @@ struct HeldEvents {
 
     /// Removes the first event of a room, if its checks are answered.
     mutating func popChecked(in room: String?) -> ServiceEvent? {
-        guard let first = rooms[Self.key(room)]?.first, !first.isBeingChecked else { return nil }
-        rooms[Self.key(room)]?.removeFirst()
-        if rooms[Self.key(room)]?.isEmpty == true { rooms[Self.key(room)] = nil }
+        // Taken out of the table, so that what stays is not copied.
+        guard var events = rooms.removeValue(forKey: Self.key(room)) else { return nil }
+        let first = events.first?.isBeingChecked == false ? events.removeFirst() : nil
+        if !events.isEmpty { rooms[Self.key(room)] = events }
         return first
     }
 

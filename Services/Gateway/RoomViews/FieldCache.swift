@@ -121,8 +121,13 @@ package final class FieldCache: Sendable {
     /// any client is sent the entries' events.
     package func note(_ entries: [LogEntry], of stream: String) {
         // No values of most services are cached, and reading facts takes time: never while others wait for the lock.
-        let isNoted = state.withLock { ($0.logs[stream]?.noted ?? .max) != .max }
-        let facts = isNoted ? entries.map(\.fact) : nil
+        let isNoted = state.withLock { state in
+            guard let log = state.logs[stream] else { return false }
+            if log.noted == .max { state.logs[stream]?.note(entries, nil) }
+            return log.noted != .max
+        }
+        guard isNoted else { return }
+        let facts = entries.map(\.fact)
         state.withLock { $0.logs[stream]?.note(entries, facts) }
     }
 

@@ -67,6 +67,7 @@ struct Journey {
         his.noteVisible(his.items)
         try await until("all of hers are read") { hers.items.filter { $0.state == .read }.count == Self.sends }
         try await compare(hers, his, with: ada.client.api, in: room)
+        try await checkActor(after: ada.client.api, in: room, of: ben.session.user)
         for guest in [ada, ben] {
             await guest.client.stop()
             try await guest.client.signOut()

@@ -20,7 +20,7 @@ struct PollsService: Service {
 
     static let log: LogContents = [.clientEvents, .roomChanges]
 
-    private static let contribution = RoomContribution<Int>(
+    private static let contribution = FieldContribution<Int>(
         "polls.contribute", [.init(.badge("polls")) { $0.number($1) }])
 
     private static let ofPeople = FieldContribution<Int>(

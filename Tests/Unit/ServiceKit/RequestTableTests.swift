@@ -15,7 +15,7 @@ struct RequestTableTests {
         static let events = [EventDescription("thing:made", to: .room, "A thing was made.", .object(["thing": thing]))]
         static let thing = Schema.named("Thing", .object(["id": .id]))
 
-        static let contribution = RoomContribution<Int>(
+        static let contribution = FieldContribution<Int>(
             "things.contribute",
             [
                 .init(Contribution.Field("count", zero: JSONValue(0)), schema: .integer(from: 0)) { $0.number($1) },

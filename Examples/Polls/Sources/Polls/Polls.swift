@@ -107,7 +107,7 @@ struct Polls: Sendable {
 }
 
 extension Polls {
-    static let contribution = RoomContribution<PollsSummary>(
+    static let contribution = FieldContribution<PollsSummary>(
         "polls.contribute",
         [
             .init(Contribution.Field("pollCount", zero: JSONValue(0))) { $0.number($1.count) },

@@ -4,7 +4,7 @@ import JSON
 /// A service's contribution to a Room, a Message or a Person, as one person sees it: each field with the closure
 /// that writes its value, so that the manifest and the replies cannot disagree.
 ///
-///     static let contribution = RoomContribution<BoardSummary>(
+///     static let contribution = FieldContribution<BoardSummary>(
 ///         "elements.contribute",
 ///         [.init(Contribution.Field("elementCount", zero: JSONValue(0))) { $0.number($1.elementCount) }])
 ///
@@ -64,6 +64,3 @@ public struct FieldContribution<Summary: Sendable>: Sendable {
             })
     }
 }
-
-/// A contribution to a Room.
-public typealias RoomContribution = FieldContribution

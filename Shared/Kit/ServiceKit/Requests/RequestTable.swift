@@ -63,7 +63,7 @@ public struct RequestTable: Sendable {
     /// - Parameter summaries: returns the service's summaries of these rooms, by room; an unknown room is
     ///   left out.
     public mutating func onContribution<Summary>(
-        _ contribution: RoomContribution<Summary>,
+        _ contribution: FieldContribution<Summary>,
         _ summaries:
             @escaping @Sendable (
                 _ roomIDs: [String], _ userID: String, _ connection: any Connection
