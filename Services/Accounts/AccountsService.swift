@@ -90,7 +90,7 @@ extension Endpoint {
         .route("DELETE", "/api/auth/sessions", limits: ["refresh"], wantsClient: true)
         .described(.endOtherSessions)
     fileprivate static let endSession = Endpoint("accounts.end-session")
-        .route("DELETE", "/api/auth/sessions/:id", limits: ["refresh"])
+        .route("DELETE", "/api/auth/sessions/:id", limits: ["refresh"], isConfidential: true)
         .described(.endSession)
     fileprivate static let me = Endpoint("accounts.me").route("GET", "/api/users/me", shows: .people)
         .described(.me)

@@ -55,8 +55,9 @@ struct GatewayParts: Sendable {
             to: fanout, cache: cache, fields: fieldCache, presence: presence, missed: missed, metrics: deliveryMetrics,
             log: log)
         let directory = Directory(
-            required: Set(settings.requiredServices), bus: node.bus, on: loop, file: manifests, clock: node.clock,
-            log: log, announcementPause: announcementPause, logs: pipeline,
+            catalog: Catalog(required: Set(settings.requiredServices), listedChecks: settings.listedChecks),
+            bus: node.bus, on: loop, file: manifests, clock: node.clock, log: log,
+            announcementPause: announcementPause, logs: pipeline,
             onAnnouncement: { manifest in
                 presence.learn(manifest)
                 sessions.learn(manifest)

@@ -1,6 +1,7 @@
 import Contracts
 import Delivery
 import Edge
+import GatewayCatalog
 import GatewayLimits
 import Reactor
 import ServiceKit
@@ -14,6 +15,8 @@ struct GatewaySettings: Sendable {
     let maxUnsentBytes: Int
     let writeTimeout: Duration
     let requiredServices: [String]
+    /// nil: the checks that services declare.
+    let listedChecks: CheckList?
     let trustedProxies: [IPNetwork]
     let showsOperations: Bool
     let showsPage: Bool
@@ -93,6 +96,10 @@ struct GatewaySettings: Sendable {
     static let requiredServices = Setting(
         "REQUIRED_SERVICES", .services, default: "accounts,rooms,messaging,elements",
         "Services that /readyz requires")
+    static let checks = Setting(
+        "CHECKS", .checks,
+        "Checks that count, such as words:messaging.send,words:room:join, or none; requests are denied while such a service is away or unknown; default: the checks that services declare"
+    )
     static let maxRequestsPerPerson = Setting(
         "MAX_REQUESTS_PER_PERSON", .number(1...10_000), default: "32",
         "Maximum HTTP requests of one person in progress on a gateway")
@@ -107,8 +114,7 @@ struct GatewaySettings: Sendable {
         requestTimeout, maxPendingBytes, writeTimeout, maxConnections, maxConnectionsPerAddress, maxPendingSockets,
         maxPendingSocketsPerAddress, maxBufferedBytes, maxBufferedBytesPerAddress, maxLoopTimePerAddress,
         trustedProxies, showsOperations, webClient, allowedOrigins, maxSocketsPerPerson, requiredServices,
-        maxRequestsPerPerson,
-        maxHeavyRequestsPerPerson, Setting.rateLimits,
+        checks, maxRequestsPerPerson, maxHeavyRequestsPerPerson, Setting.rateLimits,
     ]
 
     /// Returns the setting of a limit; nil stands for the numbers that the service declares.
@@ -172,6 +178,7 @@ struct GatewaySettings: Sendable {
         maxUnsentBytes = configuration[Self.maxPendingBytes]
         writeTimeout = configuration[Self.writeTimeout]
         requiredServices = configuration[Self.requiredServices]
+        listedChecks = configuration[Self.checks]
         maxSocketsPerPerson = configuration[Self.maxSocketsPerPerson]
         trustedProxies = configuration[Self.trustedProxies] ?? []
         showsOperations = configuration[Self.showsOperations]
@@ -209,6 +216,14 @@ struct GatewaySettings: Sendable {
         set(&limits.bufferedBytes, to: bufferedBytes)
         limits.loopTimePerAddress = isLimiting ? loopTimePerAddress : nil
         return limits
+    }
+}
+
+extension SettingKind where Value == CheckList {
+    static var checks: SettingKind {
+        SettingKind("has to be SERVICE:REQUEST, each once, such as words:messaging.send,words:room:join, or none") {
+            CheckList($0)
+        }
     }
 }
 

@@ -8,19 +8,26 @@ import Foundation
 public struct URLSessionTransport: HTTPTransport {
     private let base: URL
     private let session: URLSession
+    /// Invalidates a session that was created here; nil for an app's own.
+    private let owner: SessionOwner?
 
     /// - Parameters:
     ///   - base: the server's address, with the path prefix that it is served under, if any.
-    ///   - session: by default one without cookies and cache, with a limit of 30 seconds for a
-    ///     request.
+    ///   - session: by default one without cookies and cache, with a limit of 30 seconds for a request. It follows no
+    ///     redirects, as those would take the access token to another host. A session of the app decides that itself.
     public init(base: URL, session: URLSession? = nil) {
-        self.base = base
-        self.session = session ?? URLSession(configuration: Self.configuration(timeout: 30))
+        if let session {
+            (self.base, self.session, owner) = (base, session, nil)
+        } else {
+            self.init(base: base, timeout: 30)
+        }
     }
 
     /// - Parameter timeout: the limit for a request, in seconds.
     init(base: URL, timeout: TimeInterval) {
-        self.init(base: base, session: URLSession(configuration: Self.configuration(timeout: timeout)))
+        let session = URLSession(
+            configuration: Self.configuration(timeout: timeout), delegate: RedirectRefusal(), delegateQueue: nil)
+        (self.base, self.session, owner) = (base, session, SessionOwner(session))
     }
 
     private static func configuration(timeout: TimeInterval) -> URLSessionConfiguration {
@@ -76,4 +83,21 @@ public struct URLSessionTransport: HTTPTransport {
         for (name, value) in request.headers { sent.setValue(value, forHTTPHeaderField: name) }
         return sent
     }
+}
+
+/// Hands a redirect to the caller as the answer.
+private final class RedirectRefusal: NSObject, URLSessionTaskDelegate {
+    func urlSession(
+        _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+    ) { completionHandler(nil) }
+}
+
+/// A session with a delegate keeps both in memory until it is invalidated.
+private final class SessionOwner: Sendable {
+    private let session: URLSession
+
+    init(_ session: URLSession) { self.session = session }
+
+    deinit { session.finishTasksAndInvalidate() }
 }

@@ -11,9 +11,9 @@ package final class Catalog: Sendable {
     package let routes: RouteTable
     package let socketEvents: [String: Checked<SocketEvent>]
     /// The checks that precede a `room:join`, which is the gateway's own event.
-    package let joinChecks: [RequestCheck]
-    /// The checks without effect, as the requests that they precede are confidential.
-    package let refusedChecks: [RequestCheck]
+    package let joinChecks: [ServiceCheck]
+    /// The checks without effect.
+    package let refusedChecks: [RefusedCheck]
     private let objectContributors: [ShownObject: [Contributor]]
     /// The subjects that accept requests in batches.
     package let batched: Set<String>
@@ -25,19 +25,25 @@ package final class Catalog: Sendable {
     /// The number of announcements that changed it.
     package let revision: Int
     private let required: Set<String>
+    private let listedChecks: CheckList?
 
     /// The catalog before any announcement.
     ///
-    /// - Parameter required: the services without which the product is incomplete.
-    package convenience init(required: Set<String>) { self.init([:], required: required, revision: 0) }
+    /// - Parameters:
+    ///   - required: the services without which the product is incomplete.
+    ///   - listedChecks: the checks that count; nil for all that services declare.
+    package convenience init(required: Set<String>, listedChecks: CheckList? = nil) {
+        self.init([:], required: required, listedChecks: listedChecks, revision: 0)
+    }
 
-    private init(_ manifests: [String: Manifest], required: Set<String>, revision: Int) {
+    private init(_ manifests: [String: Manifest], required: Set<String>, listedChecks: CheckList?, revision: Int) {
         let all = manifests.values.sorted { $0.service < $1.service }
         self.manifests = manifests
         self.required = required
+        self.listedChecks = listedChecks
         self.revision = revision
         services = all
-        let checks = CheckTable(all)
+        let checks = CheckTable(all, listed: listedChecks)
         routes = RouteTable(all.flatMap(\.routes).map { Checked(declaration: $0, checks: checks[$0.subject]) })
         socketEvents = Dictionary(
             all.flatMap(\.socketEvents).map { ($0.event, Checked(declaration: $0, checks: checks[$0.subject])) },
@@ -56,13 +62,17 @@ package final class Catalog: Sendable {
         guard manifests[manifest.service] != manifest else { return self }
         var manifests = manifests
         manifests[manifest.service] = manifest
-        return Catalog(manifests, required: required, revision: revision + 1)
+        return with(manifests)
     }
 
     /// Returns a catalog without these services.
     package func removing(_ services: Set<String>) -> Catalog {
         guard !services.isDisjoint(with: manifests.keys) else { return self }
-        return Catalog(manifests.filter { !services.contains($0.key) }, required: required, revision: revision + 1)
+        return with(manifests.filter { !services.contains($0.key) })
+    }
+
+    private func with(_ manifests: [String: Manifest]) -> Catalog {
+        Catalog(manifests, required: required, listedChecks: listedChecks, revision: revision + 1)
     }
 
     private static func listLogs(_ all: [Manifest]) -> [String]? {

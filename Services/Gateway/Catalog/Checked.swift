@@ -4,31 +4,68 @@ import Contracts
 package struct Checked<Declaration: Sendable>: Sendable {
     package let declaration: Declaration
     /// In the order in which their denials count; empty for most declarations.
-    package let checks: [RequestCheck]
+    package let checks: [ServiceCheck]
+}
+
+/// A check that requests must pass, and the service that makes it.
+package struct ServiceCheck: Sendable, Equatable {
+    package let service: String
+    package let before: String
+    /// nil for a check of `CHECKS` that its service does not announce. Nobody can be asked, so its requests are denied.
+    package let declaration: RequestCheck?
+
+    package var whenAway: RequestCheck.WhenAway { declaration?.whenAway ?? .deny }
+}
+
+/// A check that has no effect.
+package struct RefusedCheck: Sendable, Equatable {
+    package enum Reason: String, Sendable {
+        case confidential = "the request is confidential, as those with passwords and tokens are"
+        case unlisted = "CHECKS does not list it"
+    }
+
+    package let check: ServiceCheck
+    package let reason: Reason
 }
 
 /// The checks of all services, by the request that they precede. A catalog resolves them once, for its routes
 /// and events.
 struct CheckTable: Sendable {
-    private var checks: [String: [RequestCheck]] = [:]
-    /// The checks without effect, because the request that they precede is confidential.
-    private(set) var refused: [RequestCheck] = []
+    private var checks: [String: [ServiceCheck]] = [:]
+    private(set) var refused: [RefusedCheck] = []
 
-    /// - Parameter services: in the order in which their denials count.
-    init(_ services: [Manifest]) {
+    /// - Parameters:
+    ///   - services: in the order in which their denials count.
+    ///   - list: the checks that count; nil for all that services declare.
+    init(_ services: [Manifest], listed list: CheckList?) {
         let confidential = Set(services.flatMap(\.routes).filter(\.isConfidential).map(\.subject))
+        var missing = list?.items ?? []
         for service in services {
             // One check of a service is enough for a request, and bounds what a request costs.
             var known: Set<String> = []
-            for check in service.checks where known.insert(check.before).inserted {
-                if confidential.contains(check.before) {
-                    refused.append(check)
+            for declaration in service.checks where known.insert(declaration.before).inserted {
+                let check = ServiceCheck(
+                    service: service.service, before: declaration.before, declaration: declaration)
+                let isListed = missing.remove(CheckList.Item(service: check.service, before: check.before)) != nil
+                if list != nil, !isListed {
+                    refused.append(RefusedCheck(check: check, reason: .unlisted))
                 } else {
-                    checks[check.before, default: []].append(check)
+                    add(check, confidential)
                 }
             }
         }
+        for item in missing.sorted(by: { ($0.service, $0.before) < ($1.service, $1.before) }) {
+            add(ServiceCheck(service: item.service, before: item.before, declaration: nil), confidential)
+        }
     }
 
-    subscript(request: String) -> [RequestCheck] { checks[request, default: []] }
+    private mutating func add(_ check: ServiceCheck, _ confidential: Set<String>) {
+        if confidential.contains(check.before) {
+            refused.append(RefusedCheck(check: check, reason: .confidential))
+        } else {
+            checks[check.before, default: []].append(check)
+        }
+    }
+
+    subscript(request: String) -> [ServiceCheck] { checks[request, default: []] }
 }

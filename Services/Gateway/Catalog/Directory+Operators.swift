@@ -7,14 +7,6 @@ import ServiceKit
 
 /// What operators ask: which services are known, and to forget one.
 extension Directory {
-    /// The announcements of a service in the catalog.
-    struct Heard {
-        let since: Timestamp
-        var last: Timestamp
-        /// How many there were: the clock may stand still.
-        var count = 1
-    }
-
     /// How long a service that was asked to announce itself has time to do so before it is forgotten. Running services
     /// reply within milliseconds.
     static let announcementWait: Duration = .milliseconds(500)
@@ -27,16 +19,7 @@ extension Directory {
     @discardableResult
     func noteHeard(_ service: String) -> Bool {
         let now = clock.now()
-        return state.withLock { state in
-            guard state.catalog.manifests[service] != nil else { return false }
-            if state.heard[service] == nil {
-                state.heard[service] = Heard(since: now, last: now)
-            } else {
-                state.heard[service]?.last = now
-                state.heard[service]?.count += 1
-            }
-            return true
-        }
+        return state.withLock { $0.noteHeard(service, at: now) }
     }
 
     func noteRefused(_ service: String, _ reason: String) {
@@ -79,23 +62,22 @@ extension Directory {
         discover()
         let end = LoopInstant.now() + Self.announcementWait
         while LoopInstant.now() < end, state.withLock({ $0.heard[service]?.count }) == before {
-            try? await Task.sleep(for: Self.settlingInterval)  // never cancelled
+            try? await Task.sleep(for: .milliseconds(2))  // never cancelled
         }
-        let removed = state.withLock { state -> (manifest: Manifest, follower: LogFollower?)? in
+        let removed = state.withLock { state -> Manifest? in
             guard state.heard[service]?.count == before, let manifest = state.catalog.manifests[service] else {
                 return nil
             }
             state.forget([service])
             state.refused.remove(service)
-            state.settled.remove(service)
-            return (manifest, state.followers.removeValue(forKey: service))
+            followers.remove(service)
+            return manifest
         }
         // Another question, or a sweep, may have removed it meanwhile.
         guard let removed else { return (catalog.manifests[service] != nil ? .announced : .unknown, nil) }
-        removed.follower?.stop()
         log.info("service forgotten: an operator asked for it", ["name": service])
         onForgotten(service)
-        return (await isSaved() ? .forgotten : .notWritten, ServiceOffer(removed.manifest))
+        return (await isSaved() ? .forgotten : .notWritten, ServiceOffer(removed))
     }
 
     /// Returns once the file has the known manifests; false if it could not be written.

@@ -18,50 +18,12 @@ package protocol LogReceiver: Sendable {
 
 /// Discovers the services on the bus, and follows the event log of each that has one.
 package final class Directory: Sendable {
-    struct State {
-        var catalog: Catalog
-        var followers: [String: LogFollower] = [:]
-        var subscriptions: [BusSubscription] = []
-        /// The services that announced themselves and, if they have a log, are followed from a known
-        /// position.
-        var settled: Set<String> = []
-        /// The file's content, so that it is written only after a change.
-        var saved: [String: JSONValue] = [:]
-        /// The time of each service's last announcement, updated by sweeps and by changes.
-        var announcedAt: [String: Timestamp] = [:]
-        /// The services that announced themselves since the last sweep.
-        var announcedNames: Set<String> = []
-        /// The announcements of each service in the catalog, since the start.
-        var heard: [String: Heard] = [:]
-        /// The last announcement of each service that was refused.
-        var refused = RefusedAnnouncements()
-        /// True if all services were asked to announce themselves since the last sweep, and the bus has been
-        /// connected since.
-        var wasAsked = false
-        var sweeping: Task<Void, Never>?
-        var refusals = LogThrottle()
-
-        /// The manifests to write into the file.
-        var known: [KnownManifest] {
-            catalog.services.compactMap { manifest in
-                announcedAt[manifest.service].map { KnownManifest(manifest: manifest, announcedAt: $0) }
-            }
-        }
-
-        mutating func forget(_ services: Set<String>) {
-            catalog = catalog.removing(services)
-            announcedNames.subtract(services)
-            for name in services { (announcedAt[name], saved[name], heard[name]) = (nil, nil, nil) }
-        }
-    }
-
-    let state: Mutex<State>
-    let bus: any MessageBus
-    private let loop: EventLoop
+    let state: Mutex<DirectoryState>
+    let followers: LogFollowers
+    private let bus: any MessageBus
     let file: ManifestFile?
     let clock: any WallClock
     let log: Logger
-    private let logs: any LogReceiver
     private let announcementPause: Duration
     private let onAnnouncement: @Sendable (Manifest) -> Void
     private let onHead: @Sendable (_ service: String, LogPosition) -> Void
@@ -76,9 +38,8 @@ package final class Directory: Sendable {
     /// removed.
     private static let sweepInterval: Duration = .seconds(600)
 
-    static let settlingInterval: Duration = .milliseconds(2)
-
     /// - Parameters:
+    ///   - catalog: one without services.
     ///   - file: the cache of manifests across restarts; nil if all services are in this process.
     ///   - announcementPause: the least time between two announcements of a service that are read.
     ///   - logs: receives the entries of every service's log, on the loop.
@@ -87,20 +48,19 @@ package final class Directory: Sendable {
     /// followed here.
     ///   - onForgotten: called with each service that was removed, on any thread.
     package init(
-        required: Set<String>, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?,
+        catalog: Catalog, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?,
         clock: any WallClock = SystemClock(), log: Logger,
         announcementPause: Duration = AnnouncementThrottle.pause, logs: any LogReceiver,
         onAnnouncement: @escaping @Sendable (Manifest) -> Void,
         onHead: @escaping @Sendable (_ service: String, LogPosition) -> Void = { _, _ in },
         onForgotten: @escaping @Sendable (_ service: String) -> Void = { _ in }
     ) {
-        state = Mutex(State(catalog: Catalog(required: required)))
+        state = Mutex(DirectoryState(catalog: catalog))
+        followers = LogFollowers(bus: bus, on: loop, log: log, receiver: logs)
         self.bus = bus
-        self.loop = loop
         self.file = file
         self.clock = clock
         self.log = log
-        self.logs = logs
         self.announcementPause = announcementPause
         self.onAnnouncement = onAnnouncement
         self.onHead = onHead
@@ -148,28 +108,23 @@ package final class Directory: Sendable {
     ///
     /// - Returns: the services that are still missing.
     package func settle(with services: Set<String>, within limit: Duration) async -> Set<String> {
-        let end = LoopInstant.now() + limit
-        while true {
-            let missing = state.withLock { services.union($0.catalog.streams).subtracting($0.settled) }
-            if missing.isEmpty || LoopInstant.now() >= end || Task.isCancelled { return missing }
-            try? await Task.sleep(for: Self.settlingInterval)  // cancelled: the loop ends
-        }
+        await followers.settle(within: limit) { services.union(self.catalog.streams) }
     }
 
     /// Stops. Returns when the file is written, too.
     package func stop() async {
-        let (subscriptions, followers) = state.withLock { state in
+        let subscriptions = state.withLock { state in
             state.sweeping?.cancel()
-            return (state.subscriptions, state.followers.values)
+            return state.subscriptions
         }
         for subscription in subscriptions { subscription.cancel() }
-        for follower in followers { follower.stop() }
+        followers.stop()
         await file?.close()
     }
 
     /// Notes that this entry exists: a client or service already knows of it.
     package func expect(_ position: StreamPosition) {
-        state.withLock { $0.followers[position.stream] }?.expect(position.seq)
+        followers[position.stream]?.expect(position.seq)
     }
 
     /// Asks every service to announce itself. An announcement also contains the end of the service's log.
@@ -201,9 +156,9 @@ package final class Directory: Sendable {
         }
         guard learn(manifest) else { return }
         if !isKnown { noteHeard(manifest.service) }
-        state.withLock({ $0.followers[manifest.service] })?.announced(head)
+        followers[manifest.service]?.announced(head)
         onHead(manifest.service, head)
-        if !manifest.hasEventLog { noteSettled(manifest.service) }
+        if !manifest.hasEventLog { followers.noteSettled(manifest.service) }
         keep(manifest)
     }
 
@@ -235,8 +190,8 @@ package final class Directory: Sendable {
             return learn(manifest)
         }
         let hasRoom = state.withLock { state in
-            state.catalog.manifests[name] != nil || state.followers[name] != nil
-                || max(state.catalog.manifests.count, state.followers.count) < Self.maxServices
+            state.catalog.manifests[name] != nil || followers[name] != nil
+                || max(state.catalog.manifests.count, followers.count) < Self.maxServices
         }
         guard hasRoom else {
             noteRefused(name, "there are \(Self.maxServices) services already")
@@ -248,7 +203,7 @@ package final class Directory: Sendable {
         }
         // Follow the log first: whoever finds the service in the catalog may expect one of its
         // entries.
-        if manifest.hasEventLog { follow(name) }
+        if manifest.hasEventLog { followers.follow(name) }
         let isUnknown = state.withLock { state -> Bool? in
             // Check again: another thread may have added a service with the same claims meanwhile.
             guard state.catalog.conflict(with: manifest) == nil else { return nil }
@@ -258,10 +213,9 @@ package final class Directory: Sendable {
             return state.catalog.manifests[name] == nil
         }
         guard let isUnknown else {
-            let follower = state.withLock { state in
-                state.catalog.manifests[name] == nil ? state.followers.removeValue(forKey: name) : nil
+            state.withLock { state in
+                if state.catalog.manifests[name] == nil { followers.remove(name) }
             }
-            follower?.stop()
             return learn(manifest)
         }
         if isUnknown { log.info("service discovered", ["name": name]) }
@@ -273,13 +227,15 @@ package final class Directory: Sendable {
     /// Logs the checks without effect. The reason may be the manifest of either service, so all are logged after each
     /// announcement.
     private func logRefusedChecks() {
-        let refused = Dictionary(grouping: catalog.refusedChecks) { $0.subject.prefix { $0 != "." } }
-        for (service, checks) in refused {
-            let requests = checks.map(\.before).joined(separator: ", ")
-            guard isToBeLogged("check before \(requests)", of: String(service)) else { continue }
+        struct Group: Hashable { let service: String, reason: RefusedCheck.Reason }
+        let refused = Dictionary(grouping: catalog.refusedChecks) {
+            Group(service: $0.check.service, reason: $0.reason)
+        }
+        for (group, refused) in refused {
+            let requests = refused.map(\.check.before).joined(separator: ", ")
+            guard isToBeLogged("check before \(requests): \(group.reason)", of: group.service) else { continue }
             log.warning(
-                "a check has no effect: the request is confidential, as those with passwords and tokens are",
-                ["name": String(service), "before": requests])
+                "a check has no effect: \(group.reason.rawValue)", ["name": group.service, "before": requests])
         }
     }
 
@@ -304,32 +260,6 @@ package final class Directory: Sendable {
         onForgotten(service)
     }
 
-    /// Follows a service's log from now on, and permanently: a removed service sends nothing, and may come
-    /// back. If the bus refuses the subscription, the next announcement tries again.
-    private func follow(_ service: String) {
-        guard state.withLock({ $0.followers[service] }) == nil else { return }
-        let follower = LogFollower(
-            service, bus: bus, on: loop, log: log, deliver: { [logs] in logs.receive($0, of: service) },
-            onStart: { [logs, weak self] position in
-                logs.start(service, after: position)
-                self?.noteSettled(service)
-            })
-        do throws(BusError) {
-            try follower.start()
-        } catch {
-            return log.error("a service cannot be followed", ["service": service, "error": "\(error)"])
-        }
-        // Another thread may have added a follower meanwhile.
-        let kept = state.withLock { state in
-            let kept = state.followers[service] ?? follower
-            state.followers[service] = kept
-            return kept
-        }
-        if kept !== follower { follower.stop() }
-    }
-
-    private func noteSettled(_ service: String) { state.withLock { _ = $0.settled.insert(service) } }
-
     private func keep(_ manifest: Manifest) {
         let (name, json, now) = (manifest.service, manifest.json, clock.now())
         state.withLock { state in
@@ -352,17 +282,8 @@ package final class Directory: Sendable {
         guard bus.isConnected else { return }
         let now = clock.now()
         let forgotten = state.withLock { state in
-            // Update the times first, so that a clock that was set forward removes no service.
-            for name in state.announcedNames { state.announcedAt[name] = now }
-            state.announcedNames = []
-            var forgotten: Set<String> = []
-            if state.wasAsked {
-                let oldest = now.adding(.zero - Self.lifetime)
-                forgotten = Set(state.catalog.manifests.keys.filter { state.announcedAt[$0, default: now] < oldest })
-            }
-            state.forget(forgotten)
+            let forgotten = state.forgetSilent(for: Self.lifetime, at: now)
             state.refused.removeOld(before: now.adding(.zero - Self.sweepInterval * 2))
-            state.wasAsked = true
             file?.save(state.known)
             return forgotten
         }

@@ -41,16 +41,22 @@ package final class RequestChecks: Sendable {
     ///   otherwise `service_unavailable` if a check without an answer denies it, or if no time is left; nil if the
     ///   request may be forwarded.
     package func ask(
-        _ checks: [RequestCheck], _ data: JSONValue, as caller: Caller, origin: RequestOrigin, key: String?,
+        _ checks: [ServiceCheck], _ data: JSONValue, as caller: Caller, origin: RequestOrigin, key: String?,
         completion: @escaping @Sendable (ServiceError?) -> Void
     ) {
         let answers = Answers(count: checks.count)
         for (index, check) in checks.enumerated() {
+            guard let declaration = check.declaration else {
+                let verdict = Verdict.unanswered(reason: "not_announced")
+                note(verdict, of: check, origin)
+                if let verdicts = answers.note(verdict, at: index) { completion(denial(checks, verdicts, origin)) }
+                continue
+            }
             var context = origin.context(for: caller, key: key ?? caller.id)
             // The request's own time may be almost over, which is no fault of the check.
-            let hasTime = context.timeout >= check.deadline
-            context.timeout = min(context.timeout, check.deadline)
-            bus.request(check.subject, data, context) { [self] answer in
+            let hasTime = context.timeout >= declaration.deadline
+            context.timeout = min(context.timeout, declaration.deadline)
+            bus.request(declaration.subject, data, context) { [self] answer in
                 let verdict = Self.verdict(of: answer, isLong: data.bytes.count > BusLimits.maxLine / 2)
                 if hasTime || !answer.isLate { note(verdict, of: check, origin) }
                 guard let verdicts = answers.note(verdict, at: index) else { return }
@@ -63,7 +69,7 @@ package final class RequestChecks: Sendable {
     ///
     /// - Throws: the denial, as in the other form.
     package func pass(
-        _ checks: [RequestCheck], _ data: JSONValue, as caller: Caller, origin: RequestOrigin, key: String?
+        _ checks: [ServiceCheck], _ data: JSONValue, as caller: Caller, origin: RequestOrigin, key: String?
     ) async throws(ServiceError) {
         guard !checks.isEmpty else { return }
         let denial = await withCheckedContinuation { continuation in
@@ -96,25 +102,27 @@ package final class RequestChecks: Sendable {
         }
     }
 
-    private func note(_ verdict: Verdict, of check: RequestCheck, _ origin: RequestOrigin) {
+    private func note(_ verdict: Verdict, of check: ServiceCheck, _ origin: RequestOrigin) {
         switch verdict {
         case .allowed: allowed.add()
         case .denied: denied.add()
         case .unanswered(let reason):
             unanswered.add()
-            let service = String(check.subject.prefix { $0 != "." })
-            guard throttle.withLock({ $0.note("\(check.subject) \(reason)", of: service) }) else { return }
+            let subject = check.declaration?.subject ?? ""
+            guard throttle.withLock({ $0.note("\(check.before) \(subject) \(reason)", of: check.service) }) else {
+                return
+            }
             log.warning(
                 "a check is not answered",
                 [
-                    "name": service, "subject": check.subject, "before": check.before, "reason": reason,
+                    "name": check.service, "subject": subject, "before": check.before, "reason": reason,
                     "outcome": check.whenAway.rawValue, "request": origin.id,
                 ])
         }
     }
 
     private func denial(
-        _ checks: [RequestCheck], _ verdicts: [Verdict], _ origin: RequestOrigin
+        _ checks: [ServiceCheck], _ verdicts: [Verdict], _ origin: RequestOrigin
     ) -> ServiceError? {
         for verdict in verdicts { if case .denied(let error) = verdict { return error } }
         for (check, verdict) in zip(checks, verdicts) {

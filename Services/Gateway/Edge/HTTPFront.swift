@@ -189,7 +189,7 @@ package actor HTTPFront: LoopPart {
     // MARK: The answer
 
     private func serve(
-        _ call: AdmittedCall, after required: [RequestCheck], _ request: HTTPRequest, _ responder: HTTPResponder
+        _ call: AdmittedCall, after required: [ServiceCheck], _ request: HTTPRequest, _ responder: HTTPResponder
     ) async {
         let origin = services.origin(responder.requestID, trace: request.headers["traceparent"])
         do throws(ServiceError) {

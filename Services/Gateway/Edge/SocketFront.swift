@@ -323,7 +323,7 @@ package actor SocketFront: LoopPart {
 
     /// Holds an event, and those that follow in its room, until its checks are answered. Checks of several events are in
     /// progress at once.
-    private func hold(_ event: ServiceEvent, until required: [RequestCheck]) {
+    private func hold(_ event: ServiceEvent, until required: [ServiceCheck]) {
         event.session.held.append(event)
         guard !required.isEmpty else { return }
         event.isBeingChecked = true

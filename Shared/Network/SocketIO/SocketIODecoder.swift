@@ -40,12 +40,13 @@ public struct SocketIODecoder: Sendable {
 
     private mutating func decodeText(_ text: ArraySlice<UInt8>) throws(ProtocolViolation) -> SocketIOPacket? {
         guard case .idle = state else { throw ProtocolViolation("a text where an attachment is due") }
-        let packet = try SocketIOPacket(parsing: text)
+        // An event whose attachments are dropped is refused, whatever its arguments are.
+        let isRefused = !keepsAttachments && text.first == SocketIOPacket.Kind.binaryEvent.rawValue
+        let packet = isRefused ? try SocketIOPacket(withoutArguments: text) : try SocketIOPacket(parsing: text)
         guard packet.attachmentCount > 0 else { return packet }
         guard packet.attachmentCount <= maxAttachments else { throw ProtocolViolation("too many attachments") }
-        // The search for placeholders recurses, so skip packets that are too deep. Also skip it if
-        // attachments are dropped, as each level is parsed again.
-        if keepsAttachments, !packet.isTooDeep, let payload = packet.payload,
+        // Without attachments there is nothing to place, and the search parses each level again.
+        if keepsAttachments, let payload = packet.payload,
             !Self.placeholdersFit(payload, count: packet.attachmentCount)
         {
             throw ProtocolViolation("a placeholder without its attachment")

@@ -19,10 +19,10 @@ public struct SocketIOPacket: Sendable, Equatable {
     /// The values after the name in an event, and all values of an ack.
     public private(set) var arguments: [JSONValue] = []
     /// The payload: for CONNECT an object or nil, for CONNECT_ERROR an object or a string, for events and
-    /// acks the whole array.
+    /// acks the whole array; nil if the arguments are left out.
     public private(set) var payload: JSONValue?
-    /// True for an event whose payload is JSON that is nested too deeply. Its name is known, and its
-    /// arguments are left out.
+    /// True for an event that is nested too deeply. Its name is known, and its arguments are left out; what follows
+    /// the first level too many is not read.
     public private(set) var isTooDeep = false
     /// The number of binary messages that follow this one.
     public private(set) var attachmentCount = 0
@@ -63,6 +63,14 @@ public struct SocketIOPacket: Sendable, Equatable {
         var rest = text
         do throws(ProtocolViolation) { try self.init(takingHeadOf: &rest) } catch { return nil }
         if kind == .event { eventName = Self.leadingString(of: rest) ?? "" }
+    }
+
+    /// Parses an event as far as its name, to refuse it. Its arguments are neither read nor checked.
+    init(withoutArguments text: ArraySlice<UInt8>) throws(ProtocolViolation) {
+        var rest = text
+        try self.init(takingHeadOf: &rest)
+        eventName = Self.leadingString(of: rest)
+        try checkShape()
     }
 
     /// Returns the first element of an array, if it is a string of up to `maxPreviewedName` bytes.
@@ -114,8 +122,12 @@ public struct SocketIOPacket: Sendable, Equatable {
             let maxDepth = attachmentCount > 0 ? Self.maxDepthWithAttachments : JSONValue.defaultMaxDepth
             value = try JSONValue(parsing: text, maxDepth: maxDepth)
         } catch {
-            value = try Self.deepEvent(kind, text)
-            isTooDeep = true
+            // Nesting is an error of the application's request, not of the packet, so the sender gets an answer.
+            guard error.isTooDeep, kind == .event || kind == .binaryEvent else {
+                throw ProtocolViolation("a payload that is not JSON")
+            }
+            (eventName, isTooDeep) = (Self.leadingString(of: text), true)
+            return
         }
         payload = value
         guard let values = value.array else { return }
@@ -123,18 +135,10 @@ public struct SocketIOPacket: Sendable, Equatable {
         case .event, .binaryEvent:
             guard let first = values.first else { return }
             eventName = first.string ?? (first.kind == .number ? first.text : nil)
-            if !isTooDeep { arguments = Array(values.dropFirst()) }
+            arguments = Array(values.dropFirst())
         default:
             arguments = values
         }
-    }
-
-    /// Parses an event that is nested too deeply. That is an error of the application's request, not of the
-    /// packet, so the sender gets an answer. Neither the check nor the search for the name recurses.
-    private static func deepEvent(_ kind: Kind, _ text: ArraySlice<UInt8>) throws(ProtocolViolation) -> JSONValue {
-        let objection = ProtocolViolation("a payload that is not JSON")
-        guard kind == .event || kind == .binaryEvent else { throw objection }
-        do throws(JSONError) { return try JSONValue(parsing: text, maxDepth: .max) } catch { throw objection }
     }
 
     /// Checks that the packet has the parts that its kind requires, and no others.

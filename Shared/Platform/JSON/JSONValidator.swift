@@ -75,7 +75,9 @@ struct JSONValidator {
     }
 
     private mutating func open(object: Bool) throws(JSONError) {
-        guard levels.count < maxDepth else { throw failure("nested deeper than \(maxDepth)") }
+        guard levels.count < maxDepth else {
+            throw JSONError(offset: position, reason: "nested deeper than \(maxDepth)", isTooDeep: true)
+        }
         levels.push(isObject: object)
         position += 1
         skipWhiteSpace()

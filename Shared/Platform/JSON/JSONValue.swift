@@ -116,10 +116,13 @@ extension JSONValue: CustomStringConvertible {
 public struct JSONError: Error, Equatable, CustomStringConvertible {
     public let offset: Int
     public let reason: String
+    /// True if everything before `offset` is JSON, and only the nesting is over the limit.
+    public let isTooDeep: Bool
 
-    public init(offset: Int, reason: String) {
+    public init(offset: Int, reason: String, isTooDeep: Bool = false) {
         self.offset = offset
         self.reason = reason
+        self.isTooDeep = isTooDeep
     }
 
     public var description: String { "not JSON at byte \(offset): \(reason)" }

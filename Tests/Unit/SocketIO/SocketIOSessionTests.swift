@@ -170,6 +170,13 @@ struct SocketIOSessionTests {
                 == .refuse(
                     SocketIOEvent(namespace: "/", name: "a", arguments: [], attachments: [], ackID: 4), .attachments))
         #expect(refuses.receive(EnginePacket("2[\"b\"]")) == event("b"))
+        // Its arguments are not read.
+        #expect(refuses.receive(EnginePacket("51-4[\"a\",{")) == nil)
+        #expect(
+            refuses.receive(EnginePacket(binary: [1]))
+                == .refuse(
+                    SocketIOEvent(namespace: "/", name: "a", arguments: [], attachments: [], ackID: 4), .attachments))
+        #expect(isClosed(refuses.receive(EnginePacket("51-4[{"))))
     }
 
     @Test("an event that is nested too deeply is refused by name, however deep, and the session goes on")
@@ -190,7 +197,14 @@ struct SocketIOSessionTests {
             Issue.record("511 levels in an array are 512, which may be")
             return
         }
-        #expect(isClosed(session.receive(EnginePacket("34[\(String(repeating: "[", count: 600))"))))
+        // What follows the first level too many is not read.
+        let unread = SocketIOEvent(namespace: "/", name: "a", arguments: [], attachments: [], ackID: nil)
+        let unfinished = String(repeating: "[", count: 600)
+        #expect(session.receive(EnginePacket("2[\"a\",\(unfinished)")) == .refuse(unread, .depth))
+        for malformed in ["2[\"a\",]", "2[\(unfinished)", "34[\(unfinished)"] {
+            var session = connected()
+            #expect(isClosed(session.receive(EnginePacket(malformed))), "\(malformed)")
+        }
     }
 
     @Test(

@@ -32,7 +32,7 @@ struct DescriptionsTests {
     private func run(_ test: (Descriptions, FakeService) async throws -> Void) async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let directory = Directory(
-            required: [], bus: bus, on: group.loops[0], file: nil, log: log.logger, logs: NoLogs(),
+            catalog: Catalog(required: []), bus: bus, on: group.loops[0], file: nil, log: log.logger, logs: NoLogs(),
             onAnnouncement: { _ in })
         let services = RequestForwarder(
             bus: bus, directory: directory, requestTimeout: .seconds(4), faults: AnswerFaults(log: log.logger))

@@ -19,14 +19,14 @@ struct CheckTableTests {
 
     private func routeChecks(_ method: String, _ path: String..., in catalog: Catalog) -> [String] {
         guard case .route(let route, _) = catalog.routes.match(method, ["api"] + path) else { return ["no route"] }
-        return route.checks.map(\.subject)
+        return route.checks.map { $0.declaration?.subject ?? "denied for \($0.service)" }
     }
 
     @Test("a check on a subject precedes its routes and its socket events, and nothing else")
     func everyForm() {
         let catalog = Catalog(required: []).adding(chat).adding(checking("chat.send"))
         #expect(routeChecks("POST", "chat", in: catalog) == ["guard.check0"])
-        #expect(catalog.socketEvents["chat:send"]?.checks.map(\.subject) == ["guard.check0"])
+        #expect(catalog.socketEvents["chat:send"]?.checks.map(\.declaration?.subject) == ["guard.check0"])
         #expect(routeChecks("GET", "chat", in: catalog) == [])
         #expect(catalog.joinChecks.isEmpty)
     }
@@ -34,7 +34,7 @@ struct CheckTableTests {
     @Test("a check on a subject that nobody has takes effect when a service has it")
     func later() {
         let before = Catalog(required: []).adding(checking("chat.send", "room:join"))
-        #expect(before.joinChecks.map(\.subject) == ["guard.check1"])
+        #expect(before.joinChecks.map(\.declaration?.subject) == ["guard.check1"])
         #expect(routeChecks("POST", "chat", in: before.adding(chat)) == ["guard.check0"])
         #expect(routeChecks("POST", "chat", in: before.adding(chat).removing(["guard"])) == [])
     }
@@ -47,6 +47,37 @@ struct CheckTableTests {
         }
         #expect(routeChecks("POST", "chat", in: catalog) == ["guard.check0", "wall.check0"])
     }
+
+    @Test("with a list of checks, no other one counts, and each listed one is there before its service")
+    func listed() throws {
+        let list = try #require(CheckList("guard:chat.send,guard:room:join"))
+        let before = Catalog(required: [], listedChecks: list).adding(chat)
+        #expect(routeChecks("POST", "chat", in: before) == ["denied for guard"])
+        #expect(before.joinChecks.map(\.service) == ["guard"])
+        let after = before.adding(checking("chat.send", "chat.list")).adding(checking("chat.send", by: "wall"))
+        #expect(routeChecks("POST", "chat", in: after) == ["guard.check0"])
+        #expect(routeChecks("GET", "chat", in: after) == [])
+        // Announced without it, a listed check still denies.
+        #expect(after.joinChecks.map(\.declaration) == [nil])
+        #expect(after.refusedChecks.map(\.check.service) == ["guard", "wall"])
+        #expect(after.refusedChecks.allSatisfy { $0.reason == .unlisted })
+        #expect(routeChecks("POST", "chat", in: after.removing(["guard"])) == ["denied for guard"])
+    }
+
+    @Test("a list without checks switches off all of them")
+    func none() throws {
+        let catalog = Catalog(required: [], listedChecks: try #require(CheckList("none"))).adding(chat)
+            .adding(checking("chat.send"))
+        #expect(routeChecks("POST", "chat", in: catalog) == [])
+    }
+
+    @Test(
+        "a text that is no list of checks is refused",
+        arguments: [
+            "", "words", "words:", ":chat.send", "words:chat", "words:chat.*", "wo rds:chat.send", "words:chat.send,",
+            "words:chat.send,words:chat.send", "none,words:chat.send",
+        ])
+    func malformed(_ text: String) { #expect(CheckList(text) == nil) }
 
     @Test(
         "a check on a request with passwords, tokens or addresses has no effect, in any form of the request",
@@ -63,6 +94,6 @@ struct CheckTableTests {
         #expect(routeChecks(route.method, route.path.dropFirst(5).description, in: catalog) == [])
         #expect(routeChecks("POST", "other", in: catalog) == [])
         #expect(catalog.socketEvents["log:in"]?.checks.isEmpty == true)
-        #expect(catalog.refusedChecks.map(\.before) == ["accounts.login"])
+        #expect(catalog.refusedChecks.map(\.check.before) == ["accounts.login"])
     }
 }

@@ -271,6 +271,39 @@ struct RequestCheckTests {
         }
     }
 
+    @Test("a check that the operator lists denies its requests until its service is there")
+    func listed() async throws {
+        try await GatewayHarness.run(["--checks", "guard:chat.send,guard:rooms.rename,guard:room:join"]) { harness in
+            let client = try await harness.connect()
+            let denied = try await client.ask("chat:send", #"{"roomId":"r","text":"fox"}"#)
+            #expect(denied["error"]?["code"]?.string == "service_unavailable")
+            #expect(denied["error"]?["retryable"]?.bool == true)
+            #expect(
+                try await client.ask("room:join", #"{"roomId":"r"}"#)["error"]?["code"]?.string
+                    == "service_unavailable")
+            let renaming = try await harness.request("PUT", "/api/rooms/r/name", body: #"{"name":"x"}"#)
+            #expect(renaming.status == 503)
+            #expect(harness.log.text.contains("not_announced"))
+
+            let guardian = try start(on: harness, before: ["chat.send"])
+            guardian.on("guard.check", reply: Reply(.noContent))
+            harness.chat.on("chat.send", reply: Reply())
+            #expect(try await client.ask("chat:send", #"{"roomId":"r","text":"fox"}"#)["success"]?.bool == true)
+        }
+    }
+
+    @Test("with a list of checks, one that it lacks is not asked, and the reason is logged")
+    func unlisted() async throws {
+        try await GatewayHarness.run(["--checks", "none"]) { harness in
+            let guardian = try start(on: harness, whenAway: .deny)
+            guardian.on("guard.check") { _ in Issue.record("this is not listed") }
+            harness.chat.on("chat.send", reply: Reply())
+            let client = try await harness.connect()
+            #expect(try await client.ask("chat:send", #"{"roomId":"r","text":"fox"}"#)["success"]?.bool == true)
+            #expect(harness.log.text.contains("a check has no effect: CHECKS does not list it"))
+        }
+    }
+
     @Test("a check on a request with passwords has no effect, and the reason is logged")
     func confidential() async throws {
         try await GatewayHarness.run { harness in

@@ -1,0 +1,90 @@
+import EventLog
+import Logging
+import MessageBus
+import Reactor
+import ServiceKit
+import Synchronization
+
+/// Follows the logs of the services that have one.
+final class LogFollowers: Sendable {
+    private struct State {
+        var followers: [String: LogFollower] = [:]
+        /// The services that announced themselves and, if they have a log, are followed from a known
+        /// position.
+        var settled: Set<String> = []
+    }
+
+    private let state = Mutex(State())
+    private let bus: any MessageBus
+    private let loop: EventLoop
+    private let log: Logger
+    private let receiver: any LogReceiver
+
+    private static let settlingInterval: Duration = .milliseconds(2)
+
+    /// - Parameter receiver: receives the entries of every service's log, on the loop.
+    init(bus: any MessageBus, on loop: EventLoop, log: Logger, receiver: any LogReceiver) {
+        self.bus = bus
+        self.loop = loop
+        self.log = log
+        self.receiver = receiver
+    }
+
+    var count: Int { state.withLock { $0.followers.count } }
+
+    subscript(service: String) -> LogFollower? { state.withLock { $0.followers[service] } }
+
+    /// Follows a service's log from now on, and permanently: a removed service sends nothing, and may come
+    /// back. If the bus refuses the subscription, the next announcement tries again.
+    func follow(_ service: String) {
+        guard self[service] == nil else { return }
+        let follower = LogFollower(
+            service, bus: bus, on: loop, log: log, deliver: { [receiver] in receiver.receive($0, of: service) },
+            onStart: { [receiver, weak self] position in
+                receiver.start(service, after: position)
+                self?.noteSettled(service)
+            })
+        do throws(BusError) {
+            try follower.start()
+        } catch {
+            return log.error("a service cannot be followed", ["service": service, "error": "\(error)"])
+        }
+        // Another thread may have added a follower meanwhile.
+        let kept = state.withLock { state in
+            let kept = state.followers[service] ?? follower
+            state.followers[service] = kept
+            return kept
+        }
+        if kept !== follower { follower.stop() }
+    }
+
+    func noteSettled(_ service: String) { state.withLock { _ = $0.settled.insert(service) } }
+
+    /// Returns once all of these services are settled; also at the time limit, or if the task is cancelled.
+    ///
+    /// - Parameter services: called again until then, as more services may announce themselves.
+    /// - Returns: the services that are still missing.
+    func settle(within limit: Duration, _ services: () -> Set<String>) async -> Set<String> {
+        let end = LoopInstant.now() + limit
+        while true {
+            let missing = services().subtracting(state.withLock { $0.settled })
+            if missing.isEmpty || LoopInstant.now() >= end || Task.isCancelled { return missing }
+            try? await Task.sleep(for: Self.settlingInterval)  // cancelled: the loop ends
+        }
+    }
+
+    /// Stops following a log.
+    func remove(_ service: String) {
+        let follower = state.withLock { state in
+            state.settled.remove(service)
+            return state.followers.removeValue(forKey: service)
+        }
+        follower?.stop()
+    }
+
+    /// Stops following all logs.
+    func stop() {
+        let followers = state.withLock { $0.followers.values }
+        for follower in followers { follower.stop() }
+    }
+}
