@@ -75,22 +75,6 @@ struct DeliveryContext: Sendable {
     }
 }
 
-/// An unread message, as messaging answers.
-struct UnreadMessage: Sendable {
-    let text: String
-    /// The message's number in its room, and its sender; nil if messaging is of an earlier release.
-    var seq: Int?
-    var senderID: String?
-}
-
-extension UnreadMessage {
-    /// nil if the message was read or deleted.
-    fileprivate init?(_ json: JSONValue) {
-        guard let text = json["text"]?.string else { return nil }
-        self.init(text: text, seq: json["seq"]?.int, senderID: json["senderId"]?.string)
-    }
-}
-
 extension DeliveryContext {
     /// Returns the sockets that have the message's room open, with their evidence. Only for jobs of messages.
     func sockets(for jobs: [Job]) async -> [OpenRoomQuestion.Member: [SocketEvidence]] {

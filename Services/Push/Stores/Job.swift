@@ -20,6 +20,19 @@ struct Job: Sendable, Equatable {
     var isBadge: Bool { messageID.isEmpty }
 }
 
+/// A message of which others may be notified. It does not contain the text, which messaging is asked for when
+/// the notification is sent.
+struct MessageNotice: Sendable, Equatable {
+    let id: String
+    let roomID: String
+    /// The position of its entry in messaging's log.
+    let logSeq: Int
+    let senderName: String
+    let sentAt: Timestamp
+    /// The participants of the room except the sender.
+    let recipients: [String]
+}
+
 /// The times at which notifications are due, and until which they are worth sending.
 struct JobPlan: Sendable {
     /// The interval between two silent updates of one device.
