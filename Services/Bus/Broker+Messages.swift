@@ -9,10 +9,10 @@ extension Broker {
         let name = UnsafeRawBufferPointer(rebasing: line[subject])
         let payload = UnsafeRawBufferPointer(rebasing: line[data])
         guard let route = route(name, from: peer) else { return }
-        for subscription in route.match.everyone { deliver(payload, by: route, to: subscription) }
+        for subscription in route.match.everyone { deliver(payload, by: route, from: peer, to: subscription) }
         for group in route.match.groups {
             turn &+= 1
-            deliver(payload, by: route, to: group.pick(key: nil, turn: turn))
+            deliver(payload, by: route, from: peer, to: group.pick(key: nil, turn: turn))
         }
     }
 
@@ -31,11 +31,15 @@ extension Broker {
         return route
     }
 
-    private func deliver(_ payload: UnsafeRawBufferPointer, by route: BrokerRoute, to subscription: BrokerSubscription)
-    {
+    private func deliver(
+        _ payload: UnsafeRawBufferPointer, by route: BrokerRoute, from sender: BrokerPeer,
+        to subscription: BrokerSubscription
+    ) {
         counters.delivered += 1
         counters.deliveredBytes += payload.count
-        send(to: subscription.peer) { subscription.write(payload, by: route, to: &$0) }
+        let receiver = subscription.peer
+        send(to: receiver) { subscription.write(payload, by: route, to: &$0) }
+        if receiver.handedOver > 0 { noteQueued(payload.count + route.middle.count, for: receiver, by: sender) }
     }
 
     // MARK: Requests
@@ -73,7 +77,9 @@ extension Broker {
         counters.requestsUnderWay += 1
         counters.delivered += 1
         counters.deliveredBytes += data.count
-        send(to: subscription.peer) { subscription.write(parsed, of: line, reply: reply, timeout: timeout, to: &$0) }
+        let receiver = subscription.peer
+        send(to: receiver) { subscription.write(parsed, of: line, reply: reply, timeout: timeout, to: &$0) }
+        if receiver.handedOver > 0 { noteQueued(line.count, for: receiver, by: peer) }
     }
 
     func reply(_ line: UnsafeRawBufferPointer, _ parsed: BusLine, from peer: BrokerPeer) {

@@ -17,6 +17,9 @@ final class Broker {
     var lastID: UInt64 = 0
     var turn: UInt64 = 0
     private var ready: [BrokerPeer] = []
+    /// In the order of their deadlines.
+    var holds: [BrokerHold] = []
+    var resumed: [BrokerPeer] = []
     private(set) var isDraining = false
 
     let notify: (BrokerNotice) -> Void
@@ -32,7 +35,7 @@ final class Broker {
     /// True while a reply is awaited.
     var hasRequests: Bool { !requests.isEmpty }
     /// The time at which `expire` must be called.
-    var nextExpiry: Duration? { requests.nextExpiry }
+    var nextExpiry: Duration? { [requests.nextExpiry, holds.first?.deadline].compactMap(\.self).min() }
 
     /// Returns the peers with output to send, or to be closed, since the last call.
     func takeReadyPeers() -> [BrokerPeer] {
@@ -65,6 +68,7 @@ final class Broker {
         for (_, held) in peer.subscriptions { remove(held) }
         peer.subscriptions = [:]
         peer.lastRoute = nil
+        noteDrained(peer)
         guard hasRequests else { return }
         for request in requests.takeAll(where: { $0.requester === peer || $0.responder === peer }) {
             answer(request, error: .disconnected, "the responder is gone")
@@ -103,6 +107,7 @@ final class Broker {
     }
 
     func expire(at now: Duration) {
+        expireHolds(at: now)
         for request in requests.expire(at: now) {
             counters.deadlinesExceeded += 1
             answer(request, error: .deadlineExceeded, "no reply in time")

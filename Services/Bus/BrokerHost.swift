@@ -47,6 +47,7 @@ final class BrokerHost {
         loop.atEndOfTurn { [self] in
             isFlushing = false
             for peer in broker.takeReadyPeers() { connections[peer.id]?.flush() }
+            for peer in broker.takeResumedPeers() { connections[peer.id]?.resume() }
             publishCounters(broker.counters)
             watchDeadlines()
             finishDraining()
@@ -134,12 +135,22 @@ final class BrokerConnection: ChannelHandler {
         } catch {
             host.broker.receivedOverlongLine(from: peer)
         }
+        // What it has sent already waits in the kernel, and then with the peer.
+        if peer.waitsFor > 0 { channel.pauseReading() }
         host.flushAtEndOfTurn()
+    }
+
+    /// Reads again, unless the peer has to wait again since.
+    func resume() {
+        guard peer.waitsFor == 0 else { return }
+        channel.resumeReading()
     }
 
     func channelDidDrain(_ channel: Channel) {
         peer.handedOver = 0
+        host.broker.noteDrained(peer)
         flush()
+        host.flushAtEndOfTurn()
     }
 
     func channelDidClose(_ channel: Channel, reason: CloseReason) {

@@ -34,6 +34,11 @@ final class BrokerPeer {
     var handedOver = 0
     var isReady = false
 
+    /// As a receiver: what was queued since the kernel last took all of its output.
+    var backlog = Backlog()
+    /// As a sender: the number of receivers that it waits for.
+    var waitsFor = 0
+
     /// The route of its last event: publishers often reuse a subject.
     var lastRoute: BrokerRoute?
 

@@ -5,6 +5,11 @@ public struct BrokerSettings: Sendable {
     public var access = BrokerAccess.open
     /// The maximum of bytes queued for one peer before it is disconnected as a slow consumer.
     public var maxPendingBytes = BusLimits.defaultMaxPendingBytes
+    /// The bytes queued for one peer by one sender, while the receiver does not read, from which on the sender waits. An eighth: several
+    /// senders fit the queue.
+    public var maxPendingBytesBySender: Int { maxPendingBytes / 8 }
+    /// How long a sender waits for one receiver. Longer than a busy process needs to read on, and short for a person.
+    public var maxHold: Duration = .milliseconds(250)
     /// The silence after which a peer is pinged; after three times as long it counts as dead.
     public var pingInterval: Duration = .seconds(15)
     /// The time limit for a connection's hello, so that strangers do not hold descriptors.
@@ -33,6 +38,8 @@ public struct BrokerCounters: Sendable, Equatable {
     public internal(set) var deadlinesExceeded = 0
     public internal(set) var malformed = 0
     public internal(set) var slowConsumers = 0
+    /// How often a sender had to wait for a receiver.
+    public internal(set) var holds = 0
     public internal(set) var refusedPeers = 0
     public internal(set) var forbidden = 0
 }

@@ -83,6 +83,7 @@ extension BusServer {
         counter("bus_deadlines_exceeded_total", "Requests without a reply in time", \.deadlinesExceeded)
         counter("bus_malformed_total", "Lines that made no sense", \.malformed)
         counter("bus_slow_consumers_total", "Peers cut off for not reading", \.slowConsumers)
+        counter("bus_holds_total", "Times that a sender had to wait for a slow receiver", \.holds)
         counter("bus_refused_peers_total", "Connections that never got past hello", \.refusedPeers)
         counter("bus_forbidden_total", "Lines of peers without the right for them", \.forbidden)
     }

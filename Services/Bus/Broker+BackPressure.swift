@@ -1,0 +1,68 @@
+/// The lines that wait for a peer while the kernel takes no more of its output.
+struct Backlog {
+    private var bytesBySender: [UInt64: Int] = [:]
+    /// The senders that wait for this peer.
+    fileprivate(set) var held: [BrokerPeer] = []
+    /// True once senders have waited for `maxHold` in vain: no more of them wait until the peer reads.
+    fileprivate(set) var isGivenUp = false
+
+    /// - Returns: the bytes that this sender has queued.
+    fileprivate mutating func add(_ count: Int, by sender: BrokerPeer) -> Int {
+        bytesBySender[sender.id, default: 0] += count
+        return bytesBySender[sender.id, default: 0]
+    }
+}
+
+/// The time until which senders wait for a receiver.
+struct BrokerHold {
+    let receiver: BrokerPeer
+    let deadline: Duration
+}
+
+// Back-pressure: who sends faster than a receiver reads is not read from until the receiver has caught up. Its lines then
+// wait in its own buffers, and the receiver's queue keeps room for those of others. It waits for `maxHold` at most, as a
+// receiver that reads nothing must not stop what goes to others.
+extension Broker {
+    /// Called for each line to a receiver whose earlier output the kernel has not taken.
+    func noteQueued(_ count: Int, for receiver: BrokerPeer, by sender: BrokerPeer) {
+        guard sender !== receiver, receiver.phase == .open, !receiver.backlog.isGivenUp else { return }
+        guard receiver.backlog.add(count, by: sender) > settings.maxPendingBytesBySender,
+            !receiver.backlog.held.contains(where: { $0 === sender })
+        else { return }
+        if receiver.backlog.held.isEmpty {
+            holds.append(BrokerHold(receiver: receiver, deadline: now + settings.maxHold))
+        }
+        receiver.backlog.held.append(sender)
+        sender.waitsFor += 1
+        counters.holds += 1
+    }
+
+    /// Called when the kernel has taken a peer's output, and when the peer is gone.
+    func noteDrained(_ peer: BrokerPeer) {
+        release(peer)
+        peer.backlog = Backlog()
+    }
+
+    func expireHolds(at now: Duration) {
+        while let hold = holds.first, hold.deadline <= now {
+            release(hold.receiver)
+            hold.receiver.backlog.isGivenUp = true
+        }
+    }
+
+    private func release(_ receiver: BrokerPeer) {
+        guard !receiver.backlog.held.isEmpty else { return }
+        holds.removeAll { $0.receiver === receiver }
+        for sender in receiver.backlog.held {
+            sender.waitsFor -= 1
+            if sender.waitsFor == 0 { resumed.append(sender) }
+        }
+        receiver.backlog.held = []
+    }
+
+    /// Returns the peers that wait for nobody any more, since the last call.
+    func takeResumedPeers() -> [BrokerPeer] {
+        defer { resumed.removeAll() }
+        return resumed
+    }
+}
