@@ -80,7 +80,8 @@ struct GuessesStore {
     /// - Returns: the seconds to wait, if there are too many.
     private func count(_ guess: Guess, at now: Int) throws -> Int? {
         try connection.execute("DELETE FROM guesses WHERE back_at <= $1", now)
-        let before = try backAt(guess) ?? now
+        // If the clock was ahead, nobody waits longer than for a full bucket.
+        let before = min(try backAt(guess) ?? now, now + Self.atOnce * Self.interval)
         let next = before + Self.interval
         let wait = next - now - Self.atOnce * Self.interval
         guard wait <= 0 else { return (wait + 999) / 1000 }

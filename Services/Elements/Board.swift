@@ -11,9 +11,12 @@ struct Board {
     let request: RoomRequest
     private let store: BoardStore
     private let limits: BoardLimits
+    /// The time of the request. That of the room's change is later if the clock was set back.
+    private let now: Timestamp
 
-    init(for request: RoomRequest, _ limits: BoardLimits, on connection: any Connection) {
+    init(for request: RoomRequest, at now: Timestamp, _ limits: BoardLimits, on connection: any Connection) {
         self.request = request
+        self.now = now
         self.limits = limits
         store = BoardStore(connection)
     }
@@ -25,7 +28,7 @@ struct Board {
     /// - Parameter charges: the amounts that it adds and removes, for each person's account.
     /// - Throws: `payload_too_large` if the room or a person would exceed a limit. A reduction is always
     ///   allowed.
-    func advance(by charges: [Charge], at now: Timestamp) throws -> BoardState {
+    func advance(by charges: [Charge]) throws -> BoardState {
         let state = try store.advance(room.roomID, by: charges.elements, charges.bytes, upTo: limits.room, at: now)
         guard let state else { throw limits.roomIsFull }
         for charge in charges.byPerson {
@@ -35,8 +38,8 @@ struct Board {
     }
 
     /// - Returns: the entry's position in the event log.
-    func emit(_ emissions: [Emission], fact: Fact? = nil, at state: BoardState) throws -> Int {
-        try request.emit(emissions, fact: fact, at: state.changedAt, on: store.connection)
+    func emit(_ emissions: [Emission], fact: Fact? = nil) throws -> Int {
+        try request.emit(emissions, fact: fact, at: now, on: store.connection)
     }
 
     func lastEntry() throws -> Int { try EventLog.head(on: store.connection) }

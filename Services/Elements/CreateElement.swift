@@ -34,8 +34,7 @@ extension Elements {
                 return Reply(.ok, element.json, position: Self.position(try board.lastEntry()), isDuplicate: true)
             }
             let size = Element.size(with: content)
-            let state = try board.advance(
-                by: [Charge(userID: sender, elements: 1, bytes: size)], at: clock.now())
+            let state = try board.advance(by: [Charge(userID: sender, elements: 1, bytes: size)])
             let element = Element(
                 id: ids.next(at: state.changedAt.milliseconds), roomID: board.room.roomID, type: type, content: content,
                 position: position, createdBy: sender, createdAt: state.changedAt, updatedBy: sender,
@@ -43,7 +42,7 @@ extension Elements {
                 chargedTo: sender)
             try board.insert(element, at: state)
             let json = element.json
-            let seq = try board.emit(ElementEvents.created(element, json, state), at: state)
+            let seq = try board.emit(ElementEvents.created(element, json, state))
             return Reply(.created, json, position: Self.position(seq))
         }
     }

@@ -19,9 +19,9 @@ extension Elements {
             guard let deletion = try board.delete(elementID) else {
                 throw ServiceError.elementNotFound
             }
-            let state = try board.advance(by: [deletion], at: clock.now())
+            let state = try board.advance(by: [deletion])
             let emissions = ElementEvents.deleted(elementID, in: board.room.roomID, by: deleter, state)
-            let seq = try board.emit(emissions, fact: .elementDeleted(id: elementID), at: state)
+            let seq = try board.emit(emissions, fact: .elementDeleted(id: elementID))
             return Reply(.noContent, position: Self.position(seq))
         }
     }
@@ -36,10 +36,10 @@ extension Elements {
             let count = deletions.count
             let answer = JSONWriter.object { $0.member("deletedCount", count) }
             guard count > 0 else { return Reply(.ok, answer) }
-            let state = try board.advance(by: deletions, at: clock.now())
+            let state = try board.advance(by: deletions)
             let emissions = ElementEvents.cleared(board.room.roomID, by: clearer, state)
             return Reply(
-                .ok, answer, position: Self.position(try board.emit(emissions, fact: .boardCleared, at: state)))
+                .ok, answer, position: Self.position(try board.emit(emissions, fact: .boardCleared)))
         }
     }
 }

@@ -39,14 +39,14 @@ extension Elements {
                     .versionConflict, "The element has changed since: it has version \(element.version) now.")
             }
             let charges = content.map { element.replaceContent(with: $0, by: updater) } ?? []
-            let state = try board.advance(by: charges, at: clock.now())
+            let state = try board.advance(by: charges)
             if isMoved { element.position = position }
             element.updatedBy = updater
             element.updatedAt = state.changedAt
             element.version += 1
             try board.replace(element)
             let json = element.json
-            let seq = try board.emit(ElementEvents.updated(element, json, state), at: state)
+            let seq = try board.emit(ElementEvents.updated(element, json, state))
             return Reply(.ok, json, position: Self.position(seq))
         }
     }

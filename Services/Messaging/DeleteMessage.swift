@@ -22,7 +22,8 @@ extension Messaging {
             }
             try messages.erase(messageID)
             let readers = Set(try messages.eraseReceipts(of: messageID))
-            let time = try chats.touch(room.roomID, at: clock.now())
+            let now = clock.now()
+            let time = try chats.touch(room.roomID, at: now)
             var emissions: [Emission] = [
                 .messageDeleted(messageID, by: caller.userID, in: room.roomID),
                 .messageDeletedGlobal(messageID, by: caller.userID, in: room.roomID, at: time),
@@ -32,7 +33,7 @@ extension Messaging {
                 emissions.append(.badges(unread, of: person, in: room.roomID))
             }
             let seq = try request.emit(
-                emissions, fact: .messageDeleted(id: messageID), at: time, on: connection)
+                emissions, fact: .messageDeleted(id: messageID), at: now, on: connection)
             return Reply(.noContent, position: Self.position(seq))
         }
     }

@@ -26,8 +26,8 @@ extension Messaging {
         let tempID = try fields.tempID()
         let (room, sender) = (request.room, request.caller.userID)
         let reply: Reply? = try await database.write(holding: 2 * text.utf8.count + 1024) { connection in
-            let sends = connection.pending(SendBatch.self)
-            let next = try sends.nextSeq(in: room.roomID, at: clock.now(), on: connection)
+            let (sends, now) = (connection.pending(SendBatch.self), clock.now())
+            let next = try sends.nextSeq(in: room.roomID, at: now, on: connection)
             let message = Message(
                 id: ids.next(at: next.at.milliseconds), roomID: room.roomID, seq: next.seq, senderID: sender,
                 text: text, createdAt: next.at, tempID: tempID)
@@ -42,7 +42,7 @@ extension Messaging {
                 fact: .messageSent(
                     id: message.id, senderID: sender,
                     senderName: request.caller.firstName ?? request.caller.username),
-                at: next.at, on: connection)
+                at: now, on: connection)
             return Reply(.created, json, position: Self.position(seq))
         }
         // Not thrown in the write, as the other writes in its transaction would be undone and repeated.

@@ -28,11 +28,12 @@ extension Rooms {
             guard var room = try store.room(roomID) else { throw ServiceError.roomNotFound }
             guard room.name != name else { return (room, nil) }
             room.name = name
+            let now = clock.now()
             // The time advances with every change, even if the clock stands still or goes back.
-            room.updatedAt = max(clock.now(), room.updatedAt.adding(.milliseconds(1)))
+            room.updatedAt = max(now, room.updatedAt.adding(.milliseconds(1)))
             try store.updateName(of: room)
             let seq = try request.emit(
-                Self.emissions(ofRenaming: room, by: callerID), at: room.updatedAt, on: connection)
+                Self.emissions(ofRenaming: room, by: callerID), at: now, on: connection)
             return (room, seq)
         }
         return Reply(.ok, room.json, position: seq.map(Self.position))

@@ -48,9 +48,9 @@ extension HTTPResponse {
     }
 
     /// Returns the response to a request that the protocol modules refused.
-    static func failure(_ status: Int, _ reason: String, requestID: String) -> HTTPResponse {
+    static func failure(_ failure: HTTPFailure) -> HTTPResponse {
         let code: ErrorCode =
-            switch status {
+            switch failure.status {
             case 413: .payloadTooLarge
             case 429: .rateLimited
             case 500: .internal
@@ -58,8 +58,9 @@ extension HTTPResponse {
             default: .malformedRequest
             }
         var response = error(
-            ServiceError(code, "The request cannot be served: \(reason)."), requestID: requestID)
-        response.status = status
+            ServiceError(code, "The request cannot be served: \(failure.reason).", retryAfter: failure.retryAfter),
+            requestID: failure.requestID)
+        response.status = failure.status
         return response
     }
 }

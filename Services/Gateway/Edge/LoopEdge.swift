@@ -33,7 +33,7 @@ package final class LoopEdge: EdgeDelegate {
     }
 
     package func response(to failure: HTTPFailure) -> HTTPResponse {
-        .failure(failure.status, failure.reason, requestID: failure.requestID)
+        .failure(failure)
     }
 
     // MARK: Sockets

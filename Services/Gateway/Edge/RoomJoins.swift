@@ -67,7 +67,11 @@ package struct RoomJoins: Sendable {
         // The entries that zero the badges may come after the ack, and `room:badges` must not show the
         // previous values.
         cache.noteVisit(to: roomID, by: userID)
-        for other in left { await presence.leave(.init(roomID: other, userID: userID), socketID: id) }
+        await withDiscardingTaskGroup { [presence] group in
+            for other in left {
+                group.addTask { await presence.leave(.init(roomID: other, userID: userID), socketID: id) }
+            }
+        }
         // A socket that closed meanwhile left its rooms before this join was recorded.
         guard session.isConnected else {
             await presence.disconnect(socketID: id)
@@ -84,7 +88,12 @@ package struct RoomJoins: Sendable {
     ) async throws(ServiceError) {
         let roomID = try fields.string("roomId")
         guard session.subscriber.object.rooms.contains(roomID) else {
-            return try await requireMembership(of: session.caller, in: roomID, origin)
+            do throws(ServiceError) {
+                return try await requireMembership(of: session.caller, in: roomID, origin)
+            } catch where error.code == .serviceUnavailable {
+                // There is nothing to leave, whether or not the rooms service can be reached.
+                return
+            }
         }
         leaveAudience(of: roomID, session, on: front)
         await presence.leave(.init(roomID: roomID, userID: session.caller.id), socketID: session.id)

@@ -138,15 +138,17 @@ public struct EventLog: Sendable {
     /// The entries deleted in one write, so that other writes run in between.
     private static let pruneBatch = 1000
 
-    /// Deletes the oldest entries, each only if the next entry was written before the given time too. The
+    /// Deletes the oldest entries, each only if a later entry was written before the given time too. The
     /// newest always stays.
     ///
     /// So the entry that was the newest at that time also stays. Positions of readers that were up to date
     /// then refer to it, and remain valid.
     ///
+    /// - Parameter now: an entry with a later time is from a clock that was ahead, and keeps no older one; nil if there is no
+    ///   such entry.
     /// - Returns: the number of deleted entries.
     @discardableResult
-    public func prune(olderThan time: Timestamp) async throws -> Int {
+    public func prune(olderThan time: Timestamp, at now: Timestamp? = nil) async throws -> Int {
         var total = 0
         while true {
             let deleted = try await database.write { connection in
@@ -158,8 +160,9 @@ public struct EventLog: Sendable {
                 try connection.forEachRow(
                     "SELECT seq, at FROM events ORDER BY seq LIMIT $1", binding: [.int(Self.pruneBatch + 1)]
                 ) { row in
-                    guard row.int(1) < time.milliseconds else { return false }
-                    if let previous { last = previous }
+                    let isAhead = now.map { row.int(1) > $0.milliseconds } ?? false
+                    guard isAhead || row.int(1) < time.milliseconds else { return false }
+                    if let previous, !isAhead { last = previous }
                     previous = row.int(0)
                     return row.int(0) < head
                 }

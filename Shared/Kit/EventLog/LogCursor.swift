@@ -9,10 +9,10 @@ struct LogCursor {
     /// The highest seq that is known to exist, even if its entry was not kept.
     private(set) var highest = Int.min
 
-    /// The limits of early entries and of their bytes. Further ones are not kept, but fetched with the
-    /// missing ones.
-    static let maxEarly = 4096
-    static let maxEarlyBytes = 8 << 20
+    /// The limits of early entries and of their bytes. Further ones are not kept, but fetched with the missing ones. No
+    /// more than a page: all of them are delivered in one turn, and clients must be able to take that.
+    static let maxEarly = LogQuery.maxEntries
+    static let maxEarlyBytes = LogQuery.maxBytes
 
     /// True if entries are known to exist that were not delivered. False before the start.
     var isBehind: Bool { last.map { $0 < highest } ?? false }

@@ -39,8 +39,8 @@ public final class LogPruning: Sendable {
 
     func prune() async {
         do {
-            let end = clock.now().adding(.zero - Self.age)
-            let count = try await EventLog(database).prune(olderThan: end)
+            let now = clock.now()
+            let count = try await EventLog(database).prune(olderThan: now.adding(.zero - Self.age), at: now)
             if count > 0 { log.info("old entries of the event log deleted", ["count": count]) }
         } catch {
             log.warning("the event log was not pruned", ["error": "\(error)"])

@@ -93,19 +93,23 @@ public struct HTTPFailure: Sendable {
     /// A description for a developer. It contains no byte of the request.
     public let reason: String
     public let requestID: String
+    /// The `Retry-After`, in seconds; nil if there is none. The edge adds it to a response without one.
+    public let retryAfter: Int?
 
-    /// The `Retry-After` of a refusal because of full buffers or connection limits, in seconds. The load has
-    /// changed by then.
-    static let retryAfter = "5"
+    /// The time to wait after a refusal because of full buffers or connection limits, in seconds. The load has changed
+    /// by then.
+    static let pauseWhenFull = 5
 
-    init(status: Int, reason: String, requestID: String) {
+    init(status: Int, reason: String, requestID: String, retryAfter: Int? = nil) {
         self.status = status
         self.reason = reason
         self.requestID = requestID
+        self.retryAfter = retryAfter
     }
 
     init(_ excess: ClientUsage.Excess, of things: String, requestID: String) {
-        self.init(status: excess.status, reason: excess.reason(things), requestID: requestID)
+        self.init(
+            status: excess.status, reason: excess.reason(things), requestID: requestID, retryAfter: Self.pauseWhenFull)
     }
 }
 

@@ -77,9 +77,17 @@ final class EdgeLoop {
 
     private func refusal(because excess: ClientUsage.Excess) -> HTTPResponse {
         let failure = HTTPFailure(excess, of: "connections", requestID: RequestID.of(nil, randomness: randomness))
-        var response = delegate.response(to: failure)
+        var response = response(to: failure)
         response.headers.add(RequestID.header, failure.requestID)
-        response.headers.add("Retry-After", HTTPFailure.retryAfter)
+        return response
+    }
+
+    /// The delegate's response to a request that is refused here, with the time to wait.
+    func response(to failure: HTTPFailure) -> HTTPResponse {
+        var response = delegate.response(to: failure)
+        if let seconds = failure.retryAfter, !response.headers.contains("Retry-After") {
+            response.headers.add("Retry-After", String(seconds))
+        }
         return response
     }
 

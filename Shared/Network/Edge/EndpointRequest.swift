@@ -71,7 +71,7 @@ struct EndpointRequest {
             } catch {
                 return connection.fail(
                     exchange, status: error.status, reason: error.reason("sockets that have not connected"),
-                    headers: [("Retry-After", HTTPFailure.retryAfter)])
+                    retryAfter: HTTPFailure.pauseWhenFull)
             }
         }
         if query["transport"] == "websocket" {

@@ -147,8 +147,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         if isReleased { return }
         guard exchange == nil, channel.isOpen else { return cutOff() }
         fail(
-            open(nil), status: 503, reason: "too much is being sent", headers: [("Retry-After", HTTPFailure.retryAfter)]
-        )
+            open(nil), status: 503, reason: "too much is being sent", retryAfter: HTTPFailure.pauseWhenFull)
     }
 
     /// Closes at once, as the client does not read.
@@ -362,12 +361,10 @@ final class HTTPConnection: ChannelHandler, Waiting {
         _ = countBytes()
     }
 
-    func fail(_ id: Int, status: Int, reason: String, headers: [(name: String, value: String)] = []) {
+    func fail(_ id: Int, status: Int, reason: String, retryAfter: Int? = nil) {
         guard exchange?.id == id else { return }
-        var response = edge.delegate.response(
-            to: HTTPFailure(status: status, reason: reason, requestID: requestID))
-        for header in headers { response.headers.add(header.name, header.value) }
-        answer(id, with: response)
+        let failure = HTTPFailure(status: status, reason: reason, requestID: requestID, retryAfter: retryAfter)
+        answer(id, with: edge.response(to: failure))
     }
 
     // MARK: Time

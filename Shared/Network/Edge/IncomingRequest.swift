@@ -26,7 +26,7 @@ struct IncomingRequest {
         connection.endKeepAlive(exchange)
         connection.fail(
             exchange, status: 429, reason: "there are too many requests from this address",
-            headers: [("Retry-After", String(wait))])
+            retryAfter: wait)
         return false
     }
 

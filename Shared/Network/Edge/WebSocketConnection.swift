@@ -82,7 +82,7 @@ final class WebSocketConnection: ChannelHandler {
             connection.edge.counters.refusedConnections.note(error)
             connection.fail(
                 id, status: error.status, reason: error.reason("connections"),
-                headers: [("Retry-After", HTTPFailure.retryAfter)])
+                retryAfter: HTTPFailure.pauseWhenFull)
             return false
         }
     }

@@ -46,6 +46,17 @@ struct GuessingTests {
         #expect(await guess("alice", from: "10.0.1.1") == .rateLimited)
     }
 
+    @Test("a clock that was ahead keeps nobody out for longer than a full count")
+    func clockSetBack() async throws {
+        _ = try await harness.person("alice")
+        #expect(await guess("alice", from: "10.0.0.1") == .invalidCredentials)
+        harness.clock.advance(by: .seconds(-10_800))
+        let error = await failure { try await harness.login("alice", from: "10.0.0.1") }
+        #expect(error?.retryAfter ?? 0 <= 30)
+        harness.clock.advance(by: .seconds(30))
+        _ = try await harness.login("alice", from: "10.0.0.1")
+    }
+
     @Test("guesses from elsewhere do not lock a person out of a network that they signed in from")
     func knownNetwork() async throws {
         _ = try await harness.person("alice")

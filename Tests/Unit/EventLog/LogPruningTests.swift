@@ -28,4 +28,22 @@ struct LogPruningTests {
         #expect(try await EventLog(database).oldest() == 3)
         await database.close()
     }
+
+    @Test("an entry from a clock that was ahead does not keep the later ones")
+    func ahead() async throws {
+        let database = try SQLiteDatabase(.temporary, migrations: [])
+        let clock = ManualClock()
+        let pruning = LogPruning(database, clock: clock, log: .silent)
+        for ahead in [0, 31_536_000, 0, 0] {
+            let at = clock.now().adding(.seconds(ahead))
+            try await database.write { connection in
+                _ = try EventLog.append(at: at, roomID: "r", participants: [], emissions: [], on: connection)
+            }
+            clock.advance(by: .seconds(40_000))
+        }
+        clock.advance(by: .seconds(200_000))
+        await pruning.prune()
+        #expect(try await EventLog(database).oldest() == 4)
+        await database.close()
+    }
 }

@@ -5,6 +5,7 @@ import MessageBus
 import ServiceKit
 import Testing
 
+@testable import Edge
 @testable import GatewayEdge
 
 @Suite("HTTP through the gateway")
@@ -286,6 +287,18 @@ struct RequestTests {
             }
             for _ in 1...3 { #expect(try await harness.request("GET", "/healthz", as: nil).status == 200) }
         }
+    }
+
+    @Test("a refusal names one time to wait, that of the edge")
+    func timeToWait() async throws {
+        try await GatewayHarness.run(["--rate-requests", "1/1h,1/1h"]) { harness in
+            _ = try await harness.request("GET", "/api/nothing")
+            let refused = try await harness.request("GET", "/api/nothing")
+            #expect(refused.status == 429)
+            #expect(refused.head.components(separatedBy: "Retry-After: ").count == 2)
+        }
+        let full = HTTPResponse.failure(HTTPFailure(status: 503, reason: "full", requestID: "r", retryAfter: 5))
+        #expect(full.headers.all("Retry-After") == ["5"])
     }
 
     @Test("the health endpoints report liveness, and whether every required service is there")

@@ -280,6 +280,15 @@ struct SocketTests {
         }
     }
 
+    @Test("leaving a room that is not joined succeeds while the rooms service is away")
+    func leavesWithoutRooms() async throws {
+        try await GatewayHarness.run { harness in
+            harness.rooms.on("rooms.membership", error: .unavailable("Rooms"))
+            let client = try await harness.connect()
+            #expect(try await client.ask("room:leave", #"{"roomId":"x"}"#)["success"]?.bool == true)
+        }
+    }
+
     @Test("a room of others cannot be distinguished from one that does not exist")
     func strangers() async throws {
         try await GatewayHarness.run { harness in
