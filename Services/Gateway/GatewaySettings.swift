@@ -62,7 +62,7 @@ struct GatewaySettings: Sendable {
         "Maximum open connections; 0: as descriptors and memory allow")
     static let maxConnectionsPerAddress = Setting(
         "MAX_CONNECTIONS_PER_ADDRESS", .number(0...1_000_000), default: "0",
-        "Maximum connections of one address without a connected socket; 0: a quarter of all, at most 1000")
+        "Maximum connections of one address that have no connected socket; 0: a quarter of all, at most 1000")
     static let maxPendingSockets = Setting(
         "MAX_PENDING_SOCKETS", .number(0...1_000_000), default: "0",
         "Maximum sockets without an accepted CONNECT; 0: half of the connections")

@@ -90,7 +90,7 @@ package struct RoomJoins: Sendable {
         guard session.subscriber.object.rooms.contains(roomID) else {
             do throws(ServiceError) {
                 return try await requireMembership(of: session.caller, in: roomID, origin)
-            } catch where error.code == .serviceUnavailable {
+            } catch  where error.code == .serviceUnavailable {
                 // There is nothing to leave, whether or not the rooms service can be reached.
                 return
             }
