@@ -2,8 +2,8 @@ import Foundation
 
 /// The calls that start, renew and end a session. Starting and renewing one needs no access token.
 ///
-/// ``SessionTokens`` manages the sessions that these calls return.
-/// Every call throws `ClientFailure` or `CancellationError`.
+/// ``SessionTokens`` manages the sessions that these calls return. Every call throws `ClientFailure` or
+/// `CancellationError`.
 public struct AccountsAPI: Sendable {
     let caller: ServerCaller
 

@@ -85,7 +85,8 @@ extension MessageStore {
         switch position {
         case .newest:
             low = hasMore ? messages.first?.sortKey : Message.lowestSortKey
-            // An unverified message was on the server before the page was requested, so the page would have it.
+            // An unverified message was on the server before the page was requested. If the page lacks it, it was
+            // deleted.
             let unverified = items.stored.last { !verified.contains($0.sortKey ?? 0) }?.sortKey
             high = [messages.last?.sortKey, unverified].compactMap(\.self).max()
         case .earlierNewest:
