@@ -7,6 +7,10 @@ final class EventBroadcast: Sendable {
 
     private let state = Guarded(State())
 
+    /// Returns a new stream of the events that are sent from now on.
+    ///
+    /// It buffers at least one unread event and at most `limit`; beyond that, the oldest are dropped. It ends with
+    /// this object.
     func stream(bufferingNewest limit: Int) -> AsyncStream<RoomEvent> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: RoomEvent.self, bufferingPolicy: .bufferingNewest(max(1, limit)))

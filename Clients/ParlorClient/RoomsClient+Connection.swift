@@ -1,15 +1,15 @@
 extension RoomsClient {
-    /// The state of the connection, for a line above the list.
+    /// The state of the connection to the server, for example for a status line above the list of rooms.
     public enum Connection: Equatable, Sendable {
-        /// The connection was not started, or was stopped.
+        /// The client was not started, or was stopped.
         case idle
         case connecting
         case connected
-        /// The connection is lost, and will be retried.
+        /// The connection is lost, or the first attempt has failed. The client retries after a pause.
         case waiting(ClientFailure)
-        /// The connection ended and is not retried until it is started again: nobody is signed in,
-        /// the server refuses for good, or the device cannot delete what an interrupted sign-out has
-        /// left (`not_forgotten`).
+        /// There is no connection, and the client does not retry until ``RoomsClient/start()`` or
+        /// ``RoomsClient/enterForeground()`` is called. Nobody is signed in, the server permanently refuses this
+        /// client, or the device cannot delete the data of an interrupted sign-out (`not_forgotten`).
         case ended(ClientFailure)
     }
 }

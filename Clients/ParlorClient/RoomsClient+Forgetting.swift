@@ -1,24 +1,25 @@
 import Foundation
 
 extension RoomsClient {
-    /// The outcome of going to the background.
+    /// The result of ``RoomsClient/enterBackground(within:)``.
     public enum BackgroundResult: Equatable, Sendable {
-        /// All messages and board changes are sent, and everything else is stored.
+        /// The server has all messages and board changes. Read receipts do not count: they may have failed.
         case settled
-        /// The time ran out with this many messages and board changes unsent. They are on disk, unless it failed.
+        /// The time ran out, or the calling task was cancelled. This many messages and board changes are not sent
+        /// yet. They are on disk, unless writing them failed or has not finished.
         case outOfTime(unsent: Int)
-        /// This many messages and board changes are unsent, for another reason: the client is stopped, the
-        /// server refuses them, or the disk fails. Those that cannot be read now are not counted.
+        /// This many messages and board changes are not sent yet, though there was time: the client is stopped, the
+        /// server refuses them, or the disk fails. Those that cannot be read from disk now are not counted.
         case waiting(unsent: Int)
-        /// The app came back or was stopped meanwhile.
+        /// A later call, such as ``RoomsClient/enterForeground()`` or ``RoomsClient/stop()``, replaced this one.
         case overtaken
     }
 
-    /// Returns the number of messages and changes of boards that the server does not have: those that ``signOut()`` would discard.
+    /// Returns the number of messages and board changes that the server does not have.
     ///
-    /// Changes of boards from an earlier time count once the client was started.
+    /// ``signOut()`` would discard them. Board changes of an earlier run count once the started client has read them.
     ///
-    /// - Throws: the file system's error, if messages cannot be counted now.
+    /// - Throws: the file system's error, or the refusal `not_forgotten`, if messages cannot be counted now.
     public func unsentCount() async throws -> Int {
         Self.unsentCount(messages: try await outbox.unsentCount(), boards: boards.values)
     }
@@ -28,7 +29,7 @@ extension RoomsClient {
     }
 
     func backgroundResult(of boards: [Board], isOutOfTime: Bool) async -> BackgroundResult {
-        // nil if some cannot be read now.
+        // nil if the stored messages cannot be counted now.
         let messages = try? await outbox.unsentCount()
         let unsent = Self.unsentCount(messages: messages ?? 0, boards: boards)
         if isOutOfTime { return .outOfTime(unsent: unsent) }
@@ -40,8 +41,8 @@ extension RoomsClient {
     var isToBeForgotten: Bool { mark.isSet }
 
     func noteToBeForgotten() {
-        // Without a folder there is nothing to delete. Without the mark the sign-out still deletes
-        // everything, unless the app ends first.
+        // An error is ignored. If the folder does not exist, there is nothing to delete. Otherwise the sign-out
+        // still deletes everything, unless the app ends first.
         try? mark.set()
     }
 
@@ -49,10 +50,10 @@ extension RoomsClient {
         if isToBeForgotten { try removeFile(mark.url) }
     }
 
-    /// Finishes a sign-out that was interrupted: deletes all that can be deleted.
+    /// Completes an interrupted sign-out: deletes all data of the person, as far as possible.
     ///
-    /// - Throws: the file system's first error. What is left must not be shown or sent; the next start tries
-    ///   again.
+    /// - Throws: the file system's first error, after it has tried everything. The mark then stays. So nothing of
+    ///   the remaining data is shown or sent, and the next start tries again.
     func forgetAll() throws {
         let removals = ["outbox", "cache", "rooms", "boards"].map { name in
             let url = folder.appending(path: name)

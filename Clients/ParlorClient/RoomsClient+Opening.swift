@@ -1,9 +1,12 @@
 extension RoomsClient {
-    /// Opens a room by its id, as in a push notification. A room that is not in the list yet is read from the
-    /// cache, otherwise fetched: without a network, a notification can still open a cached room.
+    /// Opens a room by its id, for example the id in a push notification.
+    ///
+    /// If the list does not have the room, the cached list is read, and then the room is fetched from the server.
+    /// So a notification can open a cached room without a network.
     ///
     /// - Returns: the conversation, as ``open(_:)`` does; close it with ``close(_:)-(Conversation)``.
-    /// - Throws: `ClientFailure`: `room_not_found` if the room is not the person's; `signedOut` after ``signOut()``.
+    /// - Throws: `ClientFailure`: `refused` with `room_not_found` if the person is not in the room, `signedOut` after
+    ///   ``signOut()``, or the failure of the fetch. `CancellationError`.
     public func open(roomID: String) async throws -> Conversation {
         if isSignedOut { throw ClientFailure.signedOut }
         if rooms[roomID] == nil { await rooms.showKept() }

@@ -1,7 +1,9 @@
-// Rooms on screens: a room is open while at least one screen shows it.
+// A room is open while at least one screen shows it.
 extension RoomsClient {
-    /// Opens a room. The conversation shows cached messages at once, and current ones when the server
-    /// answers. The room's element badge is cleared.
+    /// Opens a room for one screen, and clears its element badge.
+    ///
+    /// The conversation first shows cached messages, and the server's as soon as it answers. After ``signOut()`` the
+    /// conversation stays empty.
     ///
     /// - Returns: the same conversation for all screens of a room. Each screen has to ``close(_:)-(Conversation)`` it.
     public func open(_ room: Room) -> Conversation {
@@ -22,7 +24,9 @@ extension RoomsClient {
         return conversation
     }
 
-    /// Closes one screen of the room. The last one leaves the room, without waiting for the network.
+    /// Closes the room for one screen. When the last screen closes it, the client leaves the room.
+    ///
+    /// Returns when the messages are cached, without waiting for the server.
     public func close(_ conversation: Conversation) async {
         let roomID = conversation.roomID
         guard open[roomID] === conversation, let count = screens[roomID], count > 0 else { return }
@@ -59,7 +63,7 @@ extension RoomsClient {
         return board
     }
 
-    /// Deletes everything of a room that the person no longer belongs to.
+    /// Deletes all local data of a room that the person is no longer in, and ends its board and conversation.
     func forget(_ roomID: String) async {
         await boards.removeValue(forKey: roomID)?.end()
         await boardFiles.remove(roomID)

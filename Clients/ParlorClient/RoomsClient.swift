@@ -1,8 +1,10 @@
 import Foundation
 import Observation
 
-/// All of it for one person, put together: the calls, the socket, the rooms, the conversations, and the one door through which
-/// everything that happens comes in, in order.
+/// The client of one signed-in person: the calls, the socket, the rooms, the conversations and the boards.
+///
+/// Every update of the socket arrives here, in order. The client passes it to the ``rooms``, the boards and the open
+/// conversations, and each event to the readers of ``events(bufferingNewest:)``.
 ///
 /// ```swift
 /// let client = RoomsClient(server: address, user: session.user, tokens: tokens, folder: folder)
@@ -11,61 +13,73 @@ import Observation
 @MainActor
 @Observable
 public final class RoomsClient {
+    /// The state of the connection to the server.
     public private(set) var connection = Connection.idle
-    /// WebSockets do not get through, as behind some proxies, and the connection goes by HTTP long-polling: slower, but live.
+    /// True if the last connection uses HTTP long-polling, because WebSockets do not get through, as behind some
+    /// proxies. Events are still live, but slower.
     public private(set) var isPolling = false
-    /// Unsent messages that could not be read from the disk, and were put aside.
+    /// The files of unsent messages that could not be read. They are set aside, and their messages are not sent.
     public private(set) var failures: [OutboxFailure] = []
-    /// The reason why unsent messages cannot be stored on this device. Each message has it too, and
-    /// can be sent again.
+    /// The reason why the device cannot read the messages that are not sent yet; nil if it can. Until then it stores no
+    /// new ones either: they fail with this text, and can be retried.
     public private(set) var outboxFailure: String?
 
+    /// The signed-in person.
     public let user: Person
+    /// The person's rooms.
     public let rooms: RoomList
-    /// For what the app asks itself; it goes on after ``stop()``.
+    /// The HTTP calls, for requests of the app itself. They also work after ``stop()``.
     @ObservationIgnored public let api: RoomsAPI
+    /// The socket, for events of the app itself.
     @ObservationIgnored public let socket: RoomsSocket
+    /// The messages that are not sent yet.
     @ObservationIgnored public let outbox: Outbox
     @ObservationIgnored let backing: Conversation.Backing
     @ObservationIgnored let boardFiles: BoardFiles
     @ObservationIgnored var boards: [String: Board] = [:]
     @ObservationIgnored private let relay = EventBroadcast()
-    /// nil if the sockets are an app's own that never poll.
+    /// The transport that polls if no WebSocket gets through; nil if the app passed another one.
     @ObservationIgnored private let fallback: FallbackTransport?
     @ObservationIgnored private let paths: any NetworkPaths
     @ObservationIgnored private var watchingPaths: Task<Void, Never>?
-    /// Of all that is asked from here.
+    /// The transport and the tokens of the client's own HTTP requests. It is closed while the client is stopped.
     @ObservationIgnored private let access: StoppableAccess
     @ObservationIgnored private let tokens: any TokenProvider
-    /// Asks nothing after ``stop()``.
+    /// The HTTP calls of the client itself. They fail with `offline` while the client is stopped.
     @ObservationIgnored let stoppableAPI: RoomsAPI
     @ObservationIgnored let folder: URL
-    /// For tests: deletes a file or a folder.
+    /// Deletes a file or a folder. Tests replace it.
     @ObservationIgnored package var removeFile: (URL) throws -> Void = { try FileManager.default.removeItem(at: $0) }
-    /// As the app registered it.
+    /// The token that the app registered last, in hexadecimal.
     @ObservationIgnored private var deviceToken: String?
     @ObservationIgnored private let roomCache: RoomListCache
     @ObservationIgnored let conversationSettings: Conversation.Settings
     @ObservationIgnored let clock: any ClientClock
-    /// Until this connection has told what was missed.
+    /// True without a connection, and on a new one until all missed events have arrived.
     @ObservationIgnored var isAway = true
+    /// The open conversations by room, including those that are being left.
     @ObservationIgnored var open: [String: Conversation] = [:]
-    /// How many screens show each open room; none while it is being left.
+    /// The number of screens that show each open room; 0 while the room is being left.
     @ObservationIgnored var screens: [String: Int] = [:]
-    /// Rises with each word of the app on whether it wants a connection: what an earlier one still waited for is wanted no more.
+    /// Counts the calls that start or stop the client, so that a superseded one can be noticed.
     @ObservationIgnored private var latestGeneration = 0
-    /// For good: nothing begins any more.
+    /// True after ``signOut()``, which is final: this client starts nothing any more.
     @ObservationIgnored private(set) var isSignedOut = false
+    /// The last start or stop of the socket. The next one waits for it.
     @ObservationIgnored private var lastOrder: Task<Void, Never>?
 
+    /// Creates a client. It makes no request before ``start()``.
+    ///
     /// - Parameters:
-    ///   - server: its address, `https://…` or `http://…`.
-    ///   - user: who is signed in, by these tokens.
-    ///   - tokens: `SessionTokens`, unless the app signs in elsewhere.
-    ///   - http: by default a `URLSessionTransport`.
-    ///   - sockets: by default WebSockets, and HTTP long-polling where they do not get through.
-    ///   - paths: which networks there are; by default the system's word, where it has one.
-    ///   - folder: where unsent messages, and rooms and messages for the next start, are kept; one for each person on each server.
+    ///   - server: the server's address, `https://…` or `http://…`.
+    ///   - user: the person who is signed in with the tokens.
+    ///   - tokens: a ``SessionTokens``, unless the app signs in elsewhere.
+    ///   - http: the transport of requests; by default a ``URLSessionTransport``.
+    ///   - sockets: the transport of the socket; by default WebSockets, and HTTP long-polling where they do not get
+    ///     through.
+    ///   - folder: a folder for unsent messages and board changes, and for cached rooms, messages and boards. Each
+    ///     person on each server needs a folder of their own, which only one client uses at a time.
+    ///   - paths: reports changes of the device's networks; by default the system does, where it can.
     public init(
         server: URL, user: Person, tokens: any TokenProvider, http: (any HTTPTransport)? = nil,
         sockets: (any SocketTransport)? = nil, clock: any ClientClock = SystemClock(), folder: URL,
@@ -112,33 +126,36 @@ public final class RoomsClient {
         rooms.onGone = { [weak self] roomID in Task { await self?.forget(roomID) } }
     }
 
-    /// Receives the socket's updates before there is a client.
+    /// Passes the socket's updates to the client, which does not exist yet when the socket is made.
     private final class EventRelay {
         weak var client: RoomsClient?
     }
 
-    // MARK: The app's life
+    // MARK: Lifecycle
 
-    /// Shows the rooms, connects, and stays connected until `stop`. What was not sent when the app ended is sent now.
+    /// Shows the cached rooms, connects, and stays connected until ``stop()``. It also sends the messages and board
+    /// changes that an earlier run of the app has left unsent.
     ///
-    /// If the app ended in the middle of a sign-out, what is left of it is deleted first. If that fails, nothing starts, and
-    /// ``connection`` has ended with the code `not_forgotten`; the next start tries again.
+    /// Returns without waiting for the connection. Does nothing after ``signOut()``.
     ///
-    /// This and what follows may be called in any order, before the one before has returned: the last one says what is wanted.
+    /// If the app ended during a sign-out, the person's remaining data is deleted first. If that fails, nothing starts:
+    /// ``connection`` is `ended` with the code `not_forgotten`, and the next start tries again.
+    ///
+    /// ``start()``, ``stop()``, ``enterBackground(within:)``, ``enterForeground()`` and ``signOut()`` may be called in
+    /// any order, also before an earlier call has returned. The last call decides.
     public func start() async {
         if isSignedOut { return }
         await start(nextGeneration())
     }
 
-    /// - Returns: false if it could not begin.
+    /// - Returns: false if the data of an interrupted sign-out cannot be deleted, so that nothing may start.
     @discardableResult
     private func start(_ generation: Int) async -> Bool {
-        // Signed out of before, and ended in the middle of it.
         if isToBeForgotten {
             do {
                 try forgetAll()
             } catch {
-                // Nothing is sent of what its person has signed out of, nor kept beside what is still to be deleted.
+                // The old data must not be sent, and no new data may be stored beside it.
                 access.close()
                 connection = .ended(SignOutMark.notForgotten(error.localizedDescription))
                 return false
@@ -149,7 +166,7 @@ public final class RoomsClient {
         guard generation == latestGeneration else { return true }
         rooms.loadFirst()
         watchPaths()
-        // Boards that have changes from another time: they are sent without being shown.
+        // A board sends the changes that an earlier run has stored, even if no screen shows it.
         for roomID in await boardFiles.roomsWithChanges() where generation == latestGeneration {
             _ = makeBoard(of: roomID)
         }
@@ -167,19 +184,26 @@ public final class RoomsClient {
         }
     }
 
-    /// Disconnects, and asks the server for nothing more: what rooms and conversations want of it fails as without a network, and
-    /// what is not sent waits. A later `start` catches up.
+    /// Disconnects, and makes no new requests until the next ``start()``, which catches up.
+    ///
+    /// Requests of rooms, conversations and boards fail as without a network. Messages that are not sent yet wait.
+    /// Requests under way continue.
     public func stop() async {
         _ = nextGeneration()
         access.close()
         await order { await $0.stop() }
     }
 
-    /// To be called when the app goes to the background, and may not come back: sends what is not sent, keeps and sends what waits
-    /// for it, and disconnects.
+    /// Stores and sends everything that is pending, and then disconnects. Call it when the app goes to the background,
+    /// because it may be ended there.
     ///
-    /// An app asks its system for time before, and gives the rest of it here; iOS has about thirty seconds. What could not be done is
-    /// done when the app comes back, or starts again.
+    /// It first writes to disk, then sends messages, board changes, read receipts and ends of typing. It also waits for
+    /// a token refresh that is under way. Work that does not finish in time is done when the app comes back or starts
+    /// again. Only read receipts do not survive the end of the app.
+    ///
+    /// - Parameter limit: the time for all of it. Ask the system for background time first, and pass less than it
+    ///   grants: iOS grants about 30 seconds. Cancelling the calling task ends the wait early.
+    /// - Returns: whether everything is sent, and how much is not.
     @discardableResult
     public func enterBackground(within limit: Duration = .seconds(25)) async -> BackgroundResult {
         let generation = nextGeneration()
@@ -188,16 +212,16 @@ public final class RoomsClient {
         let mayAsk = access.isAllowed
         var isOutOfTime = false
         do {
-            // What is cut short goes on when the app comes back; what is left to write is written beside the rest.
+            // When the time is over, this stops waiting. Writes to the disk still continue.
             try await within(limit, by: clock, else: "there was no more time") {
-                // What belongs on the disk first: the network may take all the time that there is.
+                // The disk comes first, because the network may use up all the time.
                 for conversation in conversations { await conversation.keepAll() }
                 for board in boards { await board.keepAll() }
                 await withTaskGroup { group in
                     for conversation in conversations { group.addTask { await conversation.typing.settle() } }
-                    // Of rooms that were closed just before, too.
+                    // This includes the receipts of rooms that were just closed.
                     group.addTask { await receipts.flush() }
-                    // The answer to a refresh is the session.
+                    // If the new session is lost, the person may have to sign in again.
                     group.addTask { await tokens.settle() }
                     guard mayAsk else { return }
                     group.addTask { await outbox.settle() }
@@ -213,7 +237,12 @@ public final class RoomsClient {
         return result
     }
 
-    /// To be called when the app comes to the foreground, and when the network is back.
+    /// Starts the client, as ``start()`` does, and connects without a pause. Call it when the app comes to the
+    /// foreground, and when the network is back.
+    ///
+    /// A connection that has been silent for too long is replaced. A list of rooms that is older than
+    /// ``RoomList/freshness`` is fetched again; this returns when that request has ended. Does nothing after
+    /// ``signOut()``.
     public func enterForeground() async {
         if isSignedOut { return }
         let generation = nextGeneration()
@@ -223,26 +252,29 @@ public final class RoomsClient {
         await rooms.becomeActive()
     }
 
-    /// Ends everything here, and leaves nothing of this person on the device, unsent messages included. The server ends the session,
-    /// and with it the pushes to this device.
+    /// Signs out: deletes all data of the person from this device, also messages that are not sent yet, and ends the
+    /// session.
     ///
-    /// The server is not waited for: the tokens ask it to as soon as it can be reached, with a ``SessionStore`` also after a restart
-    /// (``SessionTokens/settleEnding()`` waits). What was read and is not sent yet is not sent any more. It is final: nothing connects
-    /// or is kept by this client again, and rooms opened from now on stay empty.
+    /// It does not wait for the server. The tokens ask the server to end the session as soon as it can be reached, with
+    /// a ``SessionStore`` also after a restart; ``SessionTokens/settleEnding()`` waits for that. The end of the session
+    /// also ends the pushes to this device. Read receipts that are not sent yet are discarded.
     ///
-    /// - Throws: the error of the file system, or of the tokens' store; the rest is done.
+    /// It is final: this client never connects or stores anything again, and rooms that are opened later stay empty.
+    ///
+    /// - Throws: the error of the file system, or of the tokens' store, after everything else is done. A repeated call,
+    ///   or the start of the next client with this folder, tries again to delete the data.
     public func signOut() async throws {
         isSignedOut = true
         _ = nextGeneration()
         access.close()
-        // First of all: an app that ends right behind it has forgotten what it was to forget, and its person signs out again. The other
-        // way round it would be left on the device.
+        // The mark comes before the tokens. If the app ends in between, the next start deletes the data, and the person
+        // signs out again. In the other order, the data would stay on the device.
         noteToBeForgotten()
         let signedOut = await attempt { try await tokens.signOut(device: deviceToken) }
         await order { await $0.stop() }
         await backing.receipts.removeAll()
         let unsent = await attempt { try await outbox.stopAndRemoveAll() }
-        // Before the cache is removed, so that none is written after.
+        // Leaving a room writes to the cache, so the cache is removed later.
         for conversation in open.values { await leave(conversation) }
         for board in boards.values { await board.end() }
         boards = [:]
@@ -259,9 +291,10 @@ public final class RoomsClient {
 
     // MARK: Pushes
 
-    /// Has this person's pushes sent to this device, until they sign out. An app calls it at each start, with what the system gives it.
+    /// Registers this device for the person's push notifications, until they sign out.
     ///
-    /// - Throws: `ClientFailure`.
+    /// - Parameter token: the device token from the system. Call this with it at each launch.
+    /// - Throws: `ClientFailure` or `CancellationError`.
     public func registerDevice(_ token: Data, environment: PushEnvironment) async throws {
         let text = token.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
         deviceToken = text
@@ -273,7 +306,8 @@ public final class RoomsClient {
         return latestGeneration
     }
 
-    /// Has the socket do one thing after the other, as they were ordered: on their way to it, an urgent one would overtake.
+    /// Runs starts and stops of the socket one after the other, in the order of the calls. Without this, a task with a
+    /// higher priority could reach the actor first.
     private func order(_ body: @escaping @Sendable (RoomsSocket) async -> Void) async {
         let task = Task { [socket, before = lastOrder] in
             await before?.value
@@ -287,22 +321,25 @@ public final class RoomsClient {
         do { return .success(try await body()) } catch { return .failure(error) }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
-    /// Every event that the server sends, in its order, from now on: for what this library does not show.
+    /// Returns a stream of all events from now on, in the server's order, for what this library does not show.
     ///
-    /// Each call makes a sequence of its own. Who is slow misses the oldest events beyond so many; what they change is in
-    /// ``rooms``, conversations and boards all the same.
+    /// Each call returns a new stream, which ends with the client. After a reconnect, missed events follow, and some
+    /// events may come a second time.
+    ///
+    /// - Parameter limit: the number of unread events to buffer, at least 1. A slow reader misses the oldest beyond it.
+    ///   ``rooms``, conversations and boards still apply them.
     public func events(bufferingNewest limit: Int = 1_000) -> AsyncStream<RoomEvent> {
         relay.stream(bufferingNewest: limit)
     }
 
-    /// A better network is used at once, in place of after a pause, or after a dead connection was noticed.
+    /// Reconnects at once when a better network is available, without a pause and before a dead connection is noticed.
     private func watchPaths() {
         guard watchingPaths == nil else { return }
         watchingPaths = Task { [weak self, paths] in
             for await _ in paths.improvements() {
-                // The client is not held meanwhile.
+                // Only the socket is retained during the call, so that the client can be released.
                 guard let socket = self?.socket, !Task.isCancelled else { return }
                 await socket.useBetterNetwork()
             }
@@ -310,7 +347,8 @@ public final class RoomsClient {
     }
 
     deinit {
-        // Nobody is left to see what it brings. What is not sent waits on the disk for the next client, which writes the same files.
+        // Messages and board changes that are not sent yet stay on disk for the next client. It writes the same files,
+        // so this client must stop writing them.
         watchingPaths?.cancel()
         access.close()
         Task { [socket, outbox, boards, receipts = backing.receipts] in
@@ -333,6 +371,7 @@ public final class RoomsClient {
         case .recovered: isAway = false
         case .event(let event):
             relay.send(event)
+            // The cached messages of a room that is not open lack this change.
             if let roomID = event.messageRoomID, open[roomID]?.isEntered != true {
                 backing.fresh.note(nil, of: roomID)
             }
@@ -342,9 +381,10 @@ public final class RoomsClient {
         for conversation in open.values { conversation.apply(update) }
         if update == .connected {
             await outbox.noteConnection()
-            // The device may have been locked before.
+            // The stored messages may be readable now: the device may have been locked before.
             await startOutbox()
-            // What it sends is not waited for: its answers come behind what is told here.
+            // Not awaited: the replies come after the missed events. If this handler waited, a full queue of those
+            // could keep the socket from reading the replies.
             Task { [receipts = backing.receipts] in await receipts.noteConnection() }
         }
     }

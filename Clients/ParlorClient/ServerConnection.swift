@@ -1,9 +1,10 @@
 import Foundation
 
-/// The server for conversations and lists: over the socket while it is connected, otherwise over HTTP.
+/// Sends the requests of conversations and room lists, over the socket or over HTTP.
 ///
-/// A socket request without a reply is repeated over HTTP if that is harmless: a message with the same
-/// `tempID`, a deletion, read receipts.
+/// Messages, deletions and read receipts go over the socket while it is connected. Without a connection or a reply
+/// they go over HTTP. Repeating them is harmless: a repeated message has the same `tempID`. Joins, leaves and
+/// typing signals go over the socket only, everything else over HTTP only.
 public struct ServerConnection: Sendable {
     let api: RoomsAPI
     let socket: RoomsSocket
@@ -14,7 +15,9 @@ public struct ServerConnection: Sendable {
         self.socket = socket
     }
 
-    /// - Returns: nil if no reply arrived, or there was no connection.
+    /// Sends an event over the socket, and waits for its ack.
+    ///
+    /// - Returns: nil if there was no connection, or no ack arrived.
     private func ask(_ event: String, _ payload: JSON) async throws -> Data? {
         do {
             return try await socket.emit(event, payload)

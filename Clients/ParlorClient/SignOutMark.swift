@@ -1,7 +1,8 @@
 import Foundation
 
-/// A file that exists from the beginning of a sign-out to its end: the app may end in between. While it is
-/// there, nothing that the person had on this device is read or added to.
+/// A file that exists during a sign-out, so that the next start notices if the app ended before it was complete.
+///
+/// While the file exists, `RoomFiles` reads and writes none of the person's other files.
 struct SignOutMark: Sendable {
     let url: URL
 
@@ -16,10 +17,10 @@ struct SignOutMark: Sendable {
         if isSet { throw Self.notForgotten("A sign-out was interrupted.") }
     }
 
-    /// The failure of a start that finds what an interrupted sign-out has left, and cannot delete it.
+    /// Returns the failure of a start that cannot delete the data of an interrupted sign-out.
     static func notForgotten(_ reason: String) -> ClientFailure {
         .refused(
             Refusal(
-                code: "not_forgotten", message: "What is left of an earlier session cannot be deleted: \(reason)"))
+                code: "not_forgotten", message: "The data of an earlier session cannot be deleted: \(reason)"))
     }
 }

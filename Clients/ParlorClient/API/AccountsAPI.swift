@@ -1,12 +1,13 @@
 import Foundation
 
-/// The calls that start a session and need no token. ``SessionTokens`` keeps the sessions that they return.
+/// The calls that start, renew and end a session. Starting and renewing one needs no access token.
 ///
-/// Every call throws `ClientFailure` or `CancellationError`.
+/// ``SessionTokens`` manages the sessions that these calls return. Every call throws `ClientFailure` or
+/// `CancellationError`.
 public struct AccountsAPI: Sendable {
     let caller: ServerCaller
 
-    /// - Parameter makeRequestID: names each request in the server's log.
+    /// - Parameter makeRequestID: returns an id for each request, by which the server's log names it.
     public init(
         transport: any HTTPTransport,
         makeRequestID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() }
@@ -14,6 +15,9 @@ public struct AccountsAPI: Sendable {
         caller = ServerCaller(transport: transport, makeRequestID: makeRequestID)
     }
 
+    /// Creates an account, and starts a session.
+    ///
+    /// - Throws: `ClientFailure`, such as `refused` with `username_taken` or `email_taken`.
     public func register(
         username: String, password: String, firstName: String? = nil, email: String? = nil
     ) async throws -> Session {
@@ -25,13 +29,16 @@ public struct AccountsAPI: Sendable {
             ]))
     }
 
-    /// - Parameter username: or the e-mail address.
-    /// - Throws: a `Refusal` with the code `invalid_credentials`.
+    /// Starts a session.
+    ///
+    /// - Parameter username: the username or the e-mail address.
+    /// - Throws: `ClientFailure`, such as `refused` with `invalid_credentials`.
     public func logIn(username: String, password: String) async throws -> Session {
         try await session("login", ["username": .string(username), "password": .string(password)])
     }
 
-    /// Renews a session. A refresh token works once: using it a second time ends the session.
+    /// Renews a session. A refresh token works once: using it a second time ends the session, unless that is a repeat
+    /// with the same `attemptID`.
     ///
     /// - Parameter attemptID: 1 to 64 characters. A repeat within a minute, with the same token and id, gets
     ///   the same answer. Store the id before this call. Older servers ignore it.
@@ -50,6 +57,7 @@ public struct AccountsAPI: Sendable {
         }
     }
 
+    /// Ends a session on the server.
     @concurrent
     func logOut(_ session: Session) async throws {
         try await ClientFailure.translating {

@@ -1,7 +1,7 @@
 import Foundation
 
 extension ClientFailure: LocalizedError {
-    /// A sentence for an alert: in English, or the server's message.
+    /// A sentence for an alert: the server's message for a refusal, otherwise an English one.
     public var errorDescription: String? {
         switch self {
         case .offline: "The server cannot be reached."
@@ -11,7 +11,7 @@ extension ClientFailure: LocalizedError {
         }
     }
 
-    /// A code for programs: one of the server's from api.md, or `offline`, `unreadable` or `signed_out`.
+    /// A code for programs: a refusal's ``Refusal/code``, or `offline`, `unreadable` or `signed_out`.
     public var code: String {
         switch self {
         case .offline: "offline"

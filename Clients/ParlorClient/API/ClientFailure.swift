@@ -27,8 +27,8 @@ public enum ClientFailure: Error, Hashable, Sendable {
         return refusal.retryAfter
     }
 
-    /// Runs a body that may throw anything, such as an app's own transport. Throws only `ClientFailure` or
-    /// `CancellationError`.
+    /// Runs a body that may throw anything, such as the errors of an app's own transport. Throws only `ClientFailure`
+    /// or `CancellationError`.
     static func translating<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
@@ -43,13 +43,15 @@ public enum ClientFailure: Error, Hashable, Sendable {
 
 /// The server's refusal of a request.
 public struct Refusal: Error, Hashable, Sendable {
-    /// A code from docs/api.md, such as `room_not_found`. Later servers may add codes.
+    /// A code from docs/api.md, such as `room_not_found`, or one of an added service. Later servers may add codes.
+    /// The library itself refuses a start with `not_forgotten`.
     public var code: String
     /// A text for a person.
     public var message: String
     public var isRetryable: Bool
     /// The HTTP status; nil for a refusal on the socket.
     public var status: Int?
+    /// The id of the request in the server's log; nil for a refusal on the socket.
     public var requestID: String?
     /// The pause that the server asked for.
     public var retryAfter: Duration?

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Sends requests to one server: `URLSessionTransport`, or the scripted one of `ParlorClientTesting`.
+/// Sends requests to one server. `URLSessionTransport` does so, and `ParlorClientTesting` has a scripted one.
 public protocol HTTPTransport: Sendable {
     /// Sends a request.
     ///
@@ -9,7 +9,7 @@ public protocol HTTPTransport: Sendable {
     func send(_ request: HTTPRequest) async throws -> HTTPResponse
 }
 
-/// An HTTP request, without its server.
+/// An HTTP request, without the server's address.
 public struct HTTPRequest: Sendable, Equatable {
     public var method: String
     /// The path below the server's address; each segment is percent-encoded.
@@ -30,6 +30,7 @@ public struct HTTPRequest: Sendable, Equatable {
     }
 }
 
+/// The answer to an HTTP request.
 public struct HTTPResponse: Sendable, Equatable {
     public var status: Int
     /// Headers by lower-case name.

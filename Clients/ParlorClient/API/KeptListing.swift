@@ -1,4 +1,4 @@
-/// The last list of all rooms with its ETag. The server sends the list again only if it has changed.
+/// Caches the last list of all rooms with its ETag, so that the server sends the list again only if it has changed.
 final class KeptListing: Sendable {
     private struct Last: Sendable {
         let order: RoomOrder
@@ -13,7 +13,7 @@ final class KeptListing: Sendable {
     }
 
     func note(_ listing: RoomListing, tag: String?, of order: RoomOrder) {
-        // A degraded list is not kept: it is fetched again until it is complete.
+        // A degraded list is not cached, so that it is fetched again until it is complete.
         let last = tag.flatMap { listing.degraded.isEmpty ? Last(order: order, tag: $0, listing: listing) : nil }
         state.withLock { $0 = last }
     }

@@ -2,11 +2,12 @@
     import Foundation
     import Security
 
-    /// Keeps sessions in the keychain, on this device only. They are readable after the first unlock.
+    /// Stores sessions in the keychain, on this device only. They are readable after the first unlock.
     ///
     /// With an access group and a lock, an extension of the app can share them (``ExtensionTokens``). Without a
     /// lock, an extension may read the stored token, but must not renew the session.
     public struct KeychainSessionStore: SessionStore {
+        /// The keychain's error.
         public struct Failure: Error, Sendable {
             public let status: OSStatus
         }
@@ -20,10 +21,10 @@
         ///   - service: identifies the server, for example by its address.
         ///   - account: identifies the person, if the app has several.
         ///   - accessGroup: the group shared with extensions; nil for the app alone. A store with a group does not
-        ///     find what one without it has stored: <doc:Notifications> moves the session.
+        ///     find what one without it has stored: <doc:Notifications> shows how to move the session.
         ///   - lock: a file in the app group's container, the same for the app and its extensions. It is created
-        ///     if missing. It orders their changes, because the keychain does not. nil if no extension renews
-        ///     the session.
+        ///     if missing. With it, only one of them changes the keychain at a time. nil if no extension renews the
+        ///     session.
         public init(service: String, account: String = "session", accessGroup: String? = nil, lock: URL? = nil) {
             self.service = service
             self.account = account
@@ -51,7 +52,7 @@
             let status = SecItemCopyMatching(query as CFDictionary, &found)
             if status == errSecItemNotFound { return KeptSessions() }
             guard status == errSecSuccess, let data = found as? Data else { throw Failure(status: status) }
-            // Contents that this version does not know count as no session.
+            // Data that this version cannot decode counts as no session.
             return (try? JSONDecoder().decode(KeptSessions.self, from: data)) ?? KeptSessions()
         }
 

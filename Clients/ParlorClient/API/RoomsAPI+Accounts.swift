@@ -1,6 +1,7 @@
 import Foundation
 
 extension RoomsAPI {
+    /// Returns the caller.
     public func me() async throws -> Person {
         try await value(of: try HTTPRequest("GET", to: ["users", "me"]))
     }
@@ -11,9 +12,11 @@ extension RoomsAPI {
             try HTTPRequest("POST", to: ["auth", "logout"], body: ["refreshToken": .string(refreshToken)]))
     }
 
-    /// Returns people who share no room with the caller, by username.
+    /// Returns a page of the people who share no room with the caller, sorted by username.
     ///
-    /// - Parameter prefix: the beginning of the username or the first name.
+    /// - Parameters:
+    ///   - prefix: the beginning of the username or the first name; nil for everyone.
+    ///   - cursor: the ``Page/next`` of the previous page; nil for the first.
     public func peopleWithoutRooms(
         matching prefix: String? = nil, limit: Int? = nil, cursor: String? = nil
     ) async throws -> Page<Person> {

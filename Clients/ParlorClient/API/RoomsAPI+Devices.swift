@@ -1,14 +1,15 @@
 import Foundation
 
-/// The environment of a device token: which of Apple's servers it is for.
+/// The environment of Apple's push service to which a device token belongs.
 public enum PushEnvironment: String, Codable, Sendable {
     case production
     case sandbox
 }
 
 extension RoomsAPI {
-    /// Registers this device for push notifications. A token belongs to the last person who
-    /// registered it.
+    /// Registers this device for push notifications, until the session ends.
+    ///
+    /// - Parameter token: the device token in hexadecimal. It belongs to the last person who registered it.
     public func registerDevice(token: String, environment: PushEnvironment) async throws {
         try await perform(
             try HTTPRequest(
@@ -19,7 +20,7 @@ extension RoomsAPI {
                 ]))
     }
 
-    /// Removes a device. Succeeds without effect for an unknown token, or another person's.
+    /// Unregisters a device. A token that is unknown, or another person's, is ignored.
     public func removeDevice(token: String) async throws {
         try await perform(try HTTPRequest("DELETE", to: ["devices", token]))
     }

@@ -1,7 +1,9 @@
 import Foundation
 
 extension RoomsAPI {
-    /// Returns a room's elements, oldest first.
+    /// Returns a page of a room's elements, oldest first.
+    ///
+    /// - Parameter cursor: the ``Page/next`` of the previous page; nil for the first.
     public func elements(in roomID: String, limit: Int? = nil, cursor: String? = nil) async throws -> Page<Element> {
         try await page(
             of: try HTTPRequest(
@@ -13,8 +15,7 @@ extension RoomsAPI {
     ///
     /// - Parameters:
     ///   - content: a JSON object of at most 64 KiB; empty by default.
-    ///   - tempID: 1 to 64 characters; a repeated one returns the first element, and stores
-    ///     nothing.
+    ///   - tempID: 1 to 64 characters. A repeat with the same id stores nothing, and returns the first element.
     public func makeElement(
         type: String, content: JSON? = nil, position: Element.Position? = nil, tempID: String? = nil, in roomID: String
     ) async throws -> Element {
@@ -27,10 +28,10 @@ extension RoomsAPI {
                 ])))
     }
 
-    /// Updates an element; fields that are not given stay. Any participant may do so.
+    /// Updates an element. Fields that are not given stay as they are. Any participant may do so.
     ///
-    /// - Parameter version: the version that the change is based on; if it is outdated, the server
-    ///   refuses with `version_conflict`.
+    /// - Parameter version: the version that the change is based on. If it is outdated, the server
+    ///   refuses with `version_conflict`. If it is nil, the change is made in any case.
     public func update(
         _ elementID: String, content: JSON? = nil, position: PositionChange = .keep, version: Int? = nil,
         in roomID: String
@@ -48,7 +49,7 @@ extension RoomsAPI {
         try await perform(try HTTPRequest("DELETE", to: ["rooms", roomID, "elements", id]))
     }
 
-    /// Deletes all elements.
+    /// Deletes all elements of a room.
     ///
     /// - Returns: the number of deleted elements.
     @discardableResult

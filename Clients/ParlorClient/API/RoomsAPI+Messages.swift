@@ -1,10 +1,12 @@
 import Foundation
 
 extension RoomsAPI {
-    /// Returns messages in ascending `seq`: the newest page without a bound, the first with `after:
-    /// 0`.
+    /// Returns a page of a room's messages, in ascending `seq`.
     ///
-    /// - Parameter limit: 1 to 200.
+    /// - Parameters:
+    ///   - before: returns the messages below this `seq`. Without `before` and `after`, the page is the newest one.
+    ///   - after: returns the messages above this `seq`; 0 for the first page.
+    ///   - limit: 1 to 200.
     @concurrent
     public func messages(
         in roomID: String, before: Int? = nil, after: Int? = nil, limit: Int? = nil
@@ -22,8 +24,8 @@ extension RoomsAPI {
 
     /// Sends a message.
     ///
-    /// - Parameter tempID: 1 to 64 characters; a repeated one returns the first message, and stores
-    ///   nothing.
+    /// - Parameter tempID: 1 to 64 characters. A repeat with the same id stores nothing, and returns the first
+    ///   message. If that was deleted, the server refuses with `message_not_found`.
     public func send(_ text: String, tempID: String? = nil, in roomID: String) async throws -> Message {
         let message: Message = try await value(
             of: try HTTPRequest(
@@ -40,7 +42,7 @@ extension RoomsAPI {
     /// Marks messages as read.
     ///
     /// - Parameter ids: 1 to 500.
-    /// - Returns: how many were newly read.
+    /// - Returns: the number of messages that were unread before.
     @discardableResult
     public func markRead(_ ids: [String], in roomID: String) async throws -> Int {
         let read: ReadCount = try await value(
@@ -50,9 +52,9 @@ extension RoomsAPI {
         return read.readCount
     }
 
-    /// Returns the conversation with a person over all shared rooms, in ascending time.
+    /// Returns a page of the messages in all rooms that the caller shares with a person, oldest first.
     ///
-    /// - Parameter before: the `next` of the previous page.
+    /// - Parameter before: the ``Page/next`` of the previous answer; nil for the newest page.
     public func messages(with userID: String, before: String? = nil, limit: Int? = nil) async throws -> Page<Message> {
         try await page(
             of: try HTTPRequest(

@@ -25,20 +25,20 @@ public struct RoomAnswer: Equatable, Sendable {
 }
 
 extension RoomsAPI {
-    /// Returns the caller's rooms in this order. Only here, the `name` of an unnamed room is empty, not nil.
+    /// Returns the caller's rooms in this order. Here and in ``SyncSnapshot``, the `name` of an unnamed room is empty
+    /// instead of nil.
     public func myRooms(sortedBy order: RoomOrder = .activity) async throws -> RoomListing {
         let request = try HTTPRequest("GET", to: ["rooms", "my-rooms"], query: [("sort", order.rawValue)])
         let envelope = try await envelope([Room].self, of: request)
         return RoomListing(rooms: envelope.data, degraded: envelope.degraded ?? [])
     }
 
-    /// Works like `myRooms(sortedBy:)`, but the server sends nothing if the list in ``KeptListing`` is
-    /// current.
+    /// Returns the same as `myRooms(sortedBy:)`, but the server sends nothing if the cached list is current.
     func myRooms(sortedBy order: RoomOrder, keptIn kept: KeptListing) async throws -> RoomListing {
         let request = try HTTPRequest("GET", to: ["rooms", "my-rooms"], query: [("sort", order.rawValue)])
         let before = kept.last(of: order)
         guard let (envelope, tag) = try await envelope([Room].self, of: request, unless: before?.tag) else {
-            guard let before else { throw ClientFailure.unreadable("an answer that nobody has") }
+            guard let before else { throw ClientFailure.unreadable("an unchanged list, but none is cached") }
             return before.listing
         }
         let listing = RoomListing(rooms: envelope.data, degraded: envelope.degraded ?? [])
@@ -46,12 +46,13 @@ extension RoomsAPI {
         return listing
     }
 
-    /// Returns people who share rooms with the caller, the latest activity first. A person's rooms are sorted
-    /// by content.
+    /// Returns the people who share rooms with the caller, the latest activity first. Each person's rooms are sorted
+    /// as by ``RoomOrder/content``.
     public func roomsByPerson() async throws -> [PersonWithRooms] {
         try await value(of: try HTTPRequest("GET", to: ["rooms", "grouped-by-person"]))
     }
 
+    /// Returns one of the caller's rooms. The server refuses any other with `room_not_found`.
     public func room(_ id: String) async throws -> RoomAnswer {
         try await answer(to: try HTTPRequest("GET", to: ["rooms", id]))
     }
@@ -59,7 +60,7 @@ extension RoomsAPI {
     /// Creates a room, even if the two people already share one.
     ///
     /// - Parameter requestID: 1 to 64 characters. A repeat with the same id returns the room that the first
-    ///   call made. Without an id, and on older servers, a repeat makes another room.
+    ///   call created. Without an id, and on older servers, a repeat creates another room.
     public func makeRoom(with userID: String, name: String? = nil, requestID: String? = nil) async throws -> RoomAnswer
     {
         let body = JSON.members([

@@ -1,30 +1,32 @@
 import Foundation
 
-/// The caller's rooms, and the position at which they were read, from which
-/// `RoomsAPI.missed(since:)` can continue.
+/// The caller's rooms, and the position in the logs at which they were read.
 public struct SyncSnapshot: Decodable, Equatable, Sendable {
+    /// The position, from which ``RoomsAPI/missed(since:limit:)`` continues.
     public var cursor: String
     public var rooms: [Room]
 }
 
 /// The events since a cursor.
 public enum MissedEvents: Equatable, Sendable {
-    /// The events in order, each once. If `hasMore` is true, ask again with this cursor.
+    /// The events in order, each once. If `hasMore` is true, call again with this cursor.
     case recovered([RoomEvent], cursor: String, hasMore: Bool)
-    /// The cursor is too old: everything shown has to be fetched again.
+    /// The server cannot replay from this cursor, for example because it is too old. Everything shown has to be
+    /// fetched again.
     case lost
 }
 
 extension RoomsAPI {
+    /// Returns the caller's rooms with a cursor, for a client that has none yet.
     public func syncSnapshot() async throws -> SyncSnapshot {
         try await value(of: try HTTPRequest("GET", to: ["sync"]))
     }
 
-    /// Returns missed room events and person events of the caller's rooms, without `:global`
-    /// events, presence and typing.
+    /// Returns the events since a cursor that went to the caller, or to the caller's rooms. `:global` events, presence
+    /// and typing are not among them.
     ///
-    /// - Parameter limit: at most 1,000.
-    /// - Throws: a `Refusal` with the code `invalid_field` for a cursor that is not the caller's.
+    /// - Parameter limit: the maximum number of events, at most 1,000.
+    /// - Throws: `ClientFailure`: `refused` with `invalid_field` for a cursor that is not the caller's.
     public func missed(since cursor: String, limit: Int? = nil) async throws -> MissedEvents {
         let request = try HTTPRequest(
             "GET", to: ["sync"], query: [("since", cursor), ("limit", limit.map { String($0) })])
@@ -66,8 +68,8 @@ private struct MissedEvent: Decodable {
         do {
             event = try members.decode(DecodedEvent.self, forKey: .data, configuration: name).event
         } catch {
-            // As on the socket, an unreadable event must not discard the others, not even one with a number that
-            // Foundation cannot decode.
+            // As on the socket, an event that cannot be decoded must not discard the others. Its data is `null` if it
+            // has a number that Foundation cannot decode.
             event = .unknown(name: name, data: (try? members.decode(JSON.self, forKey: .data)) ?? .null)
         }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The server's HTTP calls, as the contract describes them.
+/// The server's HTTP calls, which docs/api.md describes.
 ///
 /// Every call throws `ClientFailure` or `CancellationError`. It first gets a token from the
 /// ``TokenProvider``. If the server refuses the token, the call fetches a new one and repeats the request
@@ -9,7 +9,7 @@ public struct RoomsAPI: Sendable {
     let caller: ServerCaller
     let tokens: any TokenProvider
 
-    /// - Parameter makeRequestID: names each request in the server's log.
+    /// - Parameter makeRequestID: returns an id for each request, by which the server's log names it.
     public init(
         transport: any HTTPTransport, tokens: any TokenProvider,
         makeRequestID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() }
@@ -31,7 +31,8 @@ public struct RoomsAPI: Sendable {
         }
     }
 
-    // `@concurrent`: decoding a long page takes a while, and the caller may be on the main actor.
+    // These functions are `@concurrent`, because decoding a long page takes a while and the caller may be on the main
+    // actor.
 
     /// Sends a request and ignores the answer's data.
     @concurrent
@@ -44,8 +45,10 @@ public struct RoomsAPI: Sendable {
         try caller.read(type, try await answer(to: request))
     }
 
+    /// Sends a request with an ETag: the server sends no data if the caller's answer is still current.
+    ///
     /// - Parameter tag: the ETag of the answer that the caller has.
-    /// - Returns: nil if that answer is still current, otherwise the new one and its tag.
+    /// - Returns: the new answer and its tag; nil if the caller's is current.
     @concurrent
     func envelope<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self, of request: HTTPRequest, unless tag: String?
@@ -70,8 +73,9 @@ public struct RoomsAPI: Sendable {
         return response.status == 204 ? nil : try caller.read(type, response).data
     }
 
-    // `@concurrent`: in a release build of Swift 6.3, what inherits the caller's actor and works on after its last
-    // `await` can return elsewhere. A caller of this returns to its actor by itself.
+    // `@concurrent` avoids a fault of release builds with Swift 6.3. A function that inherits its caller's actor, and
+    // still works after its last `await`, can return off that actor. The caller of a `@concurrent` function always
+    // returns to its own.
     @concurrent
     func page<Item: Decodable & Sendable>(
         _ type: Item.Type = Item.self, of request: HTTPRequest

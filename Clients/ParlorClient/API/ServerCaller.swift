@@ -1,6 +1,6 @@
 import Foundation
 
-/// Sends requests and decodes answers, for the types that know the routes.
+/// Sends requests and decodes answers. It knows no routes: ``RoomsAPI`` and ``AccountsAPI`` do.
 struct ServerCaller: Sendable {
     let transport: any HTTPTransport
     let makeRequestID: @Sendable () -> String
@@ -12,7 +12,8 @@ struct ServerCaller: Sendable {
     ///   without a body.
     /// - Returns: a successful answer, or a 304.
     /// - Throws: `ClientFailure.refused` if the body is an error of this server. Any other failed answer
-    ///   comes from a proxy or a hotel's login page. It passes, so this throws `offline`.
+    ///   comes from something else, such as a proxy or a hotel's login page. That is temporary, so this throws
+    ///   `offline`.
     @concurrent
     func answer(to request: HTTPRequest, token: String? = nil, unless tag: String? = nil) async throws -> HTTPResponse {
         var request = request
@@ -30,6 +31,9 @@ struct ServerCaller: Sendable {
         return response
     }
 
+    /// Decodes a successful answer.
+    ///
+    /// - Throws: `unreadable` if the data has another form; `offline` if the answer is not from this server.
     func read<Value: Decodable>(_ type: Value.Type, _ response: HTTPResponse) throws(ClientFailure) -> Envelope<Value> {
         do {
             return try decoder.decode(Envelope<Value>.self, from: response.body)
@@ -50,7 +54,7 @@ struct ServerCaller: Sendable {
     }
 
     private static func isForeign(_ response: HTTPResponse) -> ClientFailure {
-        .offline("Not the server, but something before it has answered (\(response.status)).")
+        .offline("Something other than the server has answered, with status \(response.status).")
     }
 
     private struct Anything: Decodable {
@@ -72,7 +76,7 @@ struct Envelope<Value: Decodable>: Decodable {
             case next
         }
 
-        /// Decodes `next`, a number in some lists by `seq`.
+        /// Decodes `next`, which is a number in some lists that are sorted by `seq`.
         init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: Member.self)
             do {

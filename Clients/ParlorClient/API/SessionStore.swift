@@ -4,18 +4,20 @@ import Foundation
     import Glibc
 #endif
 
-/// Stores sessions from one launch of the app to the next: a keychain on Apple's systems, a file elsewhere.
+/// Stores sessions from one launch of the app to the next: in the keychain on Apple's systems, in a file elsewhere.
 ///
-/// ``SessionTokens`` uses it, one call at a time. In an app's extension, ``ExtensionTokens`` does. When `save`
-/// returns, the sessions must survive the end of the process.
+/// ``SessionTokens`` uses it, one call at a time. In an app's extension, ``ExtensionTokens`` does.
 public protocol SessionStore: Sendable {
+    /// Returns the stored sessions, or empty ones if nothing is stored.
     func load() throws -> KeptSessions
+
+    /// Replaces the stored sessions. When this returns, they must survive the end of the process.
     func save(_ sessions: KeptSessions) throws
 
     /// Runs the body while no other process of the app runs one. The body loads the sessions and saves a change.
     ///
-    /// It blocks its thread, so the wait for another process needs a limit: two seconds in the library's stores.
-    /// By default it only runs the body, which is right for a store that one process uses.
+    /// It blocks the calling thread, so the wait for another process needs a limit: two seconds in the library's
+    /// stores. By default it only runs the body, which is right for a store that one process uses.
     ///
     /// - Throws: the store's error, without running the body; errors of the body.
     func exclusively<Value>(_ body: () throws -> Value) throws -> Value
@@ -48,19 +50,19 @@ public struct EndingSession: Codable, Equatable, Sendable {
     }
 }
 
-/// Keeps sessions in a file that only its owner can read. On Apple's systems use ``KeychainSessionStore``.
+/// Stores sessions in a file that only its owner can read. On Apple's systems use ``KeychainSessionStore``.
 ///
-/// Processes of one app can share the file. A lock file beside it, with `.lock` appended to the name, orders
-/// their changes.
+/// Processes of one app can share the file. With a lock file beside it, which has `.lock` appended to its name, only
+/// one of them changes it at a time.
 public struct FileSessionStore: SessionStore {
     private let url: URL
 
     public init(url: URL) { self.url = url }
 
-    /// Returns no session if the file is missing, or if this version does not know its contents.
+    /// Returns the stored sessions; none if the file is missing, or if this version cannot decode it.
     ///
-    /// - Throws: the error of a file that cannot be read now. It may hold a session, so this does not sign
-    ///   anyone out.
+    /// - Throws: the file system's error, if the file cannot be read now. It may hold a session, so returning none
+    ///   would sign the person out.
     public func load() throws -> KeptSessions {
         let data: Data
         do {
@@ -79,8 +81,7 @@ public struct FileSessionStore: SessionStore {
         try FileManager.default.createDirectory(
             at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
         let data = try JSONEncoder().encode(sessions)
-        // Only the owner can read the file before a token is in it. The rename replaces the old file as a
-        // whole.
+        // The draft gets its permissions before a token is written. The rename then replaces the old file as a whole.
         let draft = url.appendingPathExtension("new")
         guard
             FileManager.default.createFile(
@@ -89,7 +90,7 @@ public struct FileSessionStore: SessionStore {
         let file = try FileHandle(forWritingTo: draft)
         defer { try? file.close() }  // the sync below throws if the data is not on disk
         try file.write(contentsOf: data)
-        // A refresh token works once, so the id of the next refresh must survive a power cut.
+        // A refresh token works once, so the attempt id of the next refresh must survive a power cut.
         try RoomFiles.force(draft)
         guard rename(draft.path(percentEncoded: false), url.path(percentEncoded: false)) == 0 else {
             throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path])
@@ -98,7 +99,7 @@ public struct FileSessionStore: SessionStore {
     }
 }
 
-/// The store for an app that keeps the current session itself. Sessions that wait for their end are lost with
+/// The store for an app that stores the current session itself. Sessions that the server still has to end are lost with
 /// the process.
 struct ClosureSessionStore: SessionStore {
     let onChange: @Sendable (Session?) -> Void

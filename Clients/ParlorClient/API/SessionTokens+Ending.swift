@@ -2,17 +2,18 @@ import Foundation
 
 // Sign-out: at once on this device, and on the server as soon as it can be reached.
 extension SessionTokens {
-    /// Signs out. When this returns, there are no more tokens, and the store holds the session as one to end.
-    /// The client then retries until the server has ended it, with a ``SessionStore`` also after a restart.
+    /// Signs out on this device at once, and on the server as soon as it can be reached.
     ///
-    /// The end of a session also unregisters its device. ``settleEnding()`` waits for the server.
+    /// When this returns, there are no more tokens, and the store has the session as one to end. The request to end it
+    /// is retried until it succeeds, with a ``SessionStore`` also after a restart. ``settleEnding()`` waits for that.
+    /// The end of a session also unregisters its device.
     ///
-    /// - Parameter token: the device's token, for servers that do not tie devices to sessions.
-    /// - Throws: the store's error. The sign-out holds, and each request and each call of this tries the
+    /// - Parameter token: the device's token, for servers that do not unregister the device with the session.
+    /// - Throws: the store's error. The sign-out still takes effect, and each request and each call of this tries the
     ///   store again. But if the app ends before the store accepts it, the next launch is signed in.
     public func signOut(device token: String? = nil) async throws {
         if kept.current != nil {
-            // The attempt id makes it possible to repeat the refresh under way.
+            // The refresh under way is abandoned: with its attempt id it can be repeated, to end the session.
             forgetRefresh()
             change { kept in
                 guard let session = kept.current else { return }
@@ -33,9 +34,10 @@ extension SessionTokens {
         _ = try? await Task<Void, any Error> { await ending.value }.valueUnlessCancelled
     }
 
-    /// Notes that the server can be reached: it skips the pause before the next try.
+    /// Notes that the server can be reached, and ends the pause before the next try to end sessions.
     public func noteConnection() { endingPause?.cancel() }
 
+    /// Starts to end the signed-out sessions on the server, one after the other, unless that is running.
     func endSessions() {
         guard ending == nil, !kept.ending.isEmpty else { return }
         ending = Task {
@@ -50,7 +52,7 @@ extension SessionTokens {
                     let pause = backoff.next(random: random(), atLeast: ClientFailure(error).retryAfter)
                     let task = Task { [clock] in try await clock.sleep(for: pause) }
                     endingPause = task
-                    // A reachable server cancels the pause; the loop continues.
+                    // `noteConnection()` cancels the pause; the loop then continues.
                     _ = await task.result
                     endingPause = nil
                 }
@@ -59,7 +61,9 @@ extension SessionTokens {
         }
     }
 
-    /// - Throws: errors that may pass. It ignores permanent ones: a later try would fail too.
+    /// Ends a session on the server.
+    ///
+    /// - Throws: temporary errors. Permanent refusals are ignored, because a later try would fail, too.
     private func end(_ session: Session) async throws {
         var session = session
         if session.expiresAt <= clock.now || session.refreshAttemptID != nil {
@@ -85,8 +89,8 @@ extension SessionTokens {
         }
     }
 
-    /// Unregisters the device, for servers that do not do so at the session's end. A refusal does not keep
-    /// the session alive: push may be away, or not exist.
+    /// Unregisters the device, for servers that do not do so at the session's end. A refusal is ignored, so that the
+    /// session still ends: the push service may be unavailable, or not exist.
     private func removeDevice(of session: Session) async throws {
         // If the same person has signed in again, the device may belong to the new session. The server
         // removes devices by person.
@@ -98,6 +102,8 @@ extension SessionTokens {
         do { try result.get() } catch ClientFailure.refused {}
     }
 
+    /// Renews a signed-out session, because ending it needs a valid token.
+    ///
     /// - Returns: nil if the session has ended, or if the server permanently refuses to renew it.
     private func renewEnding(_ session: Session) async throws -> Session? {
         var session = session
@@ -110,7 +116,7 @@ extension SessionTokens {
             replaceEnding(by: renewed)
             return renewed
         } catch ClientFailure.refused(let refusal) where !refusal.isRetryable {
-            // This includes suspended people: other sessions wait behind this one.
+            // This also gives up the session of a suspended person, because other sessions wait behind it.
             return nil
         }
     }

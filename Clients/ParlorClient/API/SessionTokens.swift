@@ -1,6 +1,6 @@
 import Foundation
 
-/// Keeps one session, renews it, and ends it.
+/// Stores one session, renews it, and ends it.
 ///
 /// The first caller in the last minute before the token expires renews the session. A token that the server
 /// refuses also leads to a refresh. If the device's clock is so far ahead that new tokens seem expired, only
@@ -8,7 +8,7 @@ import Foundation
 /// works once, and its answer is the new session.
 ///
 /// Each refresh has an attempt id, which is stored before the request. If the answer is lost or the app ends,
-/// the refresh is repeated with that id. A server gives the same answer for a minute.
+/// the refresh is repeated with that id. For a minute, the server gives the same answer.
 ///
 /// An extension of the app may renew the same session with ``ExtensionTokens``. So each change reads the store
 /// first and continues with the newer session. If both renew the session at once, they use the same attempt id
@@ -22,31 +22,32 @@ public actor SessionTokens: TokenProvider {
     let clock: any ClientClock
     private let store: any SessionStore
     private let makeAttemptID: @Sendable () -> String
-    /// From 0 up to 1.
+    /// Returns a number from 0 up to 1.
     let random: @Sendable () -> Double
+    /// The sessions as they are used here. While `storeFailure` is set, the store lacks their last change.
     private(set) var kept: KeptSessions
     /// The current session in the store, when it was last read or written here.
     private var stored: Session?
     /// True if a person has signed in and the store does not have that session yet. The store's session is
-    /// then an earlier one, even if an extension has just renewed it.
+    /// then an earlier one, even if an extension has just renewed it, and is not taken over.
     private var replacesStored = false
-    /// The error of the last change of the store; nil if the store has the sessions above.
+    /// The error of the last change of the store; nil if the store has the sessions in `kept`.
     private(set) var storeFailure: (any Error)?
     /// The time before expiry at which to renew; nil to wait for a refusal.
     private var leeway: TimeInterval? = SessionTokens.longestLeeway
     private var refreshing: Task<Session, any Error>?
-    /// Ends sessions on the server, until none is left.
+    /// The task that ends sessions on the server, until none is left.
     var ending: Task<Void, Never>?
-    /// The pause after a failed try.
+    /// The pause after a failed try to end a session.
     var endingPause: Task<Void, any Error>?
     /// The request under way that unregisters the device of an ending session.
     var deviceRemoval: (userID: String, task: Task<Void, any Error>)?
 
-    /// Continues with the store's sessions, and ends those that were signed out.
+    /// Continues with the store's current session, and ends those that were signed out.
     ///
     /// - Parameters:
-    ///   - makeAttemptID: makes a unique id for a refresh, 1 to 64 characters.
-    ///   - random: from 0 up to 1; spreads the retries of many clients.
+    ///   - makeAttemptID: returns a unique id for a refresh, 1 to 64 characters.
+    ///   - random: returns a number from 0 up to 1, which spreads the retries of many clients.
     /// - Throws: the store's error.
     public init(
         keptIn store: any SessionStore, accounts: AccountsAPI, clock: any ClientClock = SystemClock(),
@@ -64,8 +65,8 @@ public actor SessionTokens: TokenProvider {
         Task { await endSessions() }
     }
 
-    /// For an app that keeps the session itself. A sign-out that has not reached the server is then lost with
-    /// the process; a ``SessionStore`` prevents that.
+    /// Continues with a session that the app stores itself. A sign-out that has not reached the server is then lost
+    /// with the process; a ``SessionStore`` prevents that.
     ///
     /// - Parameters:
     ///   - session: the stored session; nil if nobody is signed in.
@@ -86,6 +87,7 @@ public actor SessionTokens: TokenProvider {
         random = { .random(in: 0..<1) }
     }
 
+    /// The current session; nil if nobody is signed in.
     public var session: Session? { kept.current }
 
     /// Uses the session of a person who has signed in. nil forgets it on this device only:
@@ -201,7 +203,7 @@ public actor SessionTokens: TokenProvider {
         }
         guard isStored else {
             if isNew { kept.current?.refreshAttemptID = nil }
-            throw ClientFailure.offline("The session cannot be kept on this device now.")
+            throw ClientFailure.offline("The session cannot be stored on this device now.")
         }
         return kept.current
     }
@@ -252,7 +254,7 @@ public actor SessionTokens: TokenProvider {
         return current
     }
 
-    /// Drops the refresh under way: its answer is obsolete.
+    /// Abandons the refresh under way, because its answer is obsolete.
     func forgetRefresh() { refreshing = nil }
 }
 

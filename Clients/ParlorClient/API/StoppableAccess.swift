@@ -1,4 +1,4 @@
-/// A transport and its tokens, which can be closed for a time. New calls then fail with
+/// A transport and its tokens, which can be closed and opened again. While they are closed, new calls fail with
 /// `ClientFailure.offline`, as without a network. Calls under way continue.
 final class StoppableAccess: HTTPTransport, TokenProvider {
     private let transport: any HTTPTransport

@@ -13,18 +13,17 @@ public protocol TokenProvider: Sendable {
     /// - Throws: as `token()`.
     func token(replacing refused: String) async throws -> String
 
-    /// Returns when no token or session is waiting to be stored.
+    /// Returns when the refresh under way, if any, has ended and its session is stored.
     func settle() async
 
-    /// Signs the person out: no more tokens, and the session ends on the server, now or once it can be
-    /// reached.
+    /// Signs the person out. There are no more tokens, and the session ends on the server as soon as it can be reached.
     ///
     /// - Parameter token: the device to unregister from push notifications; nil if unknown.
-    /// - Throws: if the sign-out could not be stored. It still takes effect.
+    /// - Throws: an error if the sign-out could not be stored. It still takes effect.
     func signOut(device token: String?) async throws
 }
 
-// An app that signs in elsewhere also ends its sessions there.
+// These do nothing: an app that signs in elsewhere also ends its sessions there.
 extension TokenProvider {
     public func settle() async {}
     public func signOut(device token: String?) async {}

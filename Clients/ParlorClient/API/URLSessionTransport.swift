@@ -13,8 +13,9 @@ public struct URLSessionTransport: HTTPTransport {
 
     /// - Parameters:
     ///   - base: the server's address, with the path prefix that it is served under, if any.
-    ///   - session: by default one without cookies and cache, with a limit of 30 seconds for a request. It follows no
-    ///     redirects, as those would take the access token to another host. A session of the app decides that itself.
+    ///   - session: by default one without cookies and cache, which ends a request after 30 seconds without data. It
+    ///     follows no redirects, as those would take the access token to another host. A session of the app decides
+    ///     that itself.
     public init(base: URL, session: URLSession? = nil) {
         if let session {
             (self.base, self.session, owner) = (base, session, nil)
@@ -23,7 +24,7 @@ public struct URLSessionTransport: HTTPTransport {
         }
     }
 
-    /// - Parameter timeout: the limit for a request, in seconds.
+    /// - Parameter timeout: the number of seconds without data after which a request fails.
     init(base: URL, timeout: TimeInterval) {
         let session = URLSession(
             configuration: Self.configuration(timeout: timeout), delegate: RedirectRefusal(), delegateQueue: nil)
@@ -48,7 +49,7 @@ public struct URLSessionTransport: HTTPTransport {
             try Task.checkCancellation()
             throw ClientFailure.offline(error.localizedDescription)
         }
-        guard let answer = answer as? HTTPURLResponse else { throw ClientFailure.unreadable("no HTTP") }
+        guard let answer = answer as? HTTPURLResponse else { throw ClientFailure.unreadable("no HTTP answer") }
         var headers: [String: String] = [:]
         for (name, value) in answer.allHeaderFields { headers["\(name)".lowercased()] = "\(value)" }
         return HTTPResponse(status: answer.statusCode, headers: headers, body: body)
@@ -56,8 +57,8 @@ public struct URLSessionTransport: HTTPTransport {
 
     private func answer(to request: URLRequest) async throws -> (Data, URLResponse) {
         #if canImport(FoundationNetworking)
-            // The request is not cancelled: a cancel that coincides with the answer deadlocks both
-            // threads for good, perhaps the main one (swift-corelibs-foundation, issue 5412).
+            // A cancelled task stops waiting, but its request goes on. Cancelling a request just as its answer arrives
+            // deadlocks both threads, perhaps the main one (swift-corelibs-foundation, issue 5412).
             try await Task { [session] in try await session.data(for: request) }.valueUnlessCancelled
         #else
             try await session.data(for: request)
@@ -66,17 +67,17 @@ public struct URLSessionTransport: HTTPTransport {
 
     func urlRequest(_ request: HTTPRequest) throws(ClientFailure) -> URLRequest {
         guard var parts = URLComponents(url: base, resolvingAgainstBaseURL: true) else {
-            throw .unreadable("\(base) is no address")
+            throw .unreadable("\(base) is not a valid address")
         }
         while parts.percentEncodedPath.hasSuffix("/") { parts.percentEncodedPath.removeLast() }
         parts.percentEncodedPath += request.path
         if !request.query.isEmpty {
-            // Encoded by hand: URLComponents keeps a plus, which servers read as a space.
+            // URLComponents does not encode a plus, which servers read as a space.
             parts.percentEncodedQuery = request.query.map {
                 "\(HTTPRequest.percentEncode($0.name))=\(HTTPRequest.percentEncode($0.value ?? ""))"
             }.joined(separator: "&")
         }
-        guard let url = parts.url else { throw .unreadable("\(request.path) is no path") }
+        guard let url = parts.url else { throw .unreadable("\(request.path) is not a valid path") }
         var sent = URLRequest(url: url)
         sent.httpMethod = request.method
         sent.httpBody = request.body

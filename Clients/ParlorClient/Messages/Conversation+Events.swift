@@ -1,8 +1,9 @@
 import Foundation
 
 extension Conversation {
-    /// Applies an update of the socket; call it with all of them in order. It ignores other rooms' events. In
-    /// a room that is not entered it only records what a later visit needs.
+    /// Applies an update of the socket. Call it with every update, in order.
+    ///
+    /// It ignores events of other rooms. While the room is not entered, it only notes what a later visit needs.
     public func apply(_ update: SocketUpdate) {
         switch update {
         case .connecting: break
@@ -23,7 +24,7 @@ extension Conversation {
         }
     }
 
-    /// All missed events have arrived: what is shown is verified on this connection, too.
+    /// Notes that all missed events have arrived, so that everything shown is verified on this connection, too.
     private func noteConnection() {
         Task { [visit, losses] in
             let cursor = await backing.server.connectionCursor()
@@ -34,7 +35,7 @@ extension Conversation {
     /// Applies an event of the server. It ignores events of other rooms.
     public func apply(_ event: RoomEvent) {
         guard isEntered else {
-            // This event comes before the server has left the room, and is not sent again.
+            // The server has not handled the leave yet, and does not send this event again.
             if event.messageRoomID == roomID { hasMissed = true }
             return
         }

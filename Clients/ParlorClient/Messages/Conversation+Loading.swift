@@ -1,7 +1,9 @@
 import Foundation
 
 extension Conversation {
-    /// Fetches the page before the first message, unless there is none or a page is already being fetched.
+    /// Fetches the page before the first message. On an error, it sets ``failure``.
+    ///
+    /// Does nothing if there is no older page, while one is being fetched, and until the newest page has been fetched.
     public func loadOlder() async {
         guard isEntered, isFetched, !isLoadingOlder, store.hasOlder, let floor = store.floor else { return }
         isLoadingOlder = true
@@ -18,7 +20,7 @@ extension Conversation {
         }
     }
 
-    /// Fetches what is shown again: on entering, and when events may be missing.
+    /// Fetches the shown messages again. The conversation does so itself on entering, and when events may be missing.
     ///
     /// A new call restarts the fetch, because pages fetched so far may be older than the missing events, and
     /// the request under way may wait for a dead connection. Returns when the last fetch ends.
@@ -40,7 +42,7 @@ extension Conversation {
         }
     }
 
-    /// Ends all fetches: their results are obsolete.
+    /// Ends all fetches. Their answers are ignored.
     func endLoading() {
         epoch += 1
         for task in [refreshing, retrying, gapFilling] { task?.cancel() }
@@ -51,7 +53,7 @@ extension Conversation {
 
     private func fetchShown(asked: Int) async {
         guard epoch == asked else { return }
-        // On entering, only the newest page: cached messages below it may be far away.
+        // The first refresh of a visit fetches only the newest page: cached messages may be far below it.
         let oldest = wasVerified ? store.items.first?.seq : nil
         do {
             let fresh = await takeFreshPage()
@@ -64,7 +66,7 @@ extension Conversation {
             guard epoch == asked else { return }
             var page: Page<Message>
             if let fresh, refusal == nil, fresh.cursor == cursor {
-                // The join delivers all later events, so no message is missing.
+                // The join sends all events since the room was left, so no page is needed.
                 page = fresh.page
                 unreadAtOpening = 0
             } else {
@@ -76,7 +78,7 @@ extension Conversation {
             verifiedCursor = refusal == nil ? cursor : nil
             var fetched = page.items.count
             var unread = page.items.count(where: isUnread)
-            // Up to the first unread message, where the room opens.
+            // Pages are fetched up to the first unread message, because the room opens there.
             while unread < unreadAtOpening, fetched < settings.refetchLimit, let first = page.items.first?.seq,
                 page.next != nil
             {
@@ -101,7 +103,7 @@ extension Conversation {
             isJoined = refusal == nil
             wasVerified = true
             failure = refusal
-            // All existing messages are shown. Without a join, later ones do not arrive, so it tries again.
+            // What is shown is complete. But if the join was refused, later messages do not arrive, so it is retried.
             if let refusal { refreshLater(after: refusal) } else { backoff.reset() }
             change { $0.dropUnverified() }
             noteFirstUnread()
@@ -119,14 +121,18 @@ extension Conversation {
         change { $0.merge(page, asked: position) }
     }
 
-    /// - Returns: the cached page, and the connection on which it is known to be current.
+    /// - Returns: the cached page, and the cursor of the current connection; nil if the page may be out of date, or
+    ///   without a connection.
     private func takeFreshPage() async -> (page: Page<Message>, cursor: String)? {
         guard let page = freshPage else { return nil }
         freshPage = nil
         return await backing.server.connectionCursor().map { (page, $0) }
     }
 
-    /// - Returns: the failure if the server refuses the join for now.
+    /// Joins the room, and shows what the join has replayed.
+    ///
+    /// - Returns: the failure if the join may be retried; nil if it succeeded.
+    /// - Throws: a refusal that is final; `CancellationError`.
     private func joinRoom() async throws -> ClientFailure? {
         joinCount += 1
         defer {
@@ -151,7 +157,8 @@ extension Conversation {
         }
     }
 
-    /// Fetches a message that is missing between two others, unless it arrives within `gapPause`.
+    /// Fetches messages that are missing between others, unless they arrive within `gapPause`. A failure that may pass
+    /// is retried.
     func fillGapSoon() {
         guard isEntered, isFetched, gapFilling == nil, store.firstGap != nil else { return }
         gapFilling = Task { [weak self, clock = backing.clock, pause = settings.gapPause] in
@@ -170,6 +177,8 @@ extension Conversation {
         }
     }
 
+    /// Fetches the gaps, one after the other. A gap above `refetchLimit` leads to a refresh instead.
+    ///
     /// - Returns: the failure after which to retry; nil if nothing is left to do.
     private func fillGaps() async -> ClientFailure? {
         let asked = epoch

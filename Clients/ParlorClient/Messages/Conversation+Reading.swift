@@ -2,22 +2,22 @@ import Foundation
 
 // Read receipts: a message counts as read after half a second on the screen.
 extension Conversation {
-    /// Notes that items came onto the screen; a row calls it when it appears. Unread messages of others that
-    /// stay for half a second are read.
+    /// Notes that items appeared on the screen. A row calls it when it appears.
     ///
-    /// The half second starts again while the room loads, because pages move items past.
+    /// Unread messages of others that stay for half a second are marked as read. While the room loads, the half second
+    /// starts again, because new pages push items across the screen.
     public func noteVisible(_ items: some Sequence<MessageItem>) {
         guard isEntered else { return }
         visible.show(unreadIDs(of: items), at: backing.clock.now)
         readLater()
     }
 
-    /// Notes that items left the screen; a row calls it when it disappears.
+    /// Notes that items left the screen. A row calls it when it disappears.
     public func noteHidden(_ items: some Sequence<MessageItem>) {
         visible.hide(items.compactMap { $0.message?.id })
     }
 
-    /// Sets all items on the screen, for an interface that draws the whole screen.
+    /// Sets the items that are on the screen, for an interface that always draws the whole screen.
     public func setVisible(_ items: some Sequence<MessageItem>) {
         guard isEntered else { return }
         let ids = unreadIDs(of: items)
@@ -26,15 +26,17 @@ extension Conversation {
         readLater()
     }
 
-    /// Marks all messages of the room as read, including those not loaded, as for a button. It may take
-    /// several requests.
+    /// Marks all messages of the room as read, for example for a button. It fetches older messages that are not loaded,
+    /// which may take several requests.
     ///
-    /// Receipts are sent now, or as soon as the server can be reached.
+    /// Before the first page has been fetched, it marks only the cached messages that are shown. Receipts are sent now,
+    /// or as soon as the server can be reached.
     ///
-    /// - Throws: `ClientFailure` if older messages cannot be fetched. Those found before are still marked.
+    /// - Throws: `ClientFailure` or `CancellationError` if older messages cannot be fetched. Those found before are
+    ///   still marked.
     public func markAllRead() async throws {
         var oldest = store.floor
-        // The receipts below lower this count.
+        // Read first, because the receipts below lower it.
         let count = unreadCount() ?? .max
         let loaded = unreadIDs(of: items)
         await backing.receipts.add(loaded, in: roomID)
@@ -60,8 +62,7 @@ extension Conversation {
         message.senderId != ownID && !message.readBy.contains { $0.userId == ownID }
     }
 
-    /// Notes the first unread message of those loaded when the room opens. It stays for the visit, for a line
-    /// above it.
+    /// Sets ``firstUnread`` when the room is loaded, for a line above that message. It stays for the whole visit.
     func noteFirstUnread() {
         guard firstUnread == nil else { return }
         firstUnread = items.first { $0.message.map(isUnread) ?? false }?.id

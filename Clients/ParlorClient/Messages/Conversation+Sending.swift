@@ -1,9 +1,9 @@
 import Foundation
 
 extension Conversation {
-    /// Shows the message at once, and sends it now or when the server can be reached.
+    /// Shows a message at once, and sends it now or when the server can be reached. White space around it is removed.
     ///
-    /// - Returns: the item's id; nil if the text is only white space, which is not sent.
+    /// - Returns: the item's id; nil if nothing is left of the text, which is then not sent.
     @discardableResult
     public func send(_ text: String) -> MessageItem.ID? {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -18,19 +18,19 @@ extension Conversation {
 
     /// Sends a failed message again, under the same `tempId`.
     public func retry(_ id: MessageItem.ID) async {
-        _ = await backing.outbox.retry(id, in: roomID)  // if the outbox no longer has it, it is stored
+        _ = await backing.outbox.retry(id, in: roomID)  // without effect if the outbox no longer has the message
     }
 
-    /// Discards an unsent message.
+    /// Discards a message that is not sent yet.
     ///
-    /// - Returns: false if it is being sent or already stored; ``delete(_:)`` then removes it.
+    /// - Returns: false if it is being sent or already stored. Once it is stored, ``delete(_:)`` removes it.
     @discardableResult
     public func discard(_ id: MessageItem.ID) async -> Bool { await backing.outbox.discard(id, in: roomID) }
 
-    /// Deletes an own message for everyone. It disappears when the server has confirmed.
+    /// Deletes an own message for everyone. It disappears when the server has confirmed the deletion. Does nothing if
+    /// the server has not stored the message.
     ///
-    /// - Throws: `ClientFailure`; `CancellationError`. It is no error if the message is already gone, or was
-    ///   never stored.
+    /// - Throws: `ClientFailure` or `CancellationError`. It is no error if the message is already deleted.
     public func delete(_ id: MessageItem.ID) async throws {
         guard let messageID = items.last(where: { $0.id == id })?.message?.id else { return }
         do {
@@ -59,7 +59,7 @@ extension Conversation {
         case .stored(let tempID, let message):
             let isOfNow = sentAfter.removeValue(forKey: tempID) == losses
             self.change { $0.confirm(tempID, as: message) }
-            // A later fetch may lack the message because it was deleted after this reply.
+            // Events were lost since the message was sent. One may have been its deletion, so a refresh checks.
             if !isOfNow { beginRefresh() }
         case .removed(let tempID):
             sentAfter[tempID] = nil
@@ -67,14 +67,13 @@ extension Conversation {
         }
     }
 
-    /// Settles messages that an echo or a page has shown to be stored: they need not be sent again.
+    /// Removes messages from the outbox that an event or a page has shown to be stored.
     func noteStored(_ tempIDs: [String]) {
         guard !tempIDs.isEmpty else { return }
         Task { for tempID in tempIDs { await backing.outbox.noteStored(tempID, in: roomID) } }
     }
 
-    /// Hands messages to the outbox one after the other, in the order typed. Continues when the
-    /// room is left.
+    /// Hands typed messages to the outbox one after the other, in the order typed. Continues after the room is left.
     private func keepUnkept() {
         guard keeping == nil else { return }
         keeping = Task {

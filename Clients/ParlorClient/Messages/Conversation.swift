@@ -1,26 +1,26 @@
 import Foundation
 import Observation
 
-/// One room's messages, live: what a screen shows and does.
+/// The live messages of one room, and the actions of a screen that shows them.
 ///
-/// ``enter()`` shows what is kept on this device at once, with ``isVerified`` false, and then what the server has. From then on
-/// ``apply(_:)-(RoomEvent)`` keeps it up to date. Own messages appear as they are typed, and go through the ``Outbox``.
+/// ``enter()`` first shows cached messages, with ``isVerified`` false, and then the server's. From then on
+/// ``apply(_:)-(RoomEvent)`` keeps them up to date. Own messages appear at once, and are sent by the ``Outbox``.
 ///
-/// ``version`` rises with every change of ``items``, and with nothing else. It is no identity for a view: a list that is given it
-/// loses its scroll position with each receipt.
+/// ``version`` rises with every change of ``items``, and only then. Do not use it as the identity of a view: a list
+/// whose identity changes loses its scroll position, here with each receipt.
 @MainActor
 @Observable
 public final class Conversation {
-    /// What all conversations of one person share.
+    /// The parts that all conversations of one person share.
     public struct Backing: Sendable {
         public let server: any MessageServer
         public var outbox: Outbox
         public var cache: MessageCache
         public var receipts: ReadReceipts
         public var clock: any ClientClock
-        /// Makes a `tempId`: no two alike, ever.
+        /// Returns a new `tempId`, which must be unique.
         public var makeID: @Sendable () -> String
-        /// From 0 up to 1.
+        /// Returns a number from 0 up to 1, which spreads the retries of many clients.
         public var random: @Sendable () -> Double
         let fresh = FreshRooms()
         let joins: RoomJoins
@@ -41,61 +41,72 @@ public final class Conversation {
         }
     }
 
+    /// The settings of a conversation.
     public struct Settings: Sendable {
-        /// Of the first page, and of each older one.
+        /// The number of messages in the first page, and in each older one.
         public var pageSize = 50
-        /// After an absence that the server cannot make up for, so many messages of those shown are fetched again; older ones are
-        /// let go, and come back with ``Conversation/loadOlder()``.
+        /// The number of messages after which a refresh fetches no further page.
+        ///
+        /// If the server cannot replay what was missed, a refresh fetches the shown messages again, from the newest on.
+        /// Older ones beyond this limit are removed, and come back with ``Conversation/loadOlder()``.
         public var refetchLimit = 1_000
-        /// Of a page fetched again: the largest that the server gives.
+        /// The number of messages in a further page of a refresh: the server's maximum.
         public var refetchPageSize = 200
-        /// How long a missing message may be merely late.
+        /// The time to wait for a message that is missing between others, before it is fetched.
         public var gapPause: Duration = .milliseconds(500)
-        /// Until what could not be fetched is tried again, if no connection comes before: a random part of this, of twice as much
-        /// the next time, and so on.
+        /// The bound of the pause before a failed fetch is repeated. A random part of it is used, and it doubles with
+        /// each failure. A connection that comes earlier ends the pause.
         public var retryPause: Duration = .seconds(5)
+        /// The maximum of that bound.
         public var longestPause: Duration = .seconds(30)
-        /// Events of a replay that arrive within it are shown together.
+        /// The time within which replayed events are shown together.
         public var catchUpPause: Duration = .milliseconds(100)
-        /// Changes within it are written to the cache at once.
+        /// The time within which changes are written to the cache together.
         public var cachePause: Duration = .milliseconds(500)
 
         public init() {}
     }
 
     public let roomID: String
+    /// The id of the signed-in person.
     public let ownID: String
 
+    /// The messages, in order: the server's, then own ones that are not sent yet.
     public private(set) var items = MessageItems()
+    /// Rises with every change of ``items``.
     public private(set) var version = 0
-    /// The server has confirmed all that is shown, and tells of every change. False: it may be out of date.
+    /// True if everything shown comes from the server, and every change arrives as an event. If false, messages may be
+    /// missing or out of date.
     public var isVerified: Bool { isFetched && isJoined && !isAway }
-    /// All that is shown has been fetched, and what was missed since can be told.
+    /// True once the last refresh has succeeded, until the next one starts or the room is left.
     var isFetched = false
-    /// Where there is a connection, the server tells of the room on it.
+    /// True if the last refresh could join the room. The server then sends the room's events on each connection.
     var isJoined = false
-    /// There is no connection, or what was missed has not been told yet.
+    /// True without a connection, and on a new one until all missed events have arrived.
     var isAway: Bool
-    /// The joins under way: before its ack, each brings what has happened since the room was left.
+    /// The number of joins under way. Before its ack of a join, the server sends the events since the room was left.
     @ObservationIgnored var joinCount = 0
+    /// True while the shown messages are being fetched.
     public internal(set) var isLoading = false
+    /// True while ``loadOlder()`` is fetching a page.
     public internal(set) var isLoadingOlder = false
+    /// True if the server has messages before the first one here.
     public private(set) var hasOlder = false
-    /// Why the last loading failed; what is shown stays.
+    /// The reason why the last fetch failed; nil if it succeeded. The messages stay, unless the room itself is gone.
     public internal(set) var failure: ClientFailure?
-    /// Others who type, in the order they began.
+    /// The others who are typing, in the order they began.
     public internal(set) var typistIDs: [String] = []
-    /// The first message that was unread as the room came up, in this visit; nil if there was none.
+    /// The first message that was unread when the room was loaded in this visit; nil if there was none.
     public internal(set) var firstUnread: MessageItem.ID?
-    /// So many messages were unread when the room was opened, as far as the list of rooms knows: they are loaded with it.
+    /// The number of unread messages at the opening, according to the room list. The first refresh loads as many.
     @ObservationIgnored var unreadAtOpening = 0
-    /// The number of unread messages in the whole room, as far as the list of rooms knows; nil if it does not.
+    /// Returns the number of unread messages in the whole room, according to the room list; nil if unknown.
     @ObservationIgnored var unreadCount: @MainActor () -> Int? = { nil }
-    /// Something was sent to the room after it was left here.
+    /// True if an event of the room arrived after the room was left here: the cache lacks it.
     @ObservationIgnored var hasMissed = false
-    /// The connection on which all that is shown has been known; nil if something may have been missed.
+    /// The cursor of the connection on which everything shown is verified; nil if events may have been missed.
     @ObservationIgnored var verifiedCursor: String?
-    /// What the cache has, if that is what the server has.
+    /// The cached messages as a page, if they are known to be current.
     @ObservationIgnored var freshPage: Page<Message>?
     @ObservationIgnored var visible = VisibleMessages()
     @ObservationIgnored var reading: Task<Void, Never>?
@@ -106,37 +117,46 @@ public final class Conversation {
     @ObservationIgnored var store: MessageStore
     @ObservationIgnored var typists: Typists
     @ObservationIgnored var isEntered = false
-    /// The room has been shown verified since it was entered: what is shown then is worth fetching again.
+    /// True once a refresh has succeeded in this visit. From then on, a refresh fetches everything shown, not only the
+    /// newest page, and changes are cached.
     @ObservationIgnored var wasVerified = false
-    /// Rises with every entering and leaving.
+    /// Counts enters and leaves, so that a superseded one can be noticed.
     @ObservationIgnored private(set) var visit = 0
-    /// Rises when what was asked before is no longer of use.
+    /// Counts refreshes and leaves, so that the answer to an earlier request is ignored.
     @ObservationIgnored var epoch = 0
-    /// Rises when something may have been missed that nobody will tell: after a loss of the connection, and away from the room.
+    /// Counts the times when events may have been lost: each reconnect without a full replay, and each leave.
     @ObservationIgnored var losses = 0
-    /// After how many losses each message under way was sent.
+    /// The value of `losses` when each message under way was sent, by its `tempId`.
     @ObservationIgnored var sentAfter: [String: Int] = [:]
     @ObservationIgnored var refreshing: Task<Void, Never>?
+    /// The pause before a failed refresh is repeated.
     @ObservationIgnored var retrying: Task<Void, Never>?
-    /// Of the tries to fetch.
+    /// The pauses between attempts to fetch.
     @ObservationIgnored var backoff: Backoff
     @ObservationIgnored var gapFilling: Task<Void, Never>?
-    /// Typed, and on their way into the outbox.
+    /// The typed messages that are not in the outbox yet.
     @ObservationIgnored var unkept: [PendingMessage] = []
+    /// The task that hands them to the outbox.
     @ObservationIgnored var keeping: Task<Void, Never>?
-    /// The version of `store` that is shown.
+    /// The version of `store` that `items` shows.
     @ObservationIgnored private var shownVersion = 0
-    /// Shows changes that are made and not shown yet.
+    /// The pause before replayed changes are shown together.
     @ObservationIgnored private var showing: Task<Void, Never>?
+    /// The pause before changes are written to the cache.
     @ObservationIgnored private var caching: Task<Void, Never>?
+    /// The version of `items` that the cache has.
     @ObservationIgnored private var cachedVersion = 0
-    /// What is kept has been read: until then what is shown would replace more than it has.
+    /// True once the cached messages have been read. An earlier write could replace them with fewer.
     @ObservationIgnored private var isCacheShown = false
+    /// The id under which this conversation follows the outbox.
     @ObservationIgnored private var follower: Int?
 
+    /// Creates the conversation of a room. ``RoomsClient/open(_:)`` does so for an app.
+    ///
     /// - Parameters:
-    ///   - participantIDs: of the room, to tell when everyone has read a message; nil if not known.
-    ///   - isAway: whether `recovered` is still to be told of the connection.
+    ///   - participantIDs: the participants of the room, all of whom have to read a message before it counts as read;
+    ///     nil if unknown.
+    ///   - isAway: false if the socket is connected and `SocketUpdate.recovered` has already arrived.
     public init(
         roomID: String, ownID: String, participantIDs: Set<String>? = nil, isAway: Bool = false, backing: Backing,
         settings: Settings = Settings()
@@ -152,11 +172,15 @@ public final class Conversation {
         typing = TypingSignal(roomID: roomID, server: backing.server, clock: backing.clock)
     }
 
-    /// Shows the room, and returns when the server has answered or ``failure`` says why it has not. It is tried again then,
-    /// after a pause and with the next connection. Does nothing in a room that is entered already.
+    /// Enters the room: shows cached messages, and then the server's.
+    ///
+    /// Returns when the server has answered, or ``failure`` has the reason why it has not. A failure that may pass is
+    /// retried after a pause, and with the next connection. Does nothing if the room is already entered.
     public func enter() async { await beginVisit()?.value }
 
-    /// Enters at once, so that a ``leave()`` that comes next finds it entered, and shows the room in its own time.
+    /// Enters the room before it returns, so that a ``leave()`` right after it takes effect.
+    ///
+    /// - Returns: the task that shows the room; nil if the room is already entered.
     @discardableResult
     func beginVisit() -> Task<Void, Never>? {
         guard !isEntered else { return nil }
@@ -180,11 +204,14 @@ public final class Conversation {
         await refresh()
     }
 
-    /// The screen is gone: nothing more arrives. What is shown stays, for the next time. Unsent messages go on being sent.
+    /// Leaves the room, when its screen is closed: events are no longer applied. The shown messages stay for the next
+    /// visit, and messages that are not sent yet are still sent.
     ///
-    /// Returns when what is shown is in the cache; the server is told in its own time. Entered again meanwhile, it stays so.
+    /// Returns when the shown messages are cached, without waiting for the server. If the room is entered again
+    /// meanwhile, it stays entered.
     ///
-    /// - Returns: a task that ends when the server has left the room; nil if it was not entered, or is entered again.
+    /// - Returns: a task that ends when the request to leave has succeeded or failed; nil if the room was not entered,
+    ///   or is entered again.
     @discardableResult
     public func leave() async -> Task<Void, Never>? {
         guard isEntered else { return nil }
@@ -205,7 +232,7 @@ public final class Conversation {
         let left = visit
         let follower = follower
         self.follower = nil
-        // Typed just before: it is in the outbox when this returns.
+        // A message that was just typed is in the outbox when this returns.
         await keeping?.value
         if let follower { await backing.outbox.unfollow(follower, in: roomID) }
         await writeCache()
@@ -219,6 +246,7 @@ public final class Conversation {
         return leaving
     }
 
+    /// Notes that the cache is current, so that the next visit on this connection needs no page.
     private func noteFresh(on cursor: String) {
         let newest = store.newest(backing.cache.messageLimit)
         let note = FreshRooms.Note(
@@ -227,7 +255,7 @@ public final class Conversation {
         backing.fresh.note(note, of: roomID)
     }
 
-    /// The room is no longer one's own: it is left, and nothing of it is shown any more.
+    /// Leaves the room, and removes all its messages from the screen: the person is no longer in it.
     func end() async {
         failure = .refused(Refusal(code: "room_not_found", message: "The room is gone."))
         change { store in
@@ -237,14 +265,15 @@ public final class Conversation {
         await leave()
     }
 
-    /// The app goes to the background, and may not come back: what waits to be written or told is so now.
+    /// Writes typed messages and the cache to disk, and sends the end of typing and the read receipts. Call it when the
+    /// app goes to the background, unless ``RoomsClient/enterBackground(within:)`` does all of that.
     public func enterBackground() async {
         await keepAll()
         await typing.settle()
         await backing.receipts.flush()
     }
 
-    /// What waits to be written is on the disk when this returns.
+    /// Returns when the typed messages and the cache are on disk. It also ends the typing.
     func keepAll() async {
         typing.stopped()
         show()
@@ -252,20 +281,20 @@ public final class Conversation {
         await writeCache()
     }
 
-    /// The person has changed the text.
+    /// Notes that the person changed the text. The others then see that the person is typing.
     public func typed() { typing.typed() }
 
-    /// The text is empty again, or no longer edited.
+    /// Notes that the text is empty again, or no longer edited.
     public func stoppedTyping() { typing.stopped() }
 
-    /// Changes the messages, and shows the change at once. This and `changeSoon` are the only ways.
+    /// Changes the messages, and shows the change at once. All changes go through this or `changeSoon`.
     func change(_ body: (inout MessageStore) -> Void) {
         update(body)
         show()
     }
 
     /// Changes the messages. While missed events are replayed, after a reconnect or by a join, changes are shown
-    /// together: what comes within `catchUpPause`, or until the replay is complete.
+    /// together: after `catchUpPause`, or when the replay is complete.
     func changeSoon(_ body: (inout MessageStore) -> Void) {
         guard isAway || joinCount > 0 else { return change(body) }
         update(body)
@@ -283,7 +312,7 @@ public final class Conversation {
         fillGapSoon()
     }
 
-    /// Shows all changes.
+    /// Shows all changes made so far.
     func show() {
         showing?.cancel()
         showing = nil
@@ -298,7 +327,7 @@ public final class Conversation {
     func writeCacheSoon() {
         guard isEntered, wasVerified, caching == nil, cachedVersion != version else { return }
         caching = Task { [weak self, clock = backing.clock, pause = settings.cachePause] in
-            // Cut short when it is written at once.
+            // Cancelled if something else writes the cache first.
             do { try await clock.sleep(for: pause) } catch { return }
             await self?.writeCache()
         }

@@ -1,11 +1,11 @@
-/// Rooms that were left while the cache had all of their newest messages.
+/// The rooms whose cached messages were current when the room was left.
 ///
-/// If such a room is joined on the same connection, the server sends every event since its leave, so no page
-/// is fetched. An event between the leave here and the one on the server is not sent again, so it removes the
-/// room from this list.
+/// If such a room is joined again on the same connection, the server sends every event since the leave, so no page
+/// is needed. An event that arrives after the leave here, but before the server has handled it, is not sent again.
+/// Such an event removes the room from this list.
 ///
-/// If a service adds fields to messages, a page is fetched: only pages have the fields of a message that came
-/// as an event, and a field may change while the room is left.
+/// If a service adds fields to messages, a page is always fetched. Messages in events lack these fields, and a
+/// field may change while the room is left.
 final class FreshRooms: Sendable {
     struct Note: Sendable {
         /// The cursor of the connection.

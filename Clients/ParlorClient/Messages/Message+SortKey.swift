@@ -4,15 +4,14 @@ extension Message {
     /// The lowest key: the beginning of a room.
     static let lowestSortKey = -(1 << 62)
 
-    /// The message's position among a room's messages: its `seq`. A message of an older server has
-    /// none: it is sorted by its time, before all that have one; ids break ties within a
-    /// millisecond.
+    /// The message's position among a room's messages: its `seq`.
     ///
-    /// Times show no gaps, and cannot be requested by range: such a room shows its newest page and
-    /// later events.
+    /// Older servers send no `seq`. Their messages are sorted by time, before all that have one. Ids break ties within
+    /// a millisecond. Times do not reveal gaps, and pages cannot be requested by time. So such a room shows its newest
+    /// page and later events.
     var sortKey: Int {
         guard seq <= 0 else { return seq }
-        // Until the year 2109 in 42 bits, and 20 bits of the id.
+        // The time in milliseconds takes 42 bits, until the year 2109. The other 20 bits are of the id.
         let time = Int(min(max(createdAt.timeIntervalSince1970 * 1000, 0), 4_398_046_511_103))
         return Self.lowestSortKey + (time << 20 | Int(idBits))
     }

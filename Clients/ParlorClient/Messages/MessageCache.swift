@@ -1,9 +1,9 @@
 import Foundation
 
-/// The newest messages of the rooms last opened, so that a room shows something at once.
+/// Caches the newest messages of the rooms opened last, so that a room shows something at once.
 ///
-/// The cache holds nothing that the server does not: a broken file, or one of another format, is
-/// dropped, and a failed write is ignored. All work is done off the main actor.
+/// The server has everything that is in the cache. So a broken file, or one of another format, is
+/// deleted, and a failed write is ignored. All work is done off the main actor.
 public actor MessageCache {
     private static let format = 1
 
@@ -53,11 +53,11 @@ public actor MessageCache {
         }
     }
 
-    /// Replaces the cached messages of a room with the last of these. Does nothing for a room that
-    /// is not open, so that late work does not bring a removed room back.
+    /// Replaces the cached messages of a room with the last ``messageLimit`` of these. Does nothing for a room that
+    /// is not open, so that a late call does not bring a removed room back.
     public func keep(_ messages: [Message], of roomID: String) {
         guard open.contains(roomID) else { return }
-        // Before the write, as this file may be a new one.
+        // Read before the write: the first call of `opened()` lists the files, which must not include this one.
         let isNew = opened()[roomID] == nil
         do {
             let contents = Contents(format: Self.format, messages: messages.suffix(messageLimit))
@@ -68,7 +68,7 @@ public actor MessageCache {
             }
             stamp(roomID)
         } catch {
-            // A failed write is ignored: the next visit only shows messages a moment later.
+            // A failed write is ignored: the next visit only shows the messages a moment later.
         }
     }
 
@@ -103,7 +103,7 @@ public actor MessageCache {
         for (roomID, _) in oldestFirst.prefix(max(0, oldestFirst.count - roomLimit)) { forget(roomID) }
     }
 
-    /// Sets the file's time to when its room was opened, instead of when it was written.
+    /// Sets the file's modification date to the time when its room was opened, which decides what is evicted.
     private func stamp(_ roomID: String) {
         guard let time = openedAt?[roomID] else { return }
         // A failure only changes the order of eviction.

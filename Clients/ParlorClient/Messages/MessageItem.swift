@@ -2,10 +2,13 @@ import Foundation
 
 /// A line of a conversation: a stored or a pending message.
 ///
-/// Equality covers everything shown, including receipts.
+/// Two items are equal if everything that a screen shows of them is, including receipts.
 public struct MessageItem: Hashable, Sendable, Identifiable {
+    /// How far the message has come.
     public enum State: Hashable, Sendable {
+        /// It waits for its turn, or for the connection.
         case queued
+        /// It is sent, but not answered yet.
         case sent
         /// The server has stored it.
         case stored
@@ -51,7 +54,7 @@ public struct MessageItem: Hashable, Sendable, Identifiable {
         return pending
     }
 
-    /// nil for a pending message, and on older servers.
+    /// The message's number in its room; nil for a pending message, and on older servers.
     public var seq: Int? { message.flatMap { $0.seq > 0 ? $0.seq : nil } }
 
     public var text: String {
@@ -61,7 +64,7 @@ public struct MessageItem: Hashable, Sendable, Identifiable {
         }
     }
 
-    /// The server's time if it is stored, otherwise this device's.
+    /// The server's time for a stored message, this device's for a pending one.
     public var createdAt: Date {
         switch content {
         case .stored(let message): message.createdAt

@@ -1,11 +1,10 @@
-/// A room's messages as a list shows them: those that the server has by `seq`, then the pending
-/// ones in the order typed.
+/// A room's messages as a list shows them: the stored ones by `seq`, then the pending ones in the order typed.
 ///
-/// A list holds on to what it has drawn, so every change would copy an array of all messages. Short
-/// chunks avoid that: a change copies one chunk, and the list of them.
+/// A view that shows the list retains the last value. With a single array, every change would then copy all
+/// messages. With short chunks, a change copies one chunk and the list of chunks.
 public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
-    /// The size at which a chunk is split. Twice as much doubled the cost of copying one, half as
-    /// much that of the list of chunks.
+    /// The size at which a chunk is split. With twice this size, copying a chunk took twice as long; with half of
+    /// it, copying the list of chunks did.
     private static let chunkLimit = 64
 
     private var chunks: [[MessageItem]] = []
@@ -26,8 +25,8 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
     }
 
     public static func == (lhs: Self, rhs: Self) -> Bool {
-        // Observation compares at each change. Chunks that share their storage are equal at once,
-        // so items are compared only where the chunks differ.
+        // Observation compares at each change. Chunks that share their storage are equal without a comparison of
+        // their items.
         lhs.storedCount == rhs.storedCount && lhs.pending == rhs.pending
             && (lhs.starts == rhs.starts ? lhs.chunks == rhs.chunks : lhs.elementsEqual(rhs))
     }
@@ -72,7 +71,7 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
     mutating func insert(_ item: MessageItem, at key: Int) {
         var slot = slot(atOrAfter: key)
         if slot.chunk == chunks.count {
-            // After all the others, the last chunk is extended, or a new one begins.
+            // An item after all the others goes into the last chunk, or into a new one if that is full.
             if let last = chunks.last, last.count < Self.chunkLimit {
                 slot = Slot(chunk: chunks.count - 1, offset: last.count)
             } else {
@@ -112,7 +111,8 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
         return slot.offset < half ? slot : Slot(chunk: slot.chunk + 1, offset: slot.offset - half)
     }
 
-    /// Finds a position: first at the end, where nearly all go, then by binary search.
+    /// Returns the slot of the first stored message with this key or a higher one. It looks at the end first, where
+    /// nearly all new messages belong, and then searches.
     private func slot(atOrAfter key: Int) -> Slot {
         guard let last = chunks.last?.last?.sortKey, key <= last else { return Slot(chunk: chunks.count, offset: 0) }
         let chunk = Self.firstIndex(chunks.count) { (chunks[$0][chunks[$0].count - 1].sortKey ?? .max) >= key }
@@ -120,7 +120,8 @@ public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
         return Slot(chunk: chunk, offset: offset)
     }
 
-    /// Returns the first index for which the predicate holds, if it holds for all after it.
+    /// Returns the first index for which the predicate holds, or `count` if there is none. The predicate must hold for
+    /// all indices after the first.
     private static func firstIndex(_ count: Int, where holds: (Int) -> Bool) -> Int {
         var low = 0
         var high = count

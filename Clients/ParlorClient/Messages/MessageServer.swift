@@ -1,32 +1,37 @@
-/// The requests of conversations. `RoomsClient` sends them over the socket while that is connected,
-/// and over HTTP otherwise.
+/// The requests of conversations. ``ServerConnection`` sends them for a ``RoomsClient``.
 ///
-/// Every call throws `ClientFailure` or `CancellationError`.
+/// The calls throw `ClientFailure` or `CancellationError`.
 public protocol MessageServer: Sendable {
     /// Joins a room. When this returns, events of the room arrive until ``leave(_:)``, also after reconnects.
-    /// Without a connection it returns at once, and the room is joined at the next connect. It throws if the
-    /// server refuses for now; the room is then joined later.
+    ///
+    /// Without a connection it returns at once, and the room is joined at the next connect.
+    ///
+    /// - Throws: the server's refusal. If that is retryable, the room is joined later.
     func join(_ roomID: String) async throws
 
+    /// Leaves a room: its events no longer arrive. A failure is ignored.
     func leave(_ roomID: String) async
 
-    /// Returns messages in ascending `seq`: the newest page without a bound, the first with `after: 0`.
+    /// Returns a page of messages in ascending `seq`: the newest without a bound, the first with `after: 0`.
     func messages(in roomID: String, before: Int?, after: Int?, limit: Int) async throws -> Page<Message>
 
-    /// Returns when the server has stored the message. A repeated `tempID` returns the first message and
-    /// stores nothing.
+    /// Sends a message, and returns when the server has stored it. A repeat with the same `tempID` stores nothing,
+    /// and returns the first message.
     func send(_ text: String, tempID: String, in roomID: String) async throws -> Message
 
+    /// Deletes an own message for everyone.
     func deleteMessage(_ id: String, in roomID: String) async throws
 
+    /// Marks messages as read.
+    ///
     /// - Parameter ids: at most 500.
     func markRead(_ ids: [String], in roomID: String) async throws
 
-    /// Identifies a connection on which all missed events have arrived; nil without one. A room joined on it
-    /// receives all of its events since then.
+    /// Returns the cursor that identifies the connection, once all missed events have arrived on it; otherwise nil. A
+    /// room that is joined on this connection receives all of its events since then.
     func connectionCursor() async -> String?
 
-    /// Sends the state once. If it is lost, the server ends the typing after three seconds.
+    /// Sends the typing state once. If the end is lost, the server ends the typing after three seconds.
     func setTyping(_ isTyping: Bool, in roomID: String) async
 }
 

@@ -1,7 +1,7 @@
-/// The position for which a page was requested. If the page is empty, the server has nothing there.
+/// The position for which a page was requested. If the page is empty, the server has no messages there.
 public enum PagePosition: Equatable, Sendable {
     case newest
-    /// The newest page of an earlier time, from the cache: the server may have later messages.
+    /// The newest page as it was earlier, from the cache. The server may have later messages.
     case earlierNewest
     case before(Int)
     /// A gap to fill, from its first number on.
@@ -25,17 +25,16 @@ extension MessageStore {
         }
     }
 
-    /// Marks all messages as unverified, because events may have been missed: they stay visible,
-    /// and have to be fetched again.
+    /// Marks all messages as unverified, because events may have been missed. They stay visible, and have to be
+    /// fetched again.
     public mutating func markUnverified() { verified.removeAll() }
 
-    /// Merges a page from the server: a message missing within its bounds is deleted.
+    /// Merges a page from the server. A message that is missing within the page's bounds is deleted.
     ///
-    /// A page is older than the events that arrive while it is fetched. Those win: a deleted
-    /// message is not brought back, and messages above the page's last stay, unless they were there
-    /// unverified before.
+    /// Events that arrive while a page is fetched are newer than the page. So a deleted message does not come back, and
+    /// messages above the page's last one stay, unless they are unverified.
     public mutating func merge(_ page: Page<Message>, asked position: PagePosition) {
-        // For messages sorted by time and id, a server may use another order.
+        // The server may order messages without a `seq` in another way.
         let messages = page.items.filter { $0.roomId == roomID }.sorted { $0.sortKey < $1.sortKey }
         noteChange { store in
             var hasChanged = false
@@ -56,8 +55,7 @@ extension MessageStore {
         }
     }
 
-    /// Removes messages that were not fetched since ``markUnverified()``; they come back as older
-    /// pages.
+    /// Removes messages that were not fetched since ``markUnverified()``. They come back with older pages.
     public mutating func dropUnverified() {
         noteChange { store in
             let dropped = store.items.stored.compactMap(\.sortKey).filter { !store.verified.contains($0) }
@@ -80,14 +78,15 @@ extension MessageStore {
         }
     }
 
-    /// Returns the range of the counter that a page covers completely.
+    /// Returns the range of sort keys that a page covers completely; nil if it covers none.
     private func bounds(of messages: [Message], hasMore: Bool, asked position: PagePosition) -> ClosedRange<Int>? {
         let low: Int?
         let high: Int?
         switch position {
         case .newest:
             low = hasMore ? messages.first?.sortKey : Message.lowestSortKey
-            // A message here that was unverified was on the server before the page was requested.
+            // An unverified message was on the server before the page was requested. If the page lacks it, it was
+            // deleted.
             let unverified = items.stored.last { !verified.contains($0.sortKey ?? 0) }?.sortKey
             high = [messages.last?.sortKey, unverified].compactMap(\.self).max()
         case .earlierNewest:

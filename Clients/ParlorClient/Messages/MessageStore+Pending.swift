@@ -1,7 +1,7 @@
 extension MessageStore {
-    /// Adds a message just typed, or one restored from disk, after all the others.
+    /// Adds a typed message, or one restored from disk, after all the others.
     ///
-    /// A message that the server is known to have is not shown twice.
+    /// It is ignored if it is already pending, or if the server is known to have stored it.
     public mutating func addPending(_ message: PendingMessage) {
         let item = MessageItem(message, ownID: ownID)
         noteChange { store in
@@ -11,7 +11,7 @@ extension MessageStore {
         }
     }
 
-    /// Sets a message to waiting, under way or failed. One that is no longer pending is left alone.
+    /// Sets the state of a pending message. Does nothing if the message is no longer pending.
     public mutating func setState(_ state: PendingMessage.State, of tempID: String) {
         noteChange { store in
             guard let index = store.pendingIndex(tempID), var message = store.items.pending[index].pending,
@@ -27,7 +27,7 @@ extension MessageStore {
         noteChange { $0.dropPending(tempID) }
     }
 
-    /// Replaces the pending messages; all others stay.
+    /// Replaces all pending messages. Those that the server is known to have stored are left out.
     public mutating func setPending(_ messages: [PendingMessage]) {
         noteSettled(messages.map(\.tempID).filter(hasStored))
         let shown = messages.filter { !hasStored($0.tempID) }.map { MessageItem($0, ownID: ownID) }

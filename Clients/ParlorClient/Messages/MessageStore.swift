@@ -1,16 +1,15 @@
 import Foundation
 
-/// One room's messages: every rule about their order, and none about their source.
+/// One room's messages. The store has all rules about what is shown and in which order. It fetches and sends nothing.
 ///
-/// ``items`` is the same whatever arrives late, doubled or out of order: sorted by `seq`, each
-/// message once, without deleted ones, and with unsent own messages at the end. ``version`` rises
+/// ``items`` do not depend on the order in which data arrives, nor on how often. They are sorted by `seq`, each
+/// message once, without deleted ones, and with own messages that are not sent yet at the end. ``version`` rises
 /// with every change of ``items``, including a change of order alone, and only then.
 ///
-/// The store knows which ranges of the room's counter it has: a number missing within them was
-/// deleted.
+/// The store knows which ranges of `seq` it has. A message whose number is missing within them was deleted.
 public struct MessageStore: Sendable {
-    /// The number of remembered ids: enough for requests under way when a message is deleted, but
-    /// not for a whole history.
+    /// The number of remembered ids. It covers the requests that are under way when a message is deleted, not a whole
+    /// history.
     private static let rememberedIDs = 1_000
 
     public let roomID: String
@@ -23,8 +22,8 @@ public struct MessageStore: Sendable {
 
     /// The ranges that the server has sent since the last ``markUnverified()``.
     var verified = SeqRanges()
-    /// The lowest number loaded by pages: an event about an older message is ignored, as its page
-    /// will have it.
+    /// The lowest sort key loaded by pages. An event with a message below it is ignored, because that message comes
+    /// with its page.
     var floor: Int?
     /// Deleted messages, which must not come back with a late event or an earlier page.
     var gone = RecentValues<Bool>(limit: rememberedIDs)
@@ -32,11 +31,11 @@ public struct MessageStore: Sendable {
     private var sortKeys: [String: Int] = [:]
     /// The `tempId`s of own stored messages.
     private(set) var ownTempIDs: Set<String> = []
-    /// Messages that are no longer pending because the server has or had them; the outbox has to be
-    /// informed.
+    /// The `tempId`s of messages that are no longer pending, because the server has or had them. The outbox has to be
+    /// notified of these.
     private(set) var settled: [String] = []
-    /// The `tempId`s of settled messages, also after the outbox is informed. An earlier change of the outbox
-    /// must not show a deleted message as pending again.
+    /// The `tempId`s of settled messages, also after the outbox was notified. An earlier change of the outbox that
+    /// arrives late must not show a deleted message as pending again.
     private(set) var everSettled = RecentValues<Bool>(limit: rememberedIDs)
     /// Receipts that arrived before their message.
     private(set) var earlyReceipts = RecentValues<[Message.Receipt]>(limit: rememberedIDs)
@@ -47,10 +46,10 @@ public struct MessageStore: Sendable {
         self.participantIDs = participantIDs
     }
 
-    /// True if the server has messages before the first.
+    /// True if the server has messages before the first one here.
     public var hasOlder: Bool { (floor ?? 1) > 1 }
 
-    /// The lowest gap between verified ranges.
+    /// The lowest gap between verified ranges; nil if there is none.
     public var firstGap: ClosedRange<Int>? { verified.firstGap }
 
     /// Returns the newest stored messages, for a cache.
@@ -63,7 +62,7 @@ public struct MessageStore: Sendable {
             let wasPending = message.senderId == store.ownID && store.settle(message.tempId)
             guard store.gone[message.id] == nil else { return wasPending }
             let isShown = store.items.slot(of: message.sortKey) != nil
-            // Without a counter, a late message cannot be mistaken for a deleted one.
+            // A message without a `seq` may be late: times within a verified range do not show that it was deleted.
             let isDeleted = message.seq != 0 && !isShown && store.verified.contains(message.sortKey)
             let isLoaded = message.sortKey >= store.floor ?? Message.lowestSortKey
             guard isShown || isLoaded, !isDeleted else { return wasPending }
@@ -72,7 +71,7 @@ public struct MessageStore: Sendable {
         }
     }
 
-    /// Replaces the message pending under `tempID` with the server's.
+    /// Replaces the pending message with this `tempID` by the stored one.
     public mutating func confirm(_ tempID: String, as message: Message) {
         var stored = message
         stored.tempId = message.tempId ?? tempID
@@ -113,7 +112,9 @@ public struct MessageStore: Sendable {
         }
     }
 
-    /// Ends the pending state of a message that the server has or had.
+    /// Removes a pending message that the server has or had.
+    ///
+    /// - Returns: true if it was pending.
     mutating func settle(_ tempID: String?) -> Bool {
         guard let tempID, dropPending(tempID) else { return false }
         noteSettled([tempID])
@@ -130,16 +131,15 @@ public struct MessageStore: Sendable {
         return settled
     }
 
-    /// Raises `version` once for all that `change` does, if it returns that it has changed
-    /// anything.
+    /// Runs a change, and raises `version` once if it returns true: it has changed something.
     mutating func noteChange(_ change: (inout MessageStore) -> Bool) {
         if change(&self) { version += 1 }
     }
 
     /// Stores a message at its position, merged with what is known about it.
     ///
-    /// - Parameter hasExtras: true if the message has all of its fields of added services. Messages of events,
-    ///   and of replies to a send, have none; pages have them, unless a service did not answer.
+    /// - Parameter hasExtras: true if the message has all fields of added services. Pages have them, unless a service
+    ///   did not answer. Messages in events, and in replies to a send, have none.
     /// - Returns: true if anything changed.
     mutating func put(_ message: Message, hasExtras: Bool = false) -> Bool {
         var message = message
@@ -151,7 +151,7 @@ public struct MessageStore: Sendable {
             items.insert(MessageItem(message, ownID: ownID), at: message.sortKey)
             return true
         }
-        // Late data is older than what is known, so receipts are only ever added.
+        // The data may be older than the known message, so receipts are only ever added.
         if let known = items[slot].message, known.id == message.id {
             for receipt in known.readBy where !message.readBy.contains(where: { $0.userId == receipt.userId }) {
                 _ = add(receipt, to: &message)

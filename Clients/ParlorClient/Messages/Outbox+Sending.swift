@@ -28,14 +28,14 @@ extension Outbox {
         do {
             return .stored(try await server.send(message.text, tempID: message.tempID, in: roomID))
         } catch ClientFailure.refused(let refusal) {
-            // A refused token says nothing about the message: it is sent after the next sign-in.
+            // The server refuses the token, not the message. It is sent after the next sign-in.
             if refusal.isRetryable || refusal.code == "unauthenticated" { return .later(refusal.retryAfter) }
-            // An earlier attempt has arrived, and the message was deleted since.
+            // An earlier attempt has arrived, and the message has been deleted since.
             if refusal.code == "message_not_found" { return .deleted }
             return .failed(SendFailure(code: refusal.code, message: refusal.message))
         } catch {
-            // Offline, cancelled, an unreadable answer, or signed out for now: sending resumes
-            // after a sign-in. Signing out for good removes all messages.
+            // The call was offline or cancelled, its answer was unreadable, or nobody is signed in. In the last case
+            // sending continues after the next sign-in, unless the person signs out: that removes all messages.
             return .later(nil)
         }
     }
@@ -57,7 +57,7 @@ extension Outbox {
             let failures = queues[roomID]?.failures ?? 0
             queues[roomID]?.failures = failures + 1
             await setState(.queued, of: tempID, in: roomID)
-            // The connection came during the attempt, so its lack was not the cause.
+            // If a connection came during the attempt, the next attempt uses it without a pause.
             guard asked != nil || connection == connections, !isStopped else { return }
             await pause(for: asked ?? pauseLength(after: failures), endsOnConnection: asked == nil, in: roomID)
         }

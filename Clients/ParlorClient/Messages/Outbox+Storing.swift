@@ -1,10 +1,10 @@
-/// The initial failure, before the stored messages are read for the first time.
+/// The initial value of `Outbox.keptFailure`, before the stored messages are read for the first time.
 struct NotTakenOver: Error {}
 
 /// The outbox's messages in memory and on disk.
 extension Outbox {
-    /// Reads the stored messages before anything is written: without them, a number could be used
-    /// twice.
+    /// Reads the stored messages, unless that has succeeded before. It has to be called before anything is written:
+    /// otherwise a new message could get the number of a stored one.
     func takeOverKept() {
         guard keptFailure != nil, !isStopped else { return }
         do {
@@ -12,7 +12,7 @@ extension Outbox {
             keptFailure = nil
             let last = kept.values.compactMap(\.last?.number).max() ?? 0
             lastNumber += last
-            // Messages typed while the disk could not be read follow all stored ones.
+            // Messages that were typed while the disk could not be read come after all stored ones.
             for (roomID, queue) in queues {
                 for index in queue.entries.indices { queues[roomID]?.entries[index].number += last }
             }
@@ -30,6 +30,9 @@ extension Outbox {
         Task { await notifyObservers(.all(messages(in: roomID)), in: roomID) }
     }
 
+    /// Sets a message's state, and notifies the followers. The file changes only if the message fails, or no longer
+    /// does.
+    ///
     /// - Parameter state: `failed` is used instead if the message cannot be stored.
     func setState(_ state: PendingMessage.State, of tempID: String, in roomID: String) async {
         guard let index = index(of: tempID, in: roomID), let before = queues[roomID]?.entries[index].message.state
@@ -50,12 +53,13 @@ extension Outbox {
 
     func removeFile(of entry: OutboxEntry, in roomID: String) {
         guard entry.isKept, !isStopped else { return }
-        // A file left behind is sent again after a restart, and the server stores it once.
+        // If the file stays, its message is sent after a restart. A stored one is not stored twice, but a discarded one
+        // arrives.
         try? files.remove(entry, of: roomID)
     }
 
-    /// Writes a message as it is. A message that cannot be stored has failed, as it would be lost
-    /// with the app.
+    /// Writes a message in its present state. If it is not on disk and cannot be written, it is set to failed, because
+    /// it would be lost with the app.
     ///
     /// - Returns: its state afterwards.
     func keep(_ tempID: String, in roomID: String) -> PendingMessage.State {
@@ -69,7 +73,7 @@ extension Outbox {
                 entry.isKept = true
             }
         } catch {
-            // An outdated file only confuses waiting with failed, which loses neither.
+            // If there is a file already, only the state in it is outdated. The message itself is not lost.
             if !entry.isKept {
                 entry.message.state = .failed(SendFailure(code: "not_kept", message: error.localizedDescription))
             }

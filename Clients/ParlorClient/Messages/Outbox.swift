@@ -12,23 +12,25 @@ public enum OutboxChange: Equatable, Sendable {
     case removed(tempID: String)
 }
 
-/// Own messages until the server has stored them, across restarts of the app.
+/// Stores own messages and sends them, until the server has stored them, also after a restart of the app.
 ///
-/// When ``append(_:in:)`` returns, a message is on disk, or has failed with `not_kept`. A message of the
-/// latter kind stays until it is retried, discarded, or the app ends. Each room sends one message at a time,
-/// in the order typed; rooms don't wait for one another. A message whose answer was lost is sent again with
-/// the same `tempId`, so the server stores it once. A message leaves the outbox only when the server has
-/// stored it, when it is discarded, or when the person leaves its room.
+/// When ``append(_:in:)`` returns, a message is on disk, or has failed with `not_kept`. A message that failed in
+/// this way stays until it is retried or discarded, or the app ends. Each room sends one message at a time, in the
+/// order typed. Rooms do not wait for each other. A message whose answer was lost is sent again with the same
+/// `tempId`, so the server stores it once. A message leaves the outbox only when the server has stored it, when it is
+/// discarded, or when the person is no longer in its room.
 ///
-/// While the server is unreachable, unreadable, or asks to wait, a room's messages wait behind the first: for
-/// the connection, or for a pause that doubles up to ``Settings/longestPause``. A message that the server
-/// permanently refuses fails, and later ones are still sent: a text that is too long must not block a room. A
-/// retried message is sent before later ones that are still waiting.
+/// If the server cannot be reached, sends an unreadable answer or asks to wait, the first message of a room waits
+/// for the next connection, or for a pause that doubles up to ``Settings/longestPause``. The room's other messages
+/// wait behind it. If the server permanently refuses a message, that message fails and later ones are still sent, so
+/// a text that is too long does not block its room. A retried message is sent before later ones that still wait.
 public actor Outbox {
+    /// The settings of an outbox.
     public struct Settings: Sendable {
-        /// The first pause. The actual pause is a random part of it, and it doubles with every
-        /// failure, so that devices don't all return at once.
+        /// The bound of the first pause, which doubles with each failure. A random part of it is used, so that devices
+        /// do not all return at once.
         public var firstPause: Duration = .milliseconds(500)
+        /// The maximum of that bound.
         public var longestPause: Duration = .seconds(30)
         /// True if a message also survives a power cut, not only the end of the app.
         public var isForced = true
@@ -36,6 +38,7 @@ public actor Outbox {
         public init() {}
     }
 
+    /// Receives the changes of one room's messages.
     public typealias Follower = @MainActor @Sendable (OutboxChange) -> Void
 
     /// A room's messages, with their sender and followers.
@@ -63,12 +66,13 @@ public actor Outbox {
     let files: OutboxFiles
     var queues: [String: Queue] = [:]
     private var lastFollower = 0
-    /// The number of connections so far.
+    /// Counts connections, so that an attempt can notice that one came meanwhile.
     var connections = 0
     private(set) var isStopped = false
     /// The reason why the stored messages could not be read at the last attempt; nil once they have
     /// been.
     var keptFailure: (any Error)? = NotTakenOver()
+    /// The unreadable files that ``start()`` has not reported yet.
     var failures: [OutboxFailure] = []
     /// The number of the last typed message.
     var lastNumber = 0
@@ -97,9 +101,9 @@ public actor Outbox {
     /// Reads the stored messages and continues to send them. Calls that need them, such as ``append(_:in:)``
     /// and ``follow(_:as:)``, read them too.
     ///
-    /// - Returns: the files that could not be read, for the app to report; each once, also those of
-    ///   calls that threw.
-    /// - Throws: the file system's error of the folder. Then nothing is taken over, and the next
+    /// - Returns: the files that could not be read, for the app to report. Each is returned once, also if an earlier
+    ///   call found it and threw.
+    /// - Throws: the file system's error, or the refusal `not_forgotten`. Then no stored message is sent, and the next
     ///   call tries again.
     public func start() throws -> [OutboxFailure] {
         takeOverKept()
@@ -108,12 +112,12 @@ public actor Outbox {
         return failures
     }
 
-    /// Stores a message, and sends it in its turn.
+    /// Stores a message, and sends it in its turn. Does nothing if the outbox already has it.
     ///
-    /// - Throws: `SendFailure` with the code `stopped`: then the outbox does not have it. A disk error is not
-    ///   thrown here, but sets the message's state.
+    /// - Throws: `SendFailure` with the code `stopped`: the outbox does not accept the message. A disk error is not
+    ///   thrown, but sets the message's state.
     public func append(_ message: PendingMessage, in roomID: String) async throws(SendFailure) {
-        guard !isStopped else { throw SendFailure(code: "stopped", message: "Nothing is sent any more.") }
+        guard !isStopped else { throw SendFailure(code: "stopped", message: "Messages are no longer sent.") }
         takeOverKept()
         guard index(of: message.tempID, in: roomID) == nil else { return }
         lastNumber += 1
@@ -126,9 +130,9 @@ public actor Outbox {
         wake(roomID)
     }
 
-    /// Sends a failed message again; waiting messages are sent at once.
+    /// Sends a failed message again, and ends the pause of the room's waiting messages.
     ///
-    /// - Returns: false if the outbox does not have it.
+    /// - Returns: false if the outbox does not have the message, or is stopped.
     public func retry(_ tempID: String, in roomID: String) async -> Bool {
         takeOverKept()
         guard !isStopped, let index = index(of: tempID, in: roomID) else { return false }
@@ -142,7 +146,7 @@ public actor Outbox {
 
     /// Discards a message.
     ///
-    /// A waiting message whose answer was lost may be stored on the server. It is then shown like any other.
+    /// If an earlier attempt to send it reached the server, the message stays there, and is shown like any other.
     ///
     /// - Returns: false if it is being sent, or is not in the outbox.
     public func discard(_ tempID: String, in roomID: String) async -> Bool {
@@ -166,11 +170,11 @@ public actor Outbox {
         await notifyObservers(.all([]), in: roomID)
     }
 
-    /// Removes a message that an event or a page shows to be stored: it is not sent again, and a late answer
-    /// has no effect.
+    /// Removes a message that an event or a page has shown to be stored. It is not sent again, and a late answer to it
+    /// has no effect on the outbox.
     public func noteStored(_ tempID: String, in roomID: String) { remove(tempID, in: roomID) }
 
-    /// Ends the waits for a connection, as the server can be reached again.
+    /// Notes that the server can be reached, and ends all pauses that the server did not ask for.
     public func noteConnection() {
         connections += 1
         takeOverKept()
@@ -179,9 +183,10 @@ public actor Outbox {
         }
     }
 
+    /// Returns a room's messages in the order typed, without stored ones that were not read yet.
     public func messages(in roomID: String) -> [PendingMessage] { queues[roomID]?.entries.map(\.message) ?? [] }
 
-    /// Calls the follower with all messages of a room first, then with every change in order.
+    /// Calls the follower with all messages of a room, then with every change, in order.
     ///
     /// - Returns: the id for ``unfollow(_:in:)``.
     public func follow(_ roomID: String, as follower: @escaping Follower) async -> Int {
@@ -196,9 +201,10 @@ public actor Outbox {
         return lastFollower
     }
 
+    /// Removes a follower, which is no longer called.
     public func unfollow(_ follower: Int, in roomID: String) { queues[roomID]?.followers[follower] = nil }
 
-    /// Stops sending, and leaves the disk as it is.
+    /// Stops sending and writing for good. The stored messages stay on disk, for another outbox.
     public func stop() {
         isStopped = true
         for queue in queues.values {
@@ -207,7 +213,9 @@ public actor Outbox {
         }
     }
 
-    /// Stops, and removes all unsent messages from this device, after signing out.
+    /// Stops, and removes all messages from this device, for a person who signs out.
+    ///
+    /// - Throws: the file system's error.
     public func stopAndRemoveAll() throws {
         stop()
         queues.removeAll()

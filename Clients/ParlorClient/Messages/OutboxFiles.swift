@@ -1,18 +1,18 @@
 import Foundation
 
-/// An outbox file that this version cannot read. It is kept aside, for support or a newer version.
+/// A file of the outbox that this version cannot read. It is set aside, for support or a newer version.
 public struct OutboxFailure: Equatable, Sendable {
     public var roomID: String
-    /// The file's present location.
+    /// The location to which the file was moved.
     public var keptAt: URL
     public var reason: String
 }
 
-/// The unsent messages on disk, each in a file of its own, so that storing one costs the same
-/// however many there are.
+/// The messages on disk that are not sent yet. Each has a file of its own, so the cost of storing one does not depend
+/// on their number.
 struct OutboxFiles: Sendable {
     private static let format = 2
-    /// The valid file numbers; each has a successor.
+    /// The valid numbers. Their maximum is low enough that later messages cannot overflow an `Int`.
     private static let numbers = 0...(1 << 53)
 
     let files: RoomFiles
@@ -25,11 +25,11 @@ struct OutboxFiles: Sendable {
         var message: PendingMessage
     }
 
-    /// Returns all stored messages in the order typed. Broken or foreign files are set aside and
-    /// reported at once, as a later file may throw.
+    /// Returns all stored messages by room, in the order typed. Files that are broken or of another format are set
+    /// aside, and reported at once, because a later file may throw.
     ///
-    /// - Throws: the file system's error. A file that cannot be read now is not a broken one, and
-    ///   stays.
+    /// - Throws: the file system's error; the refusal `not_forgotten`. A file that cannot be read now does not count as
+    ///   broken, and stays.
     func readAll(reporting report: (OutboxFailure) -> Void) throws -> [String: [OutboxEntry]] {
         var rooms: [String: [OutboxEntry]] = [:]
         for key in try files.keys() {
@@ -61,10 +61,10 @@ struct OutboxFiles: Sendable {
     private static func key(_ entry: OutboxEntry, _ roomID: String) -> String { "\(roomID)/\(entry.number)" }
 }
 
-/// A message with its number on disk.
+/// A message of the outbox.
 struct OutboxEntry: Sendable {
     var message: PendingMessage
-    /// The number, which rises in the order typed.
+    /// The number in the file's name, which rises in the order typed.
     var number: Int
     /// True if it has a file.
     var isKept: Bool

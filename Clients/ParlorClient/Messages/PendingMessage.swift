@@ -1,6 +1,6 @@
 import Foundation
 
-/// An own message that the server is not known to have.
+/// An own message that is not known to be stored on the server.
 public struct PendingMessage: Hashable, Sendable, Identifiable {
     public enum State: Hashable, Sendable {
         /// It waits for its turn, or for the connection.
@@ -32,10 +32,10 @@ public struct PendingMessage: Hashable, Sendable, Identifiable {
     }
 }
 
-/// The reason why a message is not sent unless the person retries.
+/// The reason why a message or a board change is not sent, unless the person retries.
 public struct SendFailure: Error, Codable, Hashable, Sendable {
-    /// A server's code from docs/api.md, or `not_kept` (this device's disk failed) or `stopped` (see
-    /// ``Outbox/stop()``).
+    /// A server's code from docs/api.md, `not_kept` if this device's disk failed, or `stopped` after
+    /// ``Outbox/stop()``.
     public var code: String
     /// A text for a person.
     public var message: String
@@ -51,8 +51,7 @@ extension PendingMessage: Codable {
         case tempID, text, createdAt, failure
     }
 
-    /// A message that was being sent when it was stored is queued when it is read: it may or may not have
-    /// arrived.
+    /// Decodes a message. If it was being sent when it was stored, it is queued again: it may or may not have arrived.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         tempID = try container.decode(String.self, forKey: .tempID)

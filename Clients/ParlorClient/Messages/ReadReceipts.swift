@@ -3,17 +3,20 @@ import Foundation
 /// Sends read receipts to the server, in few requests.
 ///
 /// Ids are collected until none has come for ``Settings/pause``, at most for ``Settings/longestWait``.
-/// Receipts that could not be sent are kept, and sent with the next connection, with the next message read,
-/// or after a pause. If the server refuses them with a `Retry-After`, they wait for its end; only ``flush()``
-/// sends them earlier. A refusal over the socket has none. They are not on disk: at the next visit the person
-/// reads the messages again.
+/// Receipts that could not be sent stay in memory. They are sent with the next connection, with the next message
+/// read, or after a pause. If the server refuses them with a `Retry-After`, as it may over HTTP, they wait until then,
+/// and only ``flush()`` sends them earlier. They are not on disk: if the app ends, the person reads the messages again
+/// at the next visit.
 public actor ReadReceipts {
+    /// The settings of read receipts.
     public struct Settings: Sendable {
+        /// The time without a newly read message after which receipts are sent.
         public var pause: Duration = .milliseconds(500)
+        /// The time after the first message was read, by which receipts are sent in any case.
         public var longestWait: Duration = .seconds(2)
-        /// The bound of the first pause before a retry, of which a random part is used; it doubles
-        /// with each retry.
+        /// The bound of the first pause before a retry. A random part of it is used, and it doubles with each retry.
         public var retryPause: Duration = .seconds(10)
+        /// The maximum of that bound.
         public var longestPause: Duration = .seconds(60)
 
         public init() {}
@@ -26,16 +29,18 @@ public actor ReadReceipts {
     private static let finalCodes: Set<String> = [
         "room_not_found", "message_not_found", "route_not_found", "forbidden", "invalid_field", "malformed_request",
     ]
-    /// The number of remembered ids: enough for everything on the screen, so that no receipt is sent twice.
+    /// The number of remembered ids. It covers everything on a screen, so that no receipt is sent twice.
     private static let rememberedIDs = 2_000
 
+    /// The receipts of one room.
     private struct PendingReceipts {
         /// The ids in the order read, each once.
         private(set) var ids: [String] = []
         private var known: Set<String> = []
         var backoff: Backoff
+        /// The time at which the first message since the last request was read.
         var firstAt: Date?
-        /// The task that waits until they are sent.
+        /// The task that waits, and then sends them.
         var wait: Task<Void, Never>?
         /// True if `wait` is a pause that the server asked for.
         var isPaused = false
@@ -71,7 +76,7 @@ public actor ReadReceipts {
         self.settings = settings
     }
 
-    /// Adds others' messages that were read. Receipts that were sent before are not sent again.
+    /// Adds messages of others that the person has read. Those that were added before are ignored.
     public func add(_ messageIDs: [String], in roomID: String) {
         let new = messageIDs.filter { seen[$0] == nil }
         guard !new.isEmpty, !isRemoved else { return }
@@ -91,12 +96,12 @@ public actor ReadReceipts {
         wait(for: max(.zero, min(settings.pause, left)), in: roomID)
     }
 
-    /// Sends all receipts now, and returns when each request has succeeded or failed: for an app that goes to
-    /// the background, or a room that is left. Rooms do not wait for each other.
+    /// Sends all receipts now, and returns when each request has succeeded or failed. Call it when a room is left, or
+    /// when the app goes to the background. Rooms do not wait for each other.
     public func flush() async { await flush(rooms.keys.sorted()) }
 
-    /// Sends the waiting receipts, as the server can be reached again. Those whose `Retry-After` has not passed
-    /// go on waiting.
+    /// Notes that the server can be reached, and sends the receipts. Those whose `Retry-After` has not passed go on
+    /// waiting.
     public func noteConnection() async { await flush(rooms.filter { !$0.value.isPaused }.keys.sorted()) }
 
     private func flush(_ roomIDs: [String]) async {
@@ -117,14 +122,14 @@ public actor ReadReceipts {
         rooms[roomID]?.wait = Task {
             do { try await clock.sleep(for: duration) } catch { return }  // another wait has replaced it
             guard !Task.isCancelled else { return }
-            // Messages read from here on must not cancel the call.
+            // From here on, newly read messages must not cancel this task, because it sends.
             rooms[roomID]?.wait = nil
             rooms[roomID]?.isPaused = false
             await flush(roomID)
         }
     }
 
-    /// Sends a room's receipts, one request at a time: messages read meanwhile wait for the next.
+    /// Sends a room's receipts, one request at a time. Messages that are read meanwhile wait for the next flush.
     private func flush(_ roomID: String) async {
         while let flushing = rooms[roomID]?.flushing { await flushing.value }
         guard let pending = rooms[roomID], !pending.ids.isEmpty else { return }
@@ -155,14 +160,15 @@ public actor ReadReceipts {
         rooms[roomID]?.flushing = nil
         guard let failure else { return }
         let asked = failure.retryAfter
-        // The wait of messages read meanwhile is as good, unless it is shorter than the server asks for.
+        // Messages that were read meanwhile have started a wait, which retries these receipts, too. It is replaced only
+        // if the server asked for a pause, because it may be shorter.
         guard asked != nil || rooms[roomID]?.wait == nil else { return }
         let pause = rooms[roomID]?.backoff.next(random: random(), atLeast: asked)
         if let pause { wait(for: pause, in: roomID, isPause: asked != nil) }
     }
 
-    /// Removes ids that were sent or are not needed. During a request ids are only added, unless
-    /// all were removed.
+    /// Removes the first ids, which were sent or are not needed. They are those of the request: while it is under way,
+    /// ids are only added at the end, or all removed.
     private func drop(_ count: Int, in roomID: String) {
         rooms[roomID]?.removeFirst(count)
     }

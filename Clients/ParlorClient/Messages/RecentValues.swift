@@ -1,4 +1,5 @@
-/// Values by id. Beyond `limit`, the id that was added first is dropped; setting it again does not renew it.
+/// A limited number of values by id. Beyond `limit`, the id that was added first is dropped. Setting an id again does
+/// not renew it.
 struct RecentValues<Value: Sendable>: Sendable {
     private let limit: Int
     private var values: [String: Value] = [:]
@@ -10,7 +11,7 @@ struct RecentValues<Value: Sendable>: Sendable {
 
     subscript(id: String) -> Value? { values[id] }
 
-    /// - Returns: the id that was dropped.
+    /// - Returns: the id that was dropped; nil if there was room.
     @discardableResult
     mutating func set(_ value: Value, for id: String) -> String? {
         if values.updateValue(value, forKey: id) != nil { return nil }

@@ -7,7 +7,7 @@ import Foundation
 /// A folder of small files, each stored under a key such as a room's id.
 struct RoomFiles: Sendable {
     let folder: URL
-    /// While it is set, nothing is read or written.
+    /// While this mark of a sign-out is set, nothing is read or written.
     let mark: SignOutMark?
 
     init(folder: URL, mark: SignOutMark? = nil) {
@@ -17,9 +17,9 @@ struct RoomFiles: Sendable {
 
     func url(of key: String) -> URL { folder.appending(path: key.fileName() + ".json") }
 
-    /// Returns the keys of all files.
+    /// Returns the keys of all files. A missing folder counts as empty.
     ///
-    /// - Throws: the file system's error, except for a missing folder, which counts as empty; `not_forgotten`.
+    /// - Throws: the file system's error; the refusal `not_forgotten`.
     func keys() throws -> [String] {
         try mark?.check()
         let names: [String]
@@ -37,7 +37,8 @@ struct RoomFiles: Sendable {
     /// Reads a file.
     ///
     /// - Returns: nil if there is no such file.
-    /// - Throws: the error of a file that cannot be read now, or `not_forgotten`; it may pass.
+    /// - Throws: the file system's error, if the file cannot be read now, as before the device is unlocked; the refusal
+    ///   `not_forgotten`. A later call may succeed.
     func read(_ key: String) throws -> Data? {
         try mark?.check()
         do {
@@ -50,11 +51,12 @@ struct RoomFiles: Sendable {
     /// Replaces the file completely, or not at all.
     ///
     /// - Parameter isForced: true to sync the file before this returns, so that it survives a power cut.
+    /// - Throws: the file system's error; the refusal `not_forgotten`.
     func write(_ data: Data, of key: String, isForced: Bool) throws {
         try mark?.check()
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let url = url(of: key)
-        // `.atomic` is not used, as it waits for the disk each time.
+        // Not `.atomic`: that waits for the disk each time.
         let draft = url.appendingPathExtension("new")
         try data.write(to: draft)
         if isForced { try Self.force(draft) }
@@ -95,8 +97,8 @@ struct RoomFiles: Sendable {
         guard descriptor >= 0 else { throw CocoaError(.fileReadUnknown, userInfo: [NSFilePathErrorKey: url.path]) }
         defer { close(descriptor) }
         #if canImport(Darwin)
-            // `fsync` alone leaves the data in the drive's cache there. A volume without F_FULLFSYNC returns
-            // an error.
+            // On Apple's systems, `fsync` alone leaves the data in the drive's cache. A volume without F_FULLFSYNC
+            // returns an error, and `fsync` has to do.
             if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
         #endif
         guard fsync(descriptor) == 0 else {

@@ -1,6 +1,6 @@
-/// Sends each room's joins and leaves one after another, in the order of the calls.
+/// Sends the joins and leaves of each room one after another, in the order of the calls.
 ///
-/// Otherwise the leave of one visit could reach the server after the join of the next, and the room on the
+/// Otherwise the leave of one visit could reach the server after the join of the next one, and the room on the
 /// screen would receive no events.
 @MainActor
 final class RoomJoins {
@@ -10,7 +10,9 @@ final class RoomJoins {
 
     nonisolated init(server: any MessageServer) { self.server = server }
 
-    /// - Throws: as `MessageServer.join(_:)`; `CancellationError`.
+    /// Joins a room, after its earlier joins and leaves.
+    ///
+    /// - Throws: as `MessageServer.join(_:)`.
     func join(_ roomID: String) async throws {
         let join = enqueue(roomID) { try await $0.join(roomID) }
         try await withTaskCancellationHandler {
@@ -20,6 +22,8 @@ final class RoomJoins {
         }
     }
 
+    /// Leaves a room, after its earlier joins and leaves.
+    ///
     /// - Returns: a task that ends when the leave has succeeded or failed.
     func leave(_ roomID: String) -> Task<Void, Never> {
         let leave = enqueue(roomID) { await $0.leave(roomID) }
@@ -31,7 +35,7 @@ final class RoomJoins {
     ) -> Task<Void, any Error> {
         let task = Task { [server, before = last[roomID]] in
             _ = await before?.result
-            // A join that was cancelled meanwhile is for a visit that has ended.
+            // If a join was cancelled meanwhile, its visit has ended.
             try Task.checkCancellation()
             try await call(server)
         }

@@ -1,12 +1,13 @@
-/// Ranges of a room's counter, or of its times where it has none (see `Message.sortKey`), in
-/// ascending order; adjacent ones are merged.
+/// Ranges of a room's sort keys, in ascending order. Adjacent ranges are merged.
+///
+/// A sort key is a message's `seq`, or its time on a server without `seq` (`Message.sortKey`).
 struct SeqRanges: Equatable, Sendable {
     private(set) var ranges: [ClosedRange<Int>] = []
 
     var isEmpty: Bool { ranges.isEmpty }
     var lowest: Int? { ranges.first?.lowerBound }
 
-    /// The lowest missing range between two others. Times have no gaps.
+    /// The lowest range of `seq` that is missing between two others; nil if there is none. Times have no gaps.
     var firstGap: ClosedRange<Int>? {
         let counted = ranges.drop { $0.upperBound <= 0 }.prefix(2)
         guard let first = counted.first, let second = counted.dropFirst().first else { return nil }
@@ -21,7 +22,7 @@ struct SeqRanges: Equatable, Sendable {
     mutating func insert(_ seq: Int) { insert(seq...seq) }
 
     mutating func insert(_ range: ClosedRange<Int>) {
-        // Overlapping and adjacent ranges are merged with it.
+        // All overlapping and adjacent ranges become one.
         let first = firstIndex(endingAtOrAfter: range.lowerBound - 1)
         var joined = range
         var end = first
@@ -35,7 +36,7 @@ struct SeqRanges: Equatable, Sendable {
     mutating func removeAll() { ranges.removeAll() }
 
     private func firstIndex(endingAtOrAfter seq: Int) -> Int {
-        // Searched from the end, as new numbers come last.
+        // The search begins at the end, where new numbers come.
         var index = ranges.count
         while index > 0, ranges[index - 1].upperBound >= seq { index -= 1 }
         return index

@@ -1,10 +1,9 @@
 import Foundation
 
 extension String {
-    /// Returns a file name that is unique to this string.
+    /// Returns a file name that no other string has.
     ///
-    /// - Parameter plain: further characters that stay as they are, beside small letters, digits,
-    ///   `-` and `_`.
+    /// - Parameter plain: characters that stay as they are, besides lower-case letters, digits, `-` and `_`.
     package func fileName(plain: String = "") -> String {
         // Capitals are escaped too: many disks treat `A` and `a` as one name.
         let kept = CharacterSet(charactersIn: "abcdefghijklmnopqrstuvwxyz0123456789-_" + plain)

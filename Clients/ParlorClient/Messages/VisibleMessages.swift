@@ -1,9 +1,9 @@
 import Foundation
 
-/// The unread messages on the screen, with the time at which each appeared. After half a second a message is
+/// The unread messages on the screen, and the time at which each appeared. After half a second a message counts as
 /// read.
 struct VisibleMessages: Sendable {
-    /// A message that is shown for less time, while the person scrolls or the room loads, is not read.
+    /// The time after which a shown message counts as read. One that only scrolls past is shown for less.
     static let readingTime: TimeInterval = 0.5
 
     private var shownAt: [String: Date] = [:]
@@ -24,12 +24,12 @@ struct VisibleMessages: Sendable {
     /// Restarts the time of each message, because nobody reads while the room loads.
     mutating func restart(at now: Date) { shownAt = shownAt.mapValues { _ in now } }
 
-    /// The time at which the next message is read; nil if there is none.
+    /// The time at which the next message counts as read; nil if there is none.
     var nextRead: Date? { shownAt.values.min()?.addingTimeInterval(Self.readingTime) }
 
     /// Removes and returns the messages that were on the screen for long enough.
     mutating func takeRead(at now: Date) -> [String] {
-        // A time far ahead was recorded before the clock was set back.
+        // The difference is negative if the clock was set back. Such a message counts as read, too.
         let read = shownAt.filter { abs(now.timeIntervalSince($0.value)) >= Self.readingTime }.keys.sorted()
         for id in read { shownAt[id] = nil }
         return read

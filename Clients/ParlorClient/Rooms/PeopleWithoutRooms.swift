@@ -1,11 +1,11 @@
 import Foundation
 import Observation
 
-/// The people who share no room with the person, to start one with.
+/// The people with whom the person shares no room yet, for a screen that creates rooms.
 ///
 /// One request is under way at a time. If several searches start meanwhile, only the last one is sent and
-/// shown. A request that failed and may succeed later is repeated, after pauses that grow to 30 s, until it
-/// succeeds, something else is asked for, or ``endSearch()`` is called. After ``RoomsClient/stop()`` nothing is
+/// shown. A request that failed and may succeed later is repeated, after pauses that grow to 30 s. That ends when it
+/// succeeds, when another request replaces it, or with ``endSearch()``. After ``RoomsClient/stop()`` nothing is
 /// repeated.
 @MainActor @Observable
 public final class PeopleWithoutRooms {
@@ -14,15 +14,18 @@ public final class PeopleWithoutRooms {
     /// The last search text: the beginning of a username or first name.
     public private(set) var prefix = ""
     public private(set) var isLoading = false
-    /// The failure of the last request; the people shown before it stay.
+    /// The failure of the last request; nil if it succeeded. The people shown before it stay.
     public private(set) var failure: ClientFailure?
     /// True if there are more people than are shown.
     public var hasMore: Bool { cursor != nil }
 
     private var cursor: String?
     @ObservationIgnored private let server: any RoomServer
+    /// The last request. The next one waits for its end.
     @ObservationIgnored private var running: Task<Void, Never>?
+    /// Counts searches and their ends, so that a superseded one can be noticed.
     @ObservationIgnored private var lastSearch = 0
+    /// The people who share a room with the person.
     @ObservationIgnored private var partners: Set<String> = []
     @ObservationIgnored private let clock: any ClientClock
     @ObservationIgnored private let random: @Sendable () -> Double
@@ -46,20 +49,20 @@ public final class PeopleWithoutRooms {
         self.prefix = prefix.trimmingCharacters(in: .whitespacesAndNewlines)
         lastSearch += 1
         backoff.reset()
-        // The cursor belongs to another search.
+        // The cursor belongs to the earlier search.
         cursor = nil
         running?.cancel()
         await follow(from: nil)
     }
 
-    /// Shows the next page. Does nothing while a request is under way, or if there are no more.
+    /// Adds the next page. Does nothing while a request is under way, or if there are no more people.
     public func loadMore() async {
         guard !isLoading, let cursor else { return }
         await follow(from: cursor)
     }
 
-    /// Ends the search, for a screen that is closed: a request under way is ignored, and nothing is repeated. The
-    /// people stay, and the next ``search(_:)`` or ``loadMore()`` goes on.
+    /// Ends the search when its screen is closed. The answer to a request under way is ignored, and nothing is
+    /// repeated. The people stay, and ``loadMore()`` can continue from them.
     public func endSearch() {
         lastSearch += 1
         running?.cancel()
@@ -69,7 +72,7 @@ public final class PeopleWithoutRooms {
         backoff.reset()
     }
 
-    /// Removes people who now share a room with the person.
+    /// Removes people who now share a room with the person, and leaves them out of later answers.
     func leaveOut(_ partners: Set<String>) {
         guard partners != self.partners else { return }
         self.partners = partners
@@ -112,7 +115,7 @@ public final class PeopleWithoutRooms {
             backoff.reset()
         case .failure(let reason):
             failure = reason
-            // A stopped client does not become reachable by itself.
+            // Only the app starts a stopped client again.
             guard reason.isRetryable, reason != RoomsSocket.stopped else { return }
             repeatLater(search, from: cursor, atLeast: reason.retryAfter)
         }
@@ -120,7 +123,7 @@ public final class PeopleWithoutRooms {
 
     private func repeatLater(_ search: Int, from cursor: String?, atLeast asked: Duration?) {
         let wait = backoff.next(random: random(), atLeast: asked)
-        // `weak`: nothing is asked for a client that is gone.
+        // `weak`: if nothing uses this object any more, it makes no request.
         retrying = Task { [weak self, clock] in
             // Another request cancels it.
             do { try await clock.sleep(for: wait) } catch { return }

@@ -1,19 +1,23 @@
-/// A bounded record of seen ids, which sort by creation. It has the last ids. If ids arrive in order of
-/// creation, it also has the newest dropped id: all ids up to that one count as seen.
+/// Remembers which ids were seen, in bounded memory. Ids sort by creation.
+///
+/// It has the last ids. If ids arrive about in order of creation, it also has the newest id that it dropped. All ids up
+/// to that one count as seen.
 struct RecentIDs: Sendable {
-    /// The number of later events that may overtake an event.
+    /// The number of later events that may arrive before an event without hiding it.
     private static let limit = 64
     private let isByCreation: Bool
     private var ids = RecentValues<Bool>(limit: limit)
     private var newestForgotten = ""
 
-    /// - Parameter isByCreation: false for deletions, which may start with the newest id.
+    /// - Parameter isByCreation: false for deletions: these may begin with the newest id.
     init(byCreation isByCreation: Bool = true) { self.isByCreation = isByCreation }
 
     /// Marks all ids up to this one as seen.
     mutating func skip(through id: String) { newestForgotten = max(newestForgotten, id) }
 
-    /// - Returns: false if the id was seen before.
+    /// Marks an id as seen.
+    ///
+    /// - Returns: false if it counted as seen before.
     mutating func insert(_ id: String) -> Bool {
         guard id > newestForgotten, ids[id] == nil else { return false }
         if let forgotten = ids.set(true, for: id), isByCreation { skip(through: forgotten) }

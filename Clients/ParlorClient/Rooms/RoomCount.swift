@@ -1,4 +1,4 @@
-/// The counts of a room's row.
+/// The counts that a room's row shows.
 public struct RoomCount: Hashable, Sendable {
     /// The number of elements in the room.
     public var elements: Int
@@ -6,17 +6,20 @@ public struct RoomCount: Hashable, Sendable {
     public var unseenElements: Int { didSet { if unseenElements != oldValue { follow() } } }
     /// The number of others' messages that the person has not read.
     public var unreadMessages: Int { didSet { if unreadMessages != oldValue { follow() } } }
-    /// The badges of services that were added to the server, by name, as the server last sent them. While a
-    /// service is down, known badges stay where an answer has 0; a `room:badges` event still lowers them.
-    public private(set) var otherBadges: [String: Int]
-    /// The server's value, until the library changes one of the two counts above before the server does: it
-    /// counts new elements and messages itself, and opening a room marks its elements as seen.
+    /// The badges of services that were added to the server, by name, as the server last sent them.
     ///
-    /// From then on it is true if one of the two is above zero, or if something else made the server's value
-    /// true: another badge above zero, or a reason that the server does not name, when all badges were at zero.
-    /// The next `room:badges` and the next answer set it again.
+    /// While such a service is down, a known badge stays if an answer has 0 for it. A `room:badges` event still lowers
+    /// it.
+    public private(set) var otherBadges: [String: Int]
+    /// True if something in the room is new to the person.
+    ///
+    /// It is the server's value, until the library itself changes ``unseenElements`` or ``unreadMessages``: the library
+    /// counts new elements and messages, and opening a room marks its elements as seen. From then on it is true if one
+    /// of the two counts is above zero, or if the server had another reason. That is another badge above zero, or an
+    /// unknown reason, if the server's value was true while all badges were zero. The next `room:badges` event and the
+    /// next answer set it to the server's value again.
     public private(set) var hasUnread: Bool
-    /// True if more than the two counts made the server's value true.
+    /// True if the server's value was true for another reason than the two counts.
     private var isUnreadOtherwise: Bool
 
     /// - Parameter hasUnread: the server's value; by default true if a badge is above zero.
@@ -44,13 +47,13 @@ public struct RoomCount: Hashable, Sendable {
 
     private mutating func follow() { hasUnread = unseenElements > 0 || unreadMessages > 0 || isUnreadOtherwise }
 
-    /// Keeps the known badges of added services where this count, of an answer that lacks some of them, has a
-    /// zero or nothing. Its other badges are of services that answered, or the server's last known ones.
+    /// Takes the known badges of added services where this count has 0 or none. It is for the count of an answer that
+    /// lacks some services. Badges above zero in it are current, or the last ones that the server knew.
     mutating func keepOthers(of known: RoomCount) {
         let answered = otherBadges
         otherBadges.merge(known.otherBadges) { $0 == 0 ? $1 : $0 }
         guard otherBadges != answered else { return }
-        // The server's value without what was kept, and what it was with that.
+        // The server's value does not include the badges that were taken.
         isUnreadOtherwise = isUnreadOtherwise || known.isUnreadOtherwise
         hasUnread = hasUnread || isUnreadOtherwise
     }

@@ -3,13 +3,13 @@ import Observation
 /// The counts of all rooms, for views.
 ///
 /// Any thread may `apply` events and read ``latest(of:)``. The shown counts, ``rooms``, belong to the main
-/// actor. They change at most once in 100 ms: the first change is shown at once, and those that follow
-/// together.
+/// actor. They change at most once in 100 ms: the first change is shown at once, and those that follow it are
+/// shown together.
 ///
-/// A ``RoomList`` updates its own manager. Without one, `load` the rooms, and `apply` events in order.
+/// A ``RoomList`` updates its own manager. Without a list, `load` the rooms, and then `apply` the events in order.
 @MainActor @Observable
 public final class RoomCountManager {
-    /// People cannot follow faster changes.
+    /// The shortest time between two changes of ``rooms``. People cannot follow faster ones.
     public nonisolated static let interval: Duration = .milliseconds(100)
 
     private struct State: Sendable {
@@ -18,7 +18,7 @@ public final class RoomCountManager {
         var isShowing = false
     }
 
-    /// The counts by room; only the person's rooms are in it.
+    /// The shown counts by room. It has only the person's rooms.
     public private(set) var rooms: [String: RoomCount] = [:]
     private nonisolated let state: Guarded<State>
     private nonisolated let clock: any ClientClock
@@ -28,22 +28,24 @@ public final class RoomCountManager {
         self.clock = clock
     }
 
+    /// The shown count of a room; zeros if the room is not one of the person's.
     public subscript(roomID: String) -> RoomCount { rooms[roomID] ?? RoomCount() }
 
-    /// The unread messages over all rooms, for the app's icon.
+    /// The number of unread messages in all rooms, for the app's icon.
     public var unreadMessages: Int { rooms.values.reduce(0) { $0 + $1.unreadMessages } }
+    /// The number of unseen elements in all rooms.
     public var unseenElements: Int { rooms.values.reduce(0) { $0 + $1.unseenElements } }
 
-    /// Returns the count that will be shown next; nil if the room is not one of the person's.
+    /// Returns the newest count of a room, which may not be shown yet; nil if the room is not one of the person's.
     public nonisolated func latest(of roomID: String) -> RoomCount? { state.withLock { $0.counts.rooms[roomID] } }
 
     nonisolated func isOpen(_ roomID: String) -> Bool { state.withLock { $0.counts.isOpen(roomID) } }
 
-    /// Applies an answer with all rooms; rooms that are not among them are removed.
+    /// Applies an answer with all rooms, and removes rooms that are not in it.
     ///
     /// - Parameters:
-    ///   - overtaken: rooms that events have changed since the request; they stay as they are.
-    ///   - degraded: the answer's `degraded` services; their counts stay as they are.
+    ///   - overtaken: the rooms that events have changed since the request. They stay as they are.
+    ///   - degraded: the answer's `degraded` services. Their known counts stay as they are.
     public nonisolated func load(
         _ answer: [Room], keeping overtaken: Set<String> = [], degraded: [String] = []
     ) {
@@ -52,11 +54,14 @@ public final class RoomCountManager {
 
     /// Applies an answer with one room.
     ///
-    /// - Parameter degraded: the answer's `degraded` services; their counts stay as they are.
+    /// - Parameter degraded: the answer's `degraded` services. Their known counts stay as they are.
     public nonisolated func load(_ room: Room, degraded: [String] = []) { change { $0.load(room, degraded: degraded) } }
 
+    /// Removes a room that is not the person's any more.
     public nonisolated func forget(_ roomID: String) { change { $0.forget(roomID) } }
 
+    /// Applies an event.
+    ///
     /// - Returns: true if the room has to be fetched, because earlier events were missed or are late.
     @discardableResult
     public nonisolated func apply(_ event: RoomEvent) -> Bool { change { $0.apply(event) } }
@@ -67,9 +72,9 @@ public final class RoomCountManager {
     /// Opens the room, and marks its elements as seen.
     public nonisolated func enter(_ roomID: String) { change { $0.enter(roomID) } }
 
-    /// Closes the room, once the server has left it: later elements of others are unseen.
+    /// Closes the room. Later elements of others are unseen. Call it when the server has left the room, too.
     ///
-    /// - Returns: true if the room has to be fetched: the server may not know that elements were seen.
+    /// - Returns: true if the room has to be fetched, because the server may not know that elements were seen.
     @discardableResult
     public nonisolated func leave(_ roomID: String) -> Bool { change { $0.leave(roomID) } }
 

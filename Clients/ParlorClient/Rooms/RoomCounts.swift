@@ -1,48 +1,54 @@
 /// The rules by which counts follow the server's events.
 ///
-/// - A room's element count comes from the event if its `rev` is newer than the last one seen: lost, late and
-///   repeated events cause no drift. Older servers send no `rev`, and their events are added.
-/// - A created element is unseen, and counted once, however late its event arrives. A skipped `rev` means a
-///   lost event: the room then has to be fetched.
-/// - Others' elements are unseen while the room is not open; the person's own never are. Deletions do not
+/// - An event sets a room's element count if its `rev` is newer than the last one seen. So lost, late and
+///   repeated events cause no drift. Older servers send no count, so each creation or deletion changes it by one.
+/// - Each created element is counted as unseen once, however late its event arrives. A skipped `rev` means a
+///   lost event, and the room has to be fetched.
+/// - Others' elements are unseen if the room is not open; the person's own never are. Deletions do not
 ///   lower the unseen count. Opening the room sets it to zero, and elements that arrive while it is open are
 ///   seen.
-/// - The badges of added services are the server's. ``RoomCount/hasUnread`` says how it follows.
+/// - The badges of added services come from the server alone. ``RoomCount/hasUnread`` takes them into account.
 /// - Others' messages are unread until the server changes the count. Each is counted once, whether the event
 ///   to the room, the one to everyone, or both arrive.
-/// - Rooms that were not loaded are not the person's, and are not recorded.
+/// - A room that was not loaded is not one of the person's. Its events are ignored.
 ///
-/// The type is pure. Data that events lack, such as the element count of a recovered room, comes with the
-/// next answer.
+/// The type has no side effects. What events lack, such as the element count in a replay, comes with the next answer.
 public struct RoomCounts: Sendable {
+    /// The person whose counts they are.
     public let userID: String
+    /// The counts by room.
     public private(set) var rooms: [String: RoomCount] = [:]
     /// Rises with each change of `rooms`.
     public private(set) var version = 0
     private var notes: [String: Notes] = [:]
     private var open: Set<String> = []
-    /// Open rooms in which something unseen was marked as seen.
+    /// The open rooms in which something unseen was marked as seen here. The server may not know that.
     private var zeroed: Set<String> = []
 
+    /// What is known of a room's events.
     private struct Notes: Sendable {
+        /// The highest `rev` seen.
         var rev: Int?
-        /// True if the next rev must be `rev` + 1; false after an absence.
+        /// True if the next `rev` must be `rev` + 1; false after an absence.
         var isFollowing = false
+        /// The messages that were counted.
         var messages = RecentIDs()
+        /// The elements that were counted as unseen.
         var created = RecentIDs()
-        /// Deletions by older servers, whose events have no count.
+        /// The deleted elements in events of older servers, which have no count.
         var deleted = RecentIDs(byCreation: false)
+        /// The created elements in events of older servers, which have no count.
         var added = RecentIDs()
     }
 
     /// - Parameter userID: the person whose counts they are.
     public init(for userID: String) { self.userID = userID }
 
-    /// Applies an answer with all rooms. Other rooms are removed, but it stays known which of them are open.
+    /// Applies an answer with all rooms, and removes rooms that are not in it. A removed room that is open stays open.
     ///
     /// - Parameters:
-    ///   - overtaken: rooms that events have changed since the request; they stay as they are.
-    ///   - degraded: the answer's `degraded` services. Known counts of these services stay as they are.
+    ///   - overtaken: the rooms that events have changed since the request. They stay as they are.
+    ///   - degraded: the answer's `degraded` services. Their known counts stay as they are.
     public mutating func load(_ answer: [Room], keeping overtaken: Set<String> = [], degraded: [String] = []) {
         let (ids, missingFields) = (Set(answer.map(\.id)), RoomFieldSource.named(in: degraded))
         for id in rooms.keys where !ids.contains(id) && !overtaken.contains(id) { drop(id) }
@@ -53,7 +59,7 @@ public struct RoomCounts: Sendable {
 
     /// Applies an answer with one room.
     ///
-    /// - Parameter degraded: as for all rooms.
+    /// - Parameter degraded: the answer's `degraded` services. Their known counts stay as they are.
     public mutating func load(_ room: Room, degraded: [String] = []) {
         load(room, missingFields: RoomFieldSource.named(in: degraded))
     }
@@ -68,19 +74,20 @@ public struct RoomCounts: Sendable {
             if missingFields.contains(.others) { count.keepOthers(of: known) }
         }
         count.unseenElements = unseen(count.unseenElements, in: room.id)
-        // The answer counts messages up to its last one, unless it lacks these counts.
+        // Unless the answer lacks the message counts, it has counted all messages up to its last one.
         let counted = missingFields.contains(.messages) ? nil : room.lastMessage?.id
         notes[room.id, default: Notes()].messages.skip(through: counted ?? "")
         set(count, of: room.id)
     }
 
-    /// Returns the unseen count, which is zero in an open room.
+    /// Returns the server's unseen count, or zero for an open room, where everything is marked as seen.
     private mutating func unseen(_ count: Int, in roomID: String) -> Int {
         guard open.contains(roomID) else { return count }
         if count > 0 { zeroed.insert(roomID) }
         return 0
     }
 
+    /// Removes a room that is not the person's any more.
     public mutating func forget(_ roomID: String) {
         leave(roomID)
         drop(roomID)
@@ -103,19 +110,22 @@ public struct RoomCounts: Sendable {
 
     /// Closes the room.
     ///
-    /// - Returns: true if the room has to be fetched: something was marked as seen, and the server may not
-    ///   know, for example if the room was left before it was joined.
+    /// - Returns: true if the room has to be fetched. Something was marked as seen, and the server may not
+    ///   know that, for example if the room was left before it was joined.
     @discardableResult
     public mutating func leave(_ roomID: String) -> Bool {
         open.remove(roomID)
         return zeroed.remove(roomID) != nil
     }
 
-    /// Notes that events may have been missed: the next `rev` of each room then causes no fetch.
+    /// Notes that events may have been missed, so that all rooms have to be loaded again. The next `rev` of each room
+    /// then may skip numbers without a further fetch.
     public mutating func noteAbsence() {
         for id in notes.keys { notes[id]?.isFollowing = false }
     }
 
+    /// Applies an event.
+    ///
     /// - Returns: true if the room has to be fetched, because earlier events were missed or are late.
     @discardableResult
     public mutating func apply(_ event: RoomEvent) -> Bool {
@@ -124,7 +134,7 @@ public struct RoomCounts: Sendable {
         case .messageNewGlobal(let roomID, let messageID, let senderID, _):
             countMessage(messageID, from: senderID, in: roomID)
         case .elementCreated(let element):
-            // A replayed event has no `:global` event. The count comes with an answer.
+            // In a replay, no `:global` event follows. The element count then comes with an answer.
             countUnseen(element.id, by: element.createdBy, in: element.roomId)
         case .elementsChangedGlobal(let change): return apply(change)
         case .badges(let roomID, let badges, let hasUnread):
@@ -133,7 +143,7 @@ public struct RoomCounts: Sendable {
                 count = RoomCount(elements: count.elements, badges: badges, hasUnread: hasUnread)
                 count.unseenElements = elements
             }
-        // The event has the room as it was created; a known room may have changed since.
+        // The event has the room as it was created. If the room is known, it may have changed since.
         case .roomCreated(let room): if rooms[room.id] == nil { load(room) }
         default: break
         }
@@ -147,7 +157,7 @@ public struct RoomCounts: Sendable {
         if event.kind == .created, let id = event.elementID { isNew = countUnseen(id, by: event.userID, in: roomID) }
         var hasSkipped = false
         if let rev = event.rev {
-            // The event is late: its count is old, and later badges may include it.
+            // The event is late, so its count is old. If its element is new, later badges may include it already.
             if let known = note.rev, rev <= known { return isNew }
             hasSkipped = note.isFollowing && note.rev.map { $0 + 1 } != rev
             notes[roomID]?.rev = rev
@@ -177,11 +187,13 @@ public struct RoomCounts: Sendable {
         change(roomID) { $0.unreadMessages += 1 }
     }
 
-    /// - Returns: true if the element is another person's, and new.
+    /// Counts an element of another person as unseen, unless the room is open or the element was counted before.
+    ///
+    /// - Returns: true if the element is another person's, and was not known.
     @discardableResult
     private mutating func countUnseen(_ id: String, by creatorID: String, in roomID: String) -> Bool {
         guard creatorID != userID, notes[roomID]?.created.insert(id) == true else { return false }
-        // The element is seen if the server knows that the room is open, which may not be so yet.
+        // In an open room the element is seen here. The server may not know yet that the room is open.
         if open.contains(roomID) { zeroed.insert(roomID) } else { change(roomID) { $0.unseenElements += 1 } }
         return true
     }

@@ -2,10 +2,12 @@
 enum RoomFieldSource: Sendable {
     case messages
     case elements
-    /// The services that were added to the server. Which of them adds what is unknown here.
+    /// The services that were added to the server. The client does not know which of them adds which field.
     case others
 
-    /// - Parameter degraded: the services' names.
+    /// Returns the sources with these names.
+    ///
+    /// - Parameter degraded: the names of services in an answer's `degraded`.
     static func named(in degraded: [String]) -> Set<RoomFieldSource> {
         Set(
             degraded.map { name in

@@ -1,26 +1,26 @@
 import Foundation
 
 extension RoomList {
-    /// The arguments of a room's creation.
+    /// The arguments of a call that creates a room.
     struct PendingRoom: Hashable {
         let userID: String
         let name: String?
     }
 
-    /// The request of a room's creation, and the time of the last attempt.
+    /// The request id for the creation of a room, and the time of the last attempt.
     struct Attempt {
         let requestID: String
         var askedAt: Date
     }
 
-    /// The time in which a repeated creation means the same room. After that the first room has long been
-    /// shown, so it means another one.
+    /// The time within which a repeated creation means the same room. Later the first room has long been shown, so the
+    /// person means another one.
     private static let creationLifetime: TimeInterval = 5 * 60
 
-    /// Creates a room. A call with the same arguments returns the same room while the first is in progress,
-    /// or within five minutes if its answer was lost.
+    /// Creates a room. While the call is under way, and for five minutes if its answer was lost, a call with the same
+    /// arguments returns the same room.
     ///
-    /// - Throws: `ClientFailure`.
+    /// - Throws: `ClientFailure` or `CancellationError`.
     public func makeRoom(with userID: String, name: String? = nil) async throws -> Room {
         let pending = PendingRoom(userID: userID, name: name)
         let now = clock.now
@@ -32,7 +32,7 @@ extension RoomList {
         do {
             let answer = try await server.makeRoom(with: userID, name: name, requestID: attempt.requestID)
             pendingCreations[pending] = nil
-            // The room's event may have arrived first, followed by later ones.
+            // The room's event may have arrived first, and later events may have changed the room since.
             guard let known = store[answer.room.id] else {
                 take(answer, load, isChange: true)
                 return answer.room
@@ -51,7 +51,7 @@ extension RoomList {
 
     /// Renames a room. An empty name removes the name.
     ///
-    /// - Throws: `ClientFailure`.
+    /// - Throws: `ClientFailure` or `CancellationError`.
     public func rename(_ roomID: String, to name: String) async throws {
         let load = store.beginLoad()
         do {

@@ -1,16 +1,16 @@
 import Foundation
 
-// Fetches rooms whose events lacked data: one by one, after a short pause, and once for many events.
+// Rooms whose events lacked data are fetched one by one, after a short pause: one request serves many events.
 extension RoomList {
-    /// The time for which events are collected: the second event of a pair may have the missing data.
+    /// The time for which events are collected. The second event of a pair may bring the missing data.
     private static let gathering: Duration = .milliseconds(100)
     /// The pause between two requests for a room that changes constantly.
     private static let pause: Duration = .seconds(1)
-    /// The maximum number of rooms to fetch one by one; above it, one request fetches all rooms.
+    /// The maximum number of rooms to fetch one by one. For more, one request fetches all rooms.
     private static let maxSingle = 8
 
-    /// The longest pause while only services that were added to the server are missing: one that nobody starts
-    /// again must not make every client fetch all rooms a few times a minute.
+    /// The longest pause while only services that were added to the server are missing. If such a service stays down,
+    /// clients must not fetch all rooms a few times a minute.
     private static let longestPauseForOthers: Duration = .seconds(300)
 
     private enum Outcome: Sendable {
@@ -28,6 +28,7 @@ extension RoomList {
 
     private var needsAnswer: Bool { needsRefresh || !store.needs.isEmpty || !store.missing.isEmpty }
 
+    /// Starts to fetch what the list lacks, until nothing is lacking, unless that is running.
     func fetchNeeded() {
         guard fetching == nil, needsAnswer else { return }
         let isRetry = needsRefresh
@@ -49,18 +50,20 @@ extension RoomList {
         }
     }
 
-    /// Handles an answer without these fields: all rooms are fetched with growing pauses, until the answer is
-    /// complete. Other requests continue, because other services still answer.
+    /// Notes that an answer lacked fields. All rooms are then fetched, with growing pauses, until an answer is
+    /// complete. Other requests continue, because the other services still answer.
     ///
-    /// A service that was added to the server is waited for only if rooms have fields of such services.
+    /// If only added services are missing, and no room has fields of such services, nothing is fetched.
     ///
-    /// - Parameter isOfAll: true for an answer with all rooms, false for one with a single room.
+    /// - Parameters:
+    ///   - fields: the missing fields; none if the answer is complete.
+    ///   - isOfAll: true for an answer with all rooms, false for one with a single room.
     func noteMissingFields(_ fields: Set<RoomFieldSource>, isOfAll: Bool = false) {
         let before = missingFields
         missingFields = isOfAll ? fields : before.union(fields)
         if missingFields == [.others], !store.rooms.contains(where: \.hasOtherFields) { missingFields = [] }
         guard !missingFields.isEmpty else { return }
-        // The pause under way may be one for added services alone, which is long.
+        // The pause under way is replaced if it is for added services alone, because it may be long.
         if fetchingMissingFields == nil || before == [.others] && missingFields != [.others] { fetchMissingFields() }
     }
 
@@ -76,7 +79,7 @@ extension RoomList {
                     self?.missingFields == [.others]
                     ? backoffForOthers.next(random: random(), atLeast: asked)
                     : backoff.next(random: random(), atLeast: asked)
-                // Another task replaces a cancelled one.
+                // If this task is cancelled, another one replaces it.
                 do { try await clock.sleep(for: wait) } catch { return }
             } while await self?.isStillMissingFields() == true
         }
@@ -93,11 +96,11 @@ extension RoomList {
         let needed = Set(store.needs.keys)
         var waits: [Duration?] = []
         if needsRefresh || needed.count > Self.maxSingle {
-            // The request under way may bring all of them.
+            // A request for all rooms that is under way may bring everything.
             if let running { await running.value } else { await refresh() }
             if let failure { waits = [failure.retryAfter] }
         } else {
-            // A list of all rooms does not confirm that a room is gone.
+            // Missing rooms are always fetched one by one: a list without a room does not prove that the room is gone.
             let ids = needed.union(store.missing.sorted().prefix(Self.maxSingle))
             await withTaskGroup(of: Outcome.self) { group in
                 for id in ids { group.addTask { await self.fetch(id) } }
@@ -134,6 +137,7 @@ extension RoomList {
 }
 
 extension ClientFailure {
-    /// Converts the error of a call.
-    init(_ error: any Error) { self = error as? ClientFailure ?? .offline("The call was ended.") }
+    /// Converts the error of a call. An error that is not a `ClientFailure`, such as a cancellation, counts as
+    /// `offline`.
+    init(_ error: any Error) { self = error as? ClientFailure ?? .offline("The call was cancelled.") }
 }

@@ -1,6 +1,7 @@
-// Decides when changes are shown: the person's actions and answers at once, events at most once in 100 ms.
+// When changes are shown: answers and the person's own actions at once, events at most once in 100 ms.
 extension RoomList {
-    /// Shows an event's change at once, or with those that follow within 100 ms.
+    /// Shows the change of an event. It is shown at once, unless another was shown within the last 100 ms. Then it is
+    /// shown at the end of these, together with others.
     ///
     /// A new or removed room is always shown at once, because code that creates rooms relies on it.
     func showSoon(_ roomID: String) {
@@ -9,7 +10,7 @@ extension RoomList {
         show()
         guard !isResting else { return }
         isResting = true
-        // `weak`: a list that is no longer shown stops.
+        // `weak`: the task ends with the list.
         Task { [weak self, clock] in
             repeat {
                 // Only a cancellation would end the sleep early, and nothing cancels it.
@@ -23,7 +24,9 @@ extension RoomList {
         return isResting
     }
 
-    /// - Returns: true if there was something new to show.
+    /// Shows all changes made so far.
+    ///
+    /// - Returns: true if there were any.
     @discardableResult
     func show() -> Bool {
         for id in stale { takeCounts(of: id) }

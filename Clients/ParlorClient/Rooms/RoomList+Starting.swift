@@ -1,18 +1,19 @@
-// The rooms shown after a start: cached ones, then those of the server, with or without a socket.
+// After a start, the list shows cached rooms, and then the server's, with or without a socket.
 extension RoomList {
-    /// Shows the cached rooms and fetches all rooms, unless they are already there or being fetched. It does
-    /// not wait for a socket, which may never connect.
+    /// Shows the cached rooms and fetches all rooms, unless they were already fetched or are being fetched.
+    ///
+    /// It does not wait for the socket, which may never connect. Returns at once.
     public func loadFirst() {
         guard running == nil, !isLoaded else { return }
         running = Task { await load() }
     }
 
-    /// Repeats a failed load when the socket connects: `sync:done` may take a while.
+    /// Repeats a failed load when the socket connects, without waiting for `sync:done`, which may take a while.
     func loadWhatFailed() {
         if failure != nil { Task { await refresh() } } else { loadFirst() }
     }
 
-    /// Shows the cached rooms, unless newer ones are shown.
+    /// Shows the cached rooms, unless the list already has rooms.
     func showKept() async {
         guard let cache, !isLoaded, rooms.isEmpty else { return }
         let kept = await cache.rooms()
@@ -23,7 +24,8 @@ extension RoomList {
         show()
     }
 
-    /// Caches the shown rooms after each answer, so that a removed room also leaves the disk.
+    /// Starts to write the rooms to the cache. It is called after each answer, so that a removed room is also removed
+    /// from the disk.
     func keepRooms() {
         guard let cache else { return }
         isToBeKept = true

@@ -1,31 +1,33 @@
 import Foundation
 import Observation
 
-/// One person's rooms, live: in order, by person, and with the people who share no room with them yet.
+/// The live rooms of one person, sorted and also grouped by person.
 ///
-/// All changes arrive through ``apply(_:)-(SocketUpdate)``, in order. An event's data is shown at once, and later events
-/// within 100 ms together. If an event lacks data, such as a message's text, the room is fetched, once for
-/// many events. If the server cannot be reached, the rooms stay and ``failure`` is set.
+/// All changes arrive through ``apply(_:)-(SocketUpdate)``, in order. An event's data is shown at once, and that of the
+/// events that follow within 100 ms is shown together. If an event lacks data, such as a message's text, the room is
+/// fetched, once for many events. If the server cannot be reached, the rooms stay and ``failure`` is set.
 ///
-/// An answer never undoes an event that came during its request. Events of other people's rooms are not
-/// recorded.
+/// An answer never undoes an event that came during its request. Events of other people's rooms are ignored.
 @MainActor @Observable
 public final class RoomList {
     /// The age beyond which the list is fetched again when the app comes to the foreground.
     public nonisolated static let freshness: TimeInterval = 5 * 60
 
+    /// The rooms as they are shown. `store` may be ahead of them.
     var shown: SortedRooms
     /// True while all rooms are being fetched.
     public private(set) var isLoading = false
-    /// True once there has been an answer. Until then the rooms are cached ones, and an empty list may be
+    /// True once the server has sent all rooms. Until then the rooms are cached ones, and an empty list may be
     /// wrong.
     public private(set) var isLoaded = false
-    /// The failure of the last load; nil if it succeeded.
+    /// The failure of the last fetch of all rooms; nil if it succeeded.
     public private(set) var failure: ClientFailure?
-    /// The counts of the rooms' rows.
+    /// The counts that the rooms' rows show.
     public let counts: RoomCountManager
+    /// The people with whom the person shares no room yet.
     public let peopleWithoutRooms: PeopleWithoutRooms
 
+    /// The sort order of the rooms. A change is shown at once.
     public var order: RoomOrder {
         get {
             access(keyPath: \.order)
@@ -37,41 +39,51 @@ public final class RoomList {
         }
     }
 
-    /// Called with a room that the server reports as no longer the person's.
+    /// Called with the id of a room when the server says that it is not the person's any more.
     @ObservationIgnored var onGone: @MainActor (String) -> Void = { _ in }
     @ObservationIgnored var store: RoomStore
-    /// Rooms whose rows do not show their counts yet.
+    /// The rooms whose rows do not show their latest counts yet.
     @ObservationIgnored var stale: Set<String> = []
     /// True if an event's change was shown within the last 100 ms.
     @ObservationIgnored var isResting = false
+    /// The task that fetches what events lacked.
     @ObservationIgnored var fetching: Task<Void, Never>?
     /// The fields that the last answer lacked, because services were unavailable.
     @ObservationIgnored var missingFields: Set<RoomFieldSource> = []
+    /// The task that fetches all rooms until these fields are there.
     @ObservationIgnored var fetchingMissingFields: Task<Void, Never>?
     @ObservationIgnored let server: any RoomServer
     @ObservationIgnored let clock: any ClientClock
     @ObservationIgnored let random: @Sendable () -> Double
     @ObservationIgnored let cache: RoomListCache?
+    /// The task that writes to the cache.
     @ObservationIgnored var keeping: Task<Void, Never>?
+    /// True if the cache has to be written again.
     @ObservationIgnored var isToBeKept = false
-    /// True if only an answer with all rooms brings what the list lacks. The request is then repeated.
+    /// True if all rooms have to be fetched. The request is then repeated until the server answers.
     var needsRefresh: Bool { pendingLoads > settled }
-    /// The number of reasons for a load so far.
+    /// Counts the reasons to fetch all rooms.
     @ObservationIgnored private var pendingLoads = 1
-    /// The value of `pendingLoads` at the start of the last load that was answered.
+    /// The value of `pendingLoads` at the start of the last such request that was answered.
     @ObservationIgnored private var settled = 0
-    /// Creations without an answer, which may have succeeded.
+    /// The creations of rooms without an answer, which may have succeeded.
     @ObservationIgnored var pendingCreations: [PendingRoom: Attempt] = [:]
     @ObservationIgnored let makeID: () -> String
+    /// The request for all rooms that is under way.
     @ObservationIgnored var running: Task<Void, Never>?
+    /// The request for all rooms that follows it.
     @ObservationIgnored private var queued: Task<Void, Never>?
+    /// The time of the last answer with all rooms.
     @ObservationIgnored private var loadedAt: Date?
     /// True if the socket is connected but has not finished its replay.
     @ObservationIgnored private var isCatchingUp = false
-    /// Rooms that are being left, and whether elements were created there meanwhile.
+    /// The rooms that are being left. The value is true if an element was created there meanwhile.
     @ObservationIgnored private var leaving: [String: Bool] = [:]
+    /// The value of ``people`` for the shown rooms, once it has been computed.
     @ObservationIgnored var groups: [PersonWithRooms]?
 
+    /// Creates a list without rooms. ``RoomsClient/rooms`` is one.
+    ///
     /// - Parameters:
     ///   - userID: the person whose rooms are shown.
     ///   - cache: stores the rooms for the next start; nil for none.
@@ -96,7 +108,8 @@ public final class RoomList {
     /// The rooms in the ``order``, latest first.
     public var rooms: [Room] { shown.all }
 
-    /// The people with shared rooms, latest activity first, each with these rooms by content.
+    /// The people who share rooms with the person, latest activity first. Each has these rooms, sorted as by
+    /// ``RoomOrder/content``.
     public var people: [PersonWithRooms] {
         let rooms = rooms
         if let groups { return groups }
@@ -105,11 +118,13 @@ public final class RoomList {
         return made
     }
 
+    /// The room with this id; nil if it is not in the list.
     public subscript(roomID: String) -> Room? { shown[roomID] }
 
     // MARK: Loading
 
-    /// Loads all rooms, and returns when a request made after this call has ended. Concurrent calls share one.
+    /// Fetches all rooms, and returns when a request that was made after this call has ended. Concurrent calls share
+    /// one request. If it fails, ``failure`` is set.
     public func refresh() async {
         if let queued { return await queued.value }
         guard let current = running else {
@@ -126,20 +141,21 @@ public final class RoomList {
         await next.value
     }
 
-    /// Call this when the app comes to the foreground. It fetches a list older than five minutes again.
+    /// Fetches all rooms again if the list is older than ``freshness``. Call it when the app comes to the foreground;
+    /// ``RoomsClient/enterForeground()`` does so.
     public func becomeActive() async {
         if let running { return await running.value }
         if let loadedAt, clock.now.timeIntervalSince(loadedAt) <= Self.freshness { return }
         await refresh()
     }
 
-    /// Fetches one room again, 100 ms after the first of several calls: for an event of a service that changes
-    /// its fields of the room. Returns at once; ``refresh()`` returns with the answer.
+    /// Fetches one room again after 100 ms, once for all calls within that time. Call it for an event of an added
+    /// service that changes its fields of the room.
     ///
-    /// It is repeated until the server answers a request made after the last call. Does nothing for a room that
-    /// is not in the list.
+    /// Returns at once; use ``refresh()`` to wait for an answer. The request is repeated until the server answers one
+    /// that was made after the last call. Does nothing for a room that is not in the list.
     public func refreshSoon(_ roomID: String) {
-        // As an event: the answer to a request under way may be older.
+        // The room counts as changed, because the answer to a request under way may be older.
         guard store.touch(roomID, now: clock.now) else { return }
         store.need(.answer, of: roomID)
         fetchNeeded()
@@ -174,10 +190,10 @@ public final class RoomList {
 
     // MARK: Events
 
-    /// Applies the socket's updates.
+    /// Applies an update of the socket. Call it with every update, in order.
     ///
-    /// After each reconnect all rooms are fetched again, even after a full replay: presence is not
-    /// replayed, and replayed badges may be old.
+    /// After each reconnect all rooms are fetched again, even after a full replay, because presence is not
+    /// replayed and replayed badges may be old.
     public func apply(_ update: SocketUpdate) {
         switch update {
         case .connecting: break
@@ -199,7 +215,7 @@ public final class RoomList {
     public func apply(_ event: RoomEvent) {
         // A replayed event may have been applied before, and old badges would undo later ones.
         let isOld = isCatchingUp && event.isRepeated
-        // Compared with the counts from before the event.
+        // This compares the badges with the counts from before the event, so it comes first.
         let isDoubtful = !isOld && isDoubtful(event)
         let isIncomplete = !isOld && counts.apply(event) || isDoubtful
         guard let roomID = store.apply(event, now: clock.now) else { return }
@@ -213,10 +229,12 @@ public final class RoomList {
         if !isOld { fetchNeeded() }
     }
 
-    /// True for badges that may include a message or an element which is counted here as well, or may lack one.
+    /// Returns true for badges that may not match the events so far, so that the room has to be fetched.
     ///
-    /// The gateway composes badges in its own time, beside the events of arrivals. By the contract an arrival
-    /// sends none, so badges that are higher than the counts here include one whose event is still to come.
+    /// The gateway composes badges independently of the events of new messages and elements. So badges may lack one
+    /// that is already counted here, or include one whose event is still to come and would count it a second time. In
+    /// the latter case the badges are higher than the counts here: by the contract, a new message or element causes no
+    /// badges itself.
     private func isDoubtful(_ event: RoomEvent) -> Bool {
         guard case .badges(let roomID, let badges, _) = event, !counts.isOpen(roomID),
             let known = counts.latest(of: roomID)
@@ -227,11 +245,11 @@ public final class RoomList {
 
     private func endCatchingUp() {
         isCatchingUp = false
-        // The `:global` events that would have followed are never replayed.
+        // The `:global` events that belong to replayed events will not come: they are never replayed.
         store.namedAt = [:]
     }
 
-    /// Opens the room for the person.
+    /// Notes that the person has opened the room, and marks its elements as seen.
     public func enter(_ roomID: String) {
         leaving[roomID] = nil
         counts.enter(roomID)
@@ -242,7 +260,7 @@ public final class RoomList {
     /// Call this before the room is left on the server. The room counts as open until ``leave(_:)``.
     public func beginLeaving(_ roomID: String) { leaving[roomID] = false }
 
-    /// Closes the room, once the server has left it: later elements of others are unseen.
+    /// Call this after the room was left on the server. Later elements of others are unseen.
     public func leave(_ roomID: String) {
         let mayBeUnseen = counts.leave(roomID)
         // Only the server knows whether the room was left when an element was created.
@@ -268,7 +286,7 @@ public final class RoomList {
         noteMissingFields(missingFields)
     }
 
-    /// Removes a room that the server reports as not the person's.
+    /// Removes a room of which the server says that it is not the person's any more.
     func forget(_ roomID: String) {
         store.forget(roomID)
         counts.forget(roomID)

@@ -1,26 +1,29 @@
 import Foundation
 
-/// The last known rooms on disk, so that a start without a network can show them.
+/// Caches the list of rooms on disk, so that a start without a network can show it.
 ///
 /// Changed rooms are appended to a journal beside the main file. When the journal would exceed half the main
 /// file's size, the main file is rewritten. Changes within half a second are written together.
 ///
-/// The cache holds nothing that the server does not: a broken file, or one of another format, is dropped, and
+/// The server has everything that is in the cache. So a broken file, or one of another format, is deleted, and
 /// a failed write is ignored. All work is done off the main actor.
 public actor RoomListCache {
     private static let format = 1
     /// The name of the main file.
     private static let name = "rooms"
+    /// The time within which changes are written together.
     static let pause: Duration = .milliseconds(500)
 
     private let files: RoomFiles
     private let clock: (any ClientClock)?
     private var isRemoved = false
-    /// The rooms in the files, by id; nil if unknown.
+    /// The rooms in the files, by id; nil if the next write has to replace all of them.
     private var written: [String: Room]?
+    /// The id of the main file, which each line of its journal has.
     private var generation = ""
     private var fileSize = 0
     private var journalSize = 0
+    /// The rooms to write after the pause.
     private var waiting: [Room]?
 
     private struct Contents: Codable {
@@ -39,7 +42,7 @@ public actor RoomListCache {
 
     /// - Parameters:
     ///   - folder: a folder for one person on one server, used by this cache alone.
-    ///   - clock: for the half second; nil to write at once.
+    ///   - clock: measures the half second; nil to write at once.
     public init(folder: URL, clock: (any ClientClock)? = nil) { self.init(folder: folder, clock: clock, mark: nil) }
 
     init(folder: URL, clock: (any ClientClock)?, mark: SignOutMark?) {
@@ -47,7 +50,7 @@ public actor RoomListCache {
         self.clock = clock
     }
 
-    /// Returns the cached rooms. Nobody is present in them, because presence is outdated.
+    /// Returns the cached rooms. Nobody is present in them, because the cached presence is out of date.
     public func rooms() -> [Room] {
         // A file that cannot be read now, such as before the device is unlocked, may be readable later.
         guard let data = try? files.read(Self.name) else { return [] }
@@ -57,7 +60,8 @@ public actor RoomListCache {
             var rooms = Dictionary(contents.rooms.map { ($0.id, $0) }) { $1 }
             let (lines, isWhole) = lines(of: contents.generation)
             for line in lines { rooms[line.room.id] = line.room }
-            // A line appended to a cut-off line could not be read. The next write then replaces everything.
+            // If the last line is cut off, a line appended to it could not be read. So the next write replaces
+            // everything.
             if waiting == nil, written == nil, isWhole {
                 (written, generation, fileSize) = (rooms, contents.generation ?? "", data.count)
             }
@@ -78,7 +82,7 @@ public actor RoomListCache {
         let isFirst = waiting == nil
         waiting = rooms
         guard isFirst else { return }
-        // If it is cancelled, it writes at once.
+        // A cancellation ends the pause, and the rooms are written at once.
         if written != nil { try? await clock?.sleep(for: Self.pause) }
         guard let rooms = waiting, !isRemoved else { return }
         waiting = nil
@@ -111,7 +115,7 @@ public actor RoomListCache {
             }
         }
         let file = try FileHandle(forWritingTo: journal)
-        defer { try? file.close() }  // the system has all written data
+        defer { try? file.close() }  // an error does not matter: the system already has the data
         try file.seekToEnd()
         try file.write(contentsOf: data)
         journalSize += data.count
@@ -122,7 +126,7 @@ public actor RoomListCache {
         generation = UUID().uuidString
         let data = try JSONEncoder().encode(Contents(format: Self.format, rooms: rooms, generation: generation))
         try files.write(data, of: Self.name, isForced: false)
-        // A journal that stays has another generation, and is ignored.
+        // If the old journal stays, it is ignored, because it has another generation.
         try? FileManager.default.removeItem(at: journal)
         (fileSize, journalSize) = (data.count, 0)
         note(rooms)
@@ -130,7 +134,7 @@ public actor RoomListCache {
 
     private func note(_ rooms: [Room]) { written = Dictionary(rooms.map { ($0.id, $0) }) { $1 } }
 
-    /// - Returns: the journal's lines, and false if the last one was cut off and is left out.
+    /// - Returns: the journal's lines for a main file, and false if the last line was cut off.
     private func lines(of generation: String?) -> ([Line], isWhole: Bool) {
         guard let generation, let data = try? Data(contentsOf: journal) else { return ([], true) }
         journalSize = data.count

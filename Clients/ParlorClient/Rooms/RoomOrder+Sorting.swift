@@ -18,13 +18,14 @@ extension RoomOrder {
 }
 
 extension Room {
-    /// The time of the last activity, message or content.
+    /// The time of the last activity, which is a change of messages or of content.
     public var lastActivityDate: Date { max(lastActivityAt, updatedAt, messagesUpdatedAt ?? .distantPast) }
 
-    /// The room with all times that its sort order on the server uses.
+    /// The room with times that sort as on the server.
     ///
-    /// Only the time of the last activity has milliseconds; the others are whole seconds. Rooms of the same
-    /// second could otherwise sort differently than on the server.
+    /// The server sorts by times with milliseconds, but only the time of the last activity is sent with them. This
+    /// copies it to the time of messages or of content, whichever it belongs to. Otherwise rooms of the same second
+    /// could sort differently than on the server.
     var withFullTimes: Room {
         var room = self
         switch lastActivityType {
@@ -34,19 +35,22 @@ extension Room {
         return room
     }
 
+    /// Notes a change of messages.
     mutating func noteMessages(at time: Date) {
         messagesUpdatedAt = max(messagesUpdatedAt ?? time, time)
         guard time >= lastActivityAt else { return }
         (lastActivityAt, lastActivityType) = (time, .message)
     }
 
+    /// Notes a change of content: of the elements or the name.
     mutating func noteContent(at time: Date) {
         updatedAt = max(updatedAt, time)
         guard time >= lastActivityAt else { return }
         (lastActivityAt, lastActivityType) = (time, .roomUpdate)
     }
 
-    /// Sets the name. Without one, joins the participants' names as the server does, the creator first.
+    /// Sets the name and the display name. For an unnamed room the latter joins the participants' names as the server
+    /// does, the creator first.
     mutating func takeName(_ newName: String?) {
         name = newName
         let others = participants.filter { $0.userId != createdBy }
@@ -57,6 +61,6 @@ extension Room {
 }
 
 extension Room.Participant {
-    /// The first name or username, as for a ``Person``.
+    /// The first name, or the username if there is none, as for a ``Person``.
     public var displayName: String { Person.displayName(firstName, username) }
 }

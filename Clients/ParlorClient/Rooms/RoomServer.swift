@@ -1,12 +1,23 @@
-/// The requests of lists of rooms.
+/// The requests of a ``RoomList``. ``ServerConnection`` sends them for a ``RoomsClient``.
 ///
-/// Every call throws `ClientFailure` or `CancellationError`.
+/// The calls throw `ClientFailure` or `CancellationError`.
 public protocol RoomServer: Sendable {
+    /// Returns all rooms of the person.
     func rooms(sortedBy order: RoomOrder) async throws -> RoomListing
+
+    /// Returns one room of the person. The server refuses any other with `room_not_found`.
     func room(_ id: String) async throws -> RoomAnswer
+
+    /// Returns a page of the people who share no room with the person, sorted by username.
+    ///
+    /// - Parameter prefix: the beginning of the username or the first name; nil for everyone.
     func peopleWithoutRooms(matching prefix: String?, limit: Int?, cursor: String?) async throws -> Page<Person>
-    /// - Parameter requestID: a repeated one creates no second room.
+
+    /// Creates a room.
+    ///
+    /// - Parameter requestID: a repeat with the same id creates no second room.
     func makeRoom(with userID: String, name: String?, requestID: String) async throws -> RoomAnswer
+
     /// Renames a room. An empty name removes the name.
     func rename(_ roomID: String, to name: String) async throws -> RoomAnswer
 }

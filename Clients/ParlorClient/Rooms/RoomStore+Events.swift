@@ -1,9 +1,9 @@
 import Foundation
 
 extension RoomStore {
-    /// Applies an event. Counts are handled elsewhere.
+    /// Applies an event, except for counts: ``RoomCounts`` has those.
     ///
-    /// - Returns: the room that it is about, if the store has it.
+    /// - Returns: the id of the event's room; nil if the store does not have that room.
     mutating func apply(_ event: RoomEvent, now: Date) -> String? {
         if let (roomID, personID) = event.arrival, personID != userID { noteArrival(in: roomID, at: now) }
         return switch event {
@@ -44,7 +44,7 @@ extension RoomStore {
 
     private mutating func applyMessage(_ id: String, in roomID: String, at time: Date, _ now: Date) -> String? {
         guard touch(roomID, now: now) else { return nil }
-        // Ids sort by creation: an id that is not newer than the shown one was applied before, or is in an
+        // Ids sort by creation. A message that is not newer than the shown one was applied before, or came with an
         // answer.
         if let last = self[roomID]?.lastMessage, id <= last.id { return roomID }
         guard !deletedMessages.contains(id) else { return roomID }
@@ -66,14 +66,16 @@ extension RoomStore {
             need(.deletion(id), of: roomID)
         }
         guard self[roomID]?.lastMessage?.id == id else { return roomID }
-        // A deleted message is no longer shown; the one before comes with the answer.
+        // The deleted message is no longer shown. The one before it comes with the answer.
         change(roomID) { $0.lastMessage = nil }
         need(.answer, of: roomID)
         return roomID
     }
 
-    /// Applies an element event to the room. It has no count; the `:global` event that accompanies it has
-    /// one, except in a replay.
+    /// Applies an event of an element. It has no count. The `:global` event that accompanies it has one, but is not
+    /// replayed.
+    ///
+    /// - Parameter id: the element; nil if the room was cleared.
     private mutating func applyElement(_ id: String?, in roomID: String, at time: Date?, _ now: Date) -> String? {
         guard touch(roomID, now: now) else { return nil }
         if let time { change(roomID) { $0.noteContent(at: time) } }
@@ -101,8 +103,8 @@ extension RoomStore {
         return roomID
     }
 
-    /// Applies an update that does not say what changed. If the room's own event arrived just before, that
-    /// was the change.
+    /// Applies an event that does not say what changed. If the room's own event has arrived before it, that was the
+    /// change. Otherwise the room is fetched.
     private mutating func applyUpdate(of roomID: String, at time: Date, _ now: Date) -> String? {
         guard touch(roomID, now: now) else { return nil }
         guard namedAt.removeValue(forKey: roomID) != time else { return roomID }
@@ -131,8 +133,8 @@ extension RoomStore {
         return roomID
     }
 
-    /// Returns a time in milliseconds for an event that has only seconds: after everything known of this
-    /// second. Other rooms of this second may really be later, so they are fetched.
+    /// Returns a time with milliseconds for an event that has only seconds. It is later than all known times of that
+    /// second. If another room has such a time, the real order is unknown, so the event's room is fetched.
     private mutating func fullTime(of second: Date, in roomID: String) -> Date {
         var newest: Date?
         for index in rooms.indices {
@@ -166,7 +168,8 @@ extension RoomEvent {
         }
     }
 
-    /// True if the server replays it after a reconnect: room and person events, without presence and typing.
+    /// True if the server replays the event after a reconnect. It replays events to rooms and to persons, except for
+    /// presence and typing.
     var isRepeated: Bool {
         switch self {
         case .messageNew, .messageDeleted, .messagesRead, .elementCreated, .elementUpdated, .elementDeleted,

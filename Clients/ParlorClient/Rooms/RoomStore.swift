@@ -1,8 +1,9 @@
 import Foundation
 
-/// The rooms in order, the changes by events, and the data to fetch because events lack it. Pure.
+/// The sorted rooms, as events and answers change them, and the data that events lacked. It has no side effects: the
+/// `RoomList` makes the requests.
 struct RoomStore: Sendable {
-    /// Data that an event lacked. A second event may bring it; an answer always does.
+    /// Data that an event lacked. A second event may bring it, and an answer always does.
     enum Need: Hashable, Sendable {
         /// The text of this message.
         case message(String)
@@ -10,6 +11,7 @@ struct RoomStore: Sendable {
         case deletion(String)
         /// The number of elements, after a change of this one.
         case element(String)
+        /// The number of elements, after the room was cleared.
         case clearing
         /// Data that only an answer can bring.
         case answer
@@ -17,32 +19,35 @@ struct RoomStore: Sendable {
 
     /// A request that is under way.
     struct Load: Sendable {
+        /// The number of events at its start.
         fileprivate let begun: Int
     }
 
-    /// The time for which an event may follow an answer that already includes it, and badges an arrival that
-    /// they do not include. A later event is new.
+    /// The time in seconds for which related data may arrive out of step. An event that follows an answer within this
+    /// time may already be included in it. Badges that follow a new message or element within this time may lack it.
     static let doubtful: TimeInterval = 2
 
     let userID: String
     private(set) var sorted: SortedRooms
     private(set) var needs: [String: Set<Need>] = [:]
-    /// Rooms missing from an answer with all rooms. They are hidden, and fetched one by one, because the
+    /// The rooms that an answer with all rooms lacked. They are hidden, and fetched one by one, because the
     /// answer may be older than they are.
     private(set) var missing: Set<String> = []
+    /// Counts events, so that an answer can be compared with those since its request.
     private var events = 0
-    /// The number of each room's last event while requests are under way, because an answer may be older. It
-    /// includes rooms that the store lacks: an answer may show that they are the person's.
+    /// The number of each room's last event, while requests are under way. Their answers may be older. It includes
+    /// rooms that the store lacks, because an answer may show that they are the person's.
     private(set) var touched: [String: Int] = [:]
-    /// The number of each room's last event with a name.
+    /// The number of each room's last event with a name, while requests are under way.
     private var named: [String: Int] = [:]
     private var loadsInFlight = 0
+    /// The time of the last answer with each room.
     private var answeredAt: [String: Date] = [:]
     /// The time of each room's last message or element by another person.
     private var arrivedAt: [String: Date] = [:]
     /// The time of each name from the room's own event, until the global event arrives.
     var namedAt: [String: Date] = [:]
-    /// The last deleted messages: none may return with an earlier event or answer.
+    /// The last 64 deleted messages. They must not come back with an earlier event or answer.
     private(set) var deletedMessages: [String] = []
 
     init(for userID: String, order: RoomOrder) {
@@ -61,19 +66,21 @@ struct RoomStore: Sendable {
 
     // MARK: Answers
 
+    /// Notes that a request starts. Each load has to be finished or abandoned.
     mutating func beginLoad() -> Load {
         loadsInFlight += 1
         return Load(begun: events)
     }
 
+    /// Notes that a request has failed, or that its answer is not used.
     mutating func abandon(_ load: Load) { end() }
 
-    /// Applies an answer with all rooms; rooms that are not among them become missing.
+    /// Applies an answer with all rooms. Rooms that are not in it become missing.
     ///
-    /// - Parameter missingFields: fields for which the answer has only last known values; the later of those
-    ///   and the store's is kept.
-    /// - Returns: rooms with events since the request. They keep the later of event and answer, and are
-    ///   fetched again.
+    /// - Parameter missingFields: the fields for which the answer has only last known values. The store's values stay
+    ///   if they are later.
+    /// - Returns: the rooms with events since the request. Of each value the later one stays, the event's or the
+    ///   answer's, and the room is fetched again.
     mutating func finish(
         _ load: Load, with answer: [Room], missingFields: Set<RoomFieldSource> = [], now: Date
     ) -> Set<String> {
@@ -98,9 +105,10 @@ struct RoomStore: Sendable {
     /// Applies an answer with one room.
     ///
     /// - Parameters:
-    ///   - missingFields: as for all rooms.
-    ///   - isChange: true if the request created or changed the room. Other answers under way may then be
-    ///     older.
+    ///   - missingFields: the fields for which the answer has only last known values. The store's values stay if they
+    ///     are later.
+    ///   - isChange: true if the request created or changed the room. The answers to other requests under way may then
+    ///     be older.
     /// - Returns: false if the room had events since the request.
     mutating func finish(
         _ load: Load, with answer: Room, missingFields: Set<RoomFieldSource> = [], isChange: Bool = false, now: Date
@@ -127,12 +135,13 @@ struct RoomStore: Sendable {
         namedAt[id] = nil
     }
 
-    /// Drops the needs of a room whose requests will never succeed.
+    /// Drops the needs of a room, because its requests will never succeed.
     mutating func forgetNeeds(of id: String) {
         needs[id] = nil
         missing.remove(id)
     }
 
+    /// Returns the room of an answer, merged with the known one where that may be later.
     private mutating func take(
         _ answer: Room, _ load: Load, isOvertaken: Bool, missingFields: Set<RoomFieldSource>, now: Date
     ) -> Room {
@@ -155,7 +164,7 @@ struct RoomStore: Sendable {
 
     private mutating func end() {
         loadsInFlight -= 1
-        // Events of rooms that the store lacks now belong to other people.
+        // No answer is left that could be older. A room that the store still lacks is not the person's.
         if loadsInFlight == 0 { (touched, named) = ([:], [:]) }
     }
 
@@ -184,7 +193,7 @@ struct RoomStore: Sendable {
         if sorted.contains(id) { arrivedAt[id] = now }
     }
 
-    /// - Returns: true if badges that come now may lack the room's last message or element.
+    /// Returns true if badges that come now may lack the room's last message or element.
     func hasLateArrival(in id: String, now: Date) -> Bool {
         arrivedAt[id].map { now.timeIntervalSince($0) < Self.doubtful } ?? false
     }
@@ -199,8 +208,10 @@ struct RoomStore: Sendable {
         if loadsInFlight > 0 { named[id] = events }
     }
 
+    /// Notes that a room lacks data.
     mutating func need(_ need: Need, of id: String) { needs[id, default: []].insert(need) }
 
+    /// Notes that an event has brought the data.
     mutating func meet(_ need: Need, of id: String) {
         needs[id]?.remove(need)
         if needs[id]?.isEmpty == true { needs[id] = nil }

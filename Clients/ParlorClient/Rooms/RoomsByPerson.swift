@@ -1,10 +1,10 @@
 /// Rooms grouped by the other participant.
 struct RoomsByPerson {
-    /// The people, latest activity first; equal times are ordered by id, descending. Their rooms are sorted
-    /// by content.
+    /// The people, latest activity first. If their times are equal, the higher id comes first. Each person's rooms are
+    /// sorted as by `RoomOrder.content`.
     let people: [PersonWithRooms]
 
-    /// Groups rooms. A room with several other people is listed under each. E-mail addresses are missing,
+    /// Groups rooms. A room with several other people is listed under each of them. E-mail addresses are missing,
     /// because rooms have none.
     init(_ rooms: [Room], for userID: String) {
         var people: [String: PersonWithRooms] = [:]

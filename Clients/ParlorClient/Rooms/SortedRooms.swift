@@ -1,6 +1,6 @@
 import Foundation
 
-/// Rooms in an order, with lookup by id. Pure.
+/// Rooms in a sort order, with lookup by id.
 struct SortedRooms: Sendable {
     var order: RoomOrder {
         didSet { if order != oldValue { replaceAll(with: all) } }

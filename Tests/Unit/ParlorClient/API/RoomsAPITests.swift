@@ -208,7 +208,7 @@ struct RoomsAPITests {
             .answer("GET /api/rooms/r", body, status: status),
             .answer("DELETE /api/rooms/r/messages/m", body, status: status),
         ])
-        let failure = ClientFailure.offline("Not the server, but something before it has answered (\(status)).")
+        let failure = ClientFailure.offline("Something other than the server has answered, with status \(status).")
         await #expect(throws: failure) { try await api.room("r") }
         await #expect(throws: failure) { try await api.deleteMessage("m", in: "r") }
         #expect(await server.missing.isEmpty)
