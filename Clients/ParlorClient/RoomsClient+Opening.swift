@@ -7,11 +7,19 @@ extension RoomsClient {
     /// - Returns: the conversation, as ``open(_:)`` does; close it with ``close(_:)-(Conversation)``.
     /// - Throws: `ClientFailure`: `refused` with `room_not_found` if the person is not in the room, `signedOut` after
     ///   ``signOut()``, or the failure of the fetch. `CancellationError`.
-    public func open(roomID: String) async throws -> Conversation {
+    public func open(roomID: String) async throws -> Conversation { open(try await room(roomID)) }
+
+    /// Opens a room's board by the room's id, as ``open(roomID:)`` opens its conversation.
+    ///
+    /// - Returns: the board, as ``openBoard(_:)`` does.
+    /// - Throws: as ``open(roomID:)``.
+    public func openBoard(roomID: String) async throws -> Board { openBoard(try await room(roomID)) }
+
+    private func room(_ id: String) async throws -> Room {
         if isSignedOut { throw ClientFailure.signedOut }
-        if rooms[roomID] == nil { await rooms.showKept() }
+        if rooms[id] == nil { await rooms.showKept() }
         if isSignedOut { throw ClientFailure.signedOut }
-        if let room = rooms[roomID] { return open(room) }
-        return open(try await api.room(roomID).room)
+        if let room = rooms[id] { return room }
+        return try await api.room(id).room
     }
 }

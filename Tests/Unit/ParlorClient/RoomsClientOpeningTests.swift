@@ -92,6 +92,9 @@ struct RoomsClientOpeningTests {
         #expect(conversation.items.map(\.text) == ["Hello"])
         await until { client.rooms[roomID] != nil }
         #expect(try await client.open(roomID: roomID) === conversation)
+        let board = try await client.openBoard(roomID: roomID)
+        #expect(client.openBoard(try #require(client.rooms[roomID])) === board)
+        for _ in 0..<2 { await client.close(board) }
         for _ in 0..<2 { await client.close(conversation) }
         await client.stop()
     }
@@ -106,6 +109,7 @@ struct RoomsClientOpeningTests {
         }
         try await client.signOut()
         await #expect(throws: ClientFailure.signedOut) { try await client.open(roomID: roomID) }
+        await #expect(throws: ClientFailure.signedOut) { try await client.openBoard(roomID: roomID) }
     }
 
     @Test("a push that starts the app without a network opens a room that was shown before, and no other")
