@@ -29,27 +29,28 @@ extension Conversation {
     /// Marks all messages of the room as read, for example for a button. It fetches older messages that are not loaded,
     /// which may take several requests.
     ///
-    /// Before the first page has been fetched, it marks only the cached messages that are shown. Receipts are sent now,
-    /// or as soon as the server can be reached.
+    /// Receipts are sent now, or as soon as the server can be reached.
     ///
-    /// - Throws: `ClientFailure` or `CancellationError` if older messages cannot be fetched. Those found before are
-    ///   still marked.
+    /// - Throws: `ClientFailure` or `CancellationError` if messages that are not loaded cannot be fetched. Those found
+    ///   before are still marked.
     public func markAllRead() async throws {
+        // Nil before the first page was fetched: what is shown then may be older than the newest messages.
         var oldest = store.floor
+        var hasOlder = oldest.map { $0 > 1 } ?? true
         // Read first, because the receipts below lower it.
         let count = unreadCount() ?? .max
-        let loaded = unreadIDs(of: items)
-        await backing.receipts.add(loaded, in: roomID)
-        var found = loaded.count
-        while let before = oldest, before > 1 {
+        var found = Set(unreadIDs(of: items))
+        await backing.receipts.add(Array(found), in: roomID)
+        while hasOlder {
             let page = try await backing.server.messages(
-                in: roomID, before: before, after: nil, limit: settings.refetchPageSize)
-            let unread = page.items.filter(isUnread)
+                in: roomID, before: oldest, after: nil, limit: settings.refetchPageSize)
+            let unread = page.items.filter(isUnread).map(\.id).filter { !found.contains($0) }
             // A page without unread messages may have some below it, while fewer than `count` are found.
-            guard !unread.isEmpty || found < count else { break }
-            found += unread.count
-            await backing.receipts.add(unread.map(\.id), in: roomID)
-            oldest = page.next == nil ? nil : page.items.first?.seq
+            guard !unread.isEmpty || found.count < count else { break }
+            found.formUnion(unread)
+            await backing.receipts.add(unread, in: roomID)
+            oldest = page.items.first?.seq
+            hasOlder = page.next != nil && (oldest ?? 0) > 1
         }
         await backing.receipts.flush()
     }

@@ -83,6 +83,19 @@ struct ConversationTests {
         await server.expectNoCall()
     }
 
+    @Test("marking all as read before the room has been loaded begins with the newest messages")
+    func allReadOfCached() async throws {
+        _ = await cache.openRoom("room")
+        await cache.keep([sample(1)], of: "room")
+        async let entered: Void = conversation.enter()
+        await server.expect(newest, .failure(offline))
+        await entered
+        async let read: Void = conversation.markAllRead()
+        await server.expect(.page(limit: 200), .page(page([1, 3])))
+        await server.expect(.read(["m1", "m3"]), .done)
+        try await read
+    }
+
     @Test("a failed load sets the failure and keeps the messages, and the next connection retries it")
     func enteringOffline() async {
         _ = await cache.openRoom("room")
