@@ -41,7 +41,7 @@ struct ChatAppTests {
     @Test("a badge of an added service is in the room's row, and goes with its last count")
     func otherBadges() async throws {
         await harness.untilShown("› Plans  ben, 0 elements")
-        /// Returns once the next event is shown at once: a list shows events at most once in 100 ms.
+        /// Waits until the list would show the next event at once. It shows events at most once in 100 ms.
         func rest() async {
             await harness.clock.untilSleeping(for: .milliseconds(100))
             await harness.clock.advance(by: .seconds(1))
@@ -91,7 +91,7 @@ struct ChatAppTests {
         await harness.untilShown {
             $0.contains("number 30.") && $0.contains("number 22.") && !$0.contains("number 21.")
         }
-        // Long enough to count as read.
+        // The messages are visible long enough to count as read.
         await harness.clock.advance(by: .milliseconds(600))
         harness.press(.pageUp)
         await harness.untilShown {
