@@ -2,9 +2,9 @@ import Foundation
 import Observation
 import ParlorClient
 
-/// Connects keys and screens: it holds the current screen's controller, and passes keys to it.
+/// Connects keys and screens: it holds the controller of the current screen, and passes keys to it.
 ///
-/// No key waits for the network: requests run beside it, and the controller shows their outcome.
+/// No key waits for the network. Requests run in the background, and the controller shows their outcome.
 @MainActor @Observable
 final class ChatApp {
     enum Controller {
@@ -17,14 +17,14 @@ final class ChatApp {
     @ObservationIgnored private let status: StatusLine
     @ObservationIgnored private let display: any Display
     @ObservationIgnored private let clock: any ClientClock
-    /// Rooms that are left but not closed yet, by id. A person who returns in time gets the same controller.
+    /// Rooms that the person has left and that are not closed yet, by id. Opening one again takes the same controller.
     @ObservationIgnored private var leaving: [String: RoomController] = [:]
     @ObservationIgnored private var isOver = false
     @ObservationIgnored private var size: WindowSize
 
-    /// Redraws so that "now" becomes "1 min", and a new window size is noticed.
+    /// The time between redraws, which turn "now" into "1 min" and adapt to a new window size.
     private static let refreshInterval: Duration = .milliseconds(500)
-    /// The time at the end for the last requests and writes. Nobody waits longer for a shell.
+    /// The time limit for the last requests and writes at the end. Nobody wants to wait longer for the shell.
     private static let shutdownGrace: Duration = .seconds(1)
 
     init(
@@ -43,7 +43,7 @@ final class ChatApp {
         let connecting = Task { await client.start() }
         draw()
         let ticking = Task {
-            // The end of `run` cancels it.
+            // `run` cancels this task when it ends.
             while (try? await clock.sleep(for: Self.refreshInterval)) != nil { show(frame) }
         }
         for await key in keys {
@@ -87,13 +87,12 @@ final class ChatApp {
         let (end, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         Task {
             if case .room(let room) = controller { await room.close() }
-            // Rooms that are still being left are covered: this also stores and sends what was typed and read
-            // there.
+            // This also stores and sends what was typed and read in rooms that are still being left.
             await client.enterBackground()
             continuation.finish()
         }
         let waiting = Task {
-            // The end of the work above cancels it.
+            // `try?`: the sleep is cancelled when the work above ends first.
             try? await clock.sleep(for: Self.shutdownGrace)
             continuation.finish()
         }
@@ -110,8 +109,7 @@ final class ChatApp {
         }
     }
 
-    /// Draws the current state, and again once after it changes. Changes in one turn are drawn together. Each
-    /// call schedules the next, so only one waits for a change.
+    /// Draws the current state, and calls itself when that changes. Several changes at once are drawn together.
     private func draw() {
         let frame = withObservationTracking {
             self.frame
@@ -134,15 +132,15 @@ final class ChatApp {
     }
 }
 
-/// The surface for screens: a terminal.
+/// The surface on which screens are drawn, such as a terminal.
 @MainActor
 protocol Display {
     var window: WindowSize { get }
-    /// Shows lines from the top, each no wider than the window.
+    /// Shows lines from the top. None may be wider than the window.
     ///
-    /// - Parameter cursor: its position, from 0; nil hides it.
+    /// - Parameter cursor: the position of the cursor, from 0; nil hides the cursor.
     func show(_ lines: [String], cursor: (column: Int, row: Int)?)
-    /// Notes that the shown content is gone.
+    /// Notes that the window no longer has the lines that were shown, so all are drawn again.
     func forget()
 }
 

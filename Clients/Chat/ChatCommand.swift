@@ -4,7 +4,9 @@ import ParlorClient
 
 /// The chat program: signs in, and shows rooms until the person quits.
 public enum ChatCommand {
-    /// - Returns: the exit status: 2 for an invalid command line, 1 for a failure.
+    /// Runs the program.
+    ///
+    /// - Returns: the exit status: 0, 1 after a failure, 2 for an invalid command line or without a terminal.
     @MainActor
     public static func run(_ arguments: some Sequence<String>) async -> Int32 {
         let options: ChatOptions
@@ -42,18 +44,18 @@ public enum ChatCommand {
             for await failure in person.failures { status.alert = failure }
         }
         defer { following.cancel() }
-        // The buffer holds what a person types and pastes as one key; none of it may be lost.
+        // The buffer is unbounded, because no key may be lost. A paste is one key.
         let (keys, continuation) = AsyncStream.makeStream(of: Key.self, bufferingPolicy: .unbounded)
         let signals = [SIGTERM, SIGHUP, SIGINT].map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number)
-            // Restores the terminal, as Ctrl-C does.
+            // A signal ends the program like Ctrl-C, which restores the terminal.
             source.setEventHandler { continuation.yield(.control("c")) }
             source.resume()
             return source
         }
         defer { for source in signals { source.cancel() } }
-        // Reading blocks until the program ends.
+        // Reading blocks its thread, until the program ends.
         Thread.detachNewThread {
             var parser = KeyParser()
             while let pressed = Terminal.readKeys(with: &parser) {

@@ -7,9 +7,9 @@ struct ChatOptions: Equatable {
     }
 
     var server = ChatOptions.localServer
-    /// The folder of sessions, cached messages and unsent ones.
+    /// The folder for sessions, cached messages and unsent messages.
     var folder = ChatOptions.defaultFolder
-    /// The account to use; nil for the last one.
+    /// The account to use; nil for the one that was used last.
     var username: String?
     var registers = false
     var signsOut = false
@@ -20,13 +20,13 @@ struct ChatOptions: Equatable {
     static let usage = """
         parlor-chat [SERVER]     rooms and chats in a terminal
 
-          SERVER            http://127.0.0.1:8080 by default
-          --user NAME       the account: already signed in, or with a password from the prompt or
-                            PARLOR_PASSWORD; by default the last account used
-          --register        create the account first
-          --sign-out        end the session of NAME, or of the last account used, and delete its stored rooms
-          --discard         with --sign-out: delete unsent messages, too
-          --data FOLDER     the folder of sessions and rooms (~/.parlor-chat)
+          SERVER            the server's address (default: http://127.0.0.1:8080)
+          --user NAME       the account (default: the one that was used last). If it is not signed in,
+                            the password comes from PARLOR_PASSWORD or a prompt
+          --register        create the account NAME first
+          --sign-out        end the account's session, and delete its data on this machine
+          --discard         with --sign-out: delete unsent messages too
+          --data FOLDER     the folder for sessions and rooms (default: ~/.parlor-chat)
           --help            show this text
         """
 
@@ -58,12 +58,12 @@ struct ChatOptions: Equatable {
             default:
                 guard !argument.hasPrefix("-") else { throw Malformed(description: "unknown option \(argument)") }
                 guard let url = URL(string: argument), ["http", "https"].contains(url.scheme), url.host() != nil else {
-                    throw Malformed(description: "no server's address: \(argument) (http://HOST:PORT)")
+                    throw Malformed(description: "\(argument) is not a server address such as http://HOST:PORT")
                 }
                 server = url
             }
         }
-        if discards, !signsOut { throw Malformed(description: "--discard is for --sign-out") }
+        if discards, !signsOut { throw Malformed(description: "--discard works only with --sign-out") }
         if registers, username == nil { throw Malformed(description: "--register needs --user NAME") }
     }
 }

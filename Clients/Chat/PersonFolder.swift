@@ -9,7 +9,7 @@ import ParlorClient
     import Darwin
 #endif
 
-/// One person's folder: session, cached messages and unsent ones.
+/// One person's folder, with the session, cached messages, and unsent messages and board changes.
 struct PersonFolder: Sendable {
     let url: URL
     private let username: String
@@ -18,7 +18,7 @@ struct PersonFolder: Sendable {
     struct Held: Error, CustomStringConvertible {
         let username: String
         var description: String {
-            "\(username) is in another parlor-chat here: end that one, or be someone else with --user"
+            "another parlor-chat is using \(username) here: end that one, or choose another account with --user"
         }
     }
 
@@ -27,7 +27,7 @@ struct PersonFolder: Sendable {
         self.username = username
     }
 
-    /// Exclusive use of the folder by this process, for the lifetime of the object.
+    /// A lock on the folder, which this process holds for the lifetime of the object.
     final class Hold: Sendable {
         private let descriptor: Int32
 
@@ -36,10 +36,10 @@ struct PersonFolder: Sendable {
         deinit { close(descriptor) }
     }
 
-    /// Claims the folder. Two programs would renew one session, whose refresh token works once, and
-    /// send the same messages.
+    /// Locks the folder for this process. Two programs would renew the same session, whose refresh token works only
+    /// once, and would send the same messages.
     ///
-    /// - Throws: `Held`.
+    /// - Throws: `Held` if another process has the lock; the file system's error.
     func hold() throws -> Hold {
         try FileManager.default.createDirectory(
             at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -51,15 +51,13 @@ struct PersonFolder: Sendable {
         return hold
     }
 
-    /// The stored session; nil also if its file cannot be read.
+    /// The stored session; nil if there is none, or if its file cannot be read.
     var session: Session? {
         guard let data = try? Data(contentsOf: sessionFile) else { return nil }
         return try? JSONDecoder().decode(Session.self, from: data)
     }
 
-    /// Stores the session.
-    ///
-    /// - Parameter session: nil removes the stored one.
+    /// Stores a session, or removes the stored one if `session` is nil.
     func keep(_ session: Session?) throws {
         guard let session else { return try FileManager.default.removeItem(at: sessionFile) }
         try JSONEncoder().encode(session).write(to: sessionFile, options: .atomic)

@@ -3,6 +3,8 @@ import ParlorClient
 
 // The commands that begin with a slash.
 extension RoomController {
+    /// Starts a command.
+    ///
     /// - Returns: false if there is no such command.
     func begin(_ command: String, _ argument: String) -> Bool {
         switch command {
@@ -25,11 +27,11 @@ extension RoomController {
                 return ""
             }
         case "retry", "discard": run { await $0.settleFailed(command == "retry") }
-        case "clear": ask(.clear, "Take everything off the board?")
+        case "clear": ask(.clear, "Delete everything on the board?")
         case "delete":
             let last = conversation.items.last { $0.senderID == client.user.id && $0.message != nil }
             if let last { ask(.delete(messageID: last.id), "Delete “\(last.text)”?") }
-            if last == nil { notice = "You have no message here." }
+            if last == nil { notice = "You have no message in this room." }
         default: return false
         }
         return true
@@ -40,12 +42,12 @@ extension RoomController {
         case .clear:
             run { controller in
                 let count = try await controller.client.api.clear(controller.roomID)
-                return count == 1 ? "1 element is gone." : "\(count) elements are gone."
+                return count == 1 ? "1 element was deleted." : "\(count) elements were deleted."
             }
         case .delete(let messageID):
             run { controller in
                 try await controller.conversation.delete(messageID)
-                return "The message is gone."
+                return "The message was deleted."
             }
         }
     }
@@ -55,7 +57,7 @@ extension RoomController {
         notice = "\(text.replacing("\n", with: " ").cut(to: 50)) y: yes, any other key: no"
     }
 
-    /// Runs a command after those that are already running.
+    /// Runs a command when those before it have ended.
     ///
     /// - Parameter command: returns the notice to show.
     private func run(_ command: @escaping @MainActor (RoomController) async throws -> String) {
@@ -73,29 +75,31 @@ extension RoomController {
     private func note(_ text: String) async throws -> String {
         _ = try await client.api.makeElement(
             type: "note", content: .object(["text": .string(text)]), tempID: UUID().uuidString, in: roomID)
-        return "On the board."
+        return "The note is on the board."
     }
 
+    /// Changes or deletes an element of the board, and returns the notice to show.
+    ///
     /// - Parameters:
-    ///   - number: the number on the shown board.
+    ///   - number: the element's number on the board that is shown.
     ///   - text: the new text; nil deletes the element.
     private func changeElement(_ number: Int?, to text: String?) -> String {
         let board = openBoard()
         guard let number, (1...max(1, board.items.count)).contains(number), !board.items.isEmpty else {
-            return "/board shows which numbers there are."
+            return "There is no such number. /board shows the numbers."
         }
         let item = board.items[number - 1]
-        // Numbers change with the board, so the notice names the element by its text.
+        // Numbers change with the board, so the notice has the element's text.
         let shown = item.element.content["text"]?.string ?? "[\(item.element.type)]"
         let name = shown.replacing("\n", with: " ").cut(to: 40)
         guard let text else {
             board.delete(item.id)
-            return "“\(name)” goes off the board."
+            return "Deleting “\(name)”."
         }
         guard !text.isEmpty, case .object(var members) = item.element.content else { return "/edit N TEXT" }
         members["text"] = .string(text)
         board.edit(item.id, content: .object(members))
-        return "“\(name)” changes."
+        return "Changing “\(name)”."
     }
 
     private func settleFailed(_ isRetry: Bool) async -> String {

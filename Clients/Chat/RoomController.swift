@@ -2,9 +2,9 @@ import Foundation
 import Observation
 import ParlorClient
 
-/// One room: reading, writing, and some commands that begin with a slash.
+/// One room: its messages, its input line, and the commands that begin with a slash.
 ///
-/// Commands run beside the keys, one after another. The notice shows their outcome.
+/// Commands run in the background, one after the other, so keys never wait. The notice shows their outcome.
 @MainActor @Observable
 final class RoomController {
     let roomID: String
@@ -14,16 +14,16 @@ final class RoomController {
     @ObservationIgnored private let room: Room
     @ObservationIgnored var running: Task<Void, Never>?
     private var input = LineEditor()
-    /// Lines scrolled up from the newest.
+    /// The number of lines by which the view is scrolled up from the newest message.
     private var offset = 0
-    /// The items in the last frame.
+    /// The items that are visible in the last frame; nil while the board is shown.
     @ObservationIgnored private var drawn: Slice<MessageItems>?
     var notice = "/help"
-    /// The question that `y` confirms; any other key declines.
+    /// The open question. `y` confirms it, and any other key cancels it.
     var asked: Question?
     /// The first visible line of the board; nil while the messages are shown.
     var boardTop: Int?
-    /// The board, from its first use until the room is left.
+    /// The board. It is opened at its first use, and closed when the room is left.
     @ObservationIgnored private(set) var liveBoard: Board?
 
     enum Question {
@@ -49,14 +49,14 @@ final class RoomController {
             drawn = nil
             return board.frame(in: size)
         }
-        // Each item takes at least one line, so no more can be visible.
+        // Each item has at least one line, so more items cannot be visible.
         let items = conversation.items.suffix(size.rows + offset)
         let (frame, count, below) = screen(of: items).drawn(in: size, scrolledBy: offset)
         drawn = items.dropLast(below).suffix(count)
         return frame
     }
 
-    /// Scrolls. It lays out only as many items as that needs.
+    /// Scrolls up, and lays out only as many items as that needs. At the top, older messages are fetched.
     private func scroll(by lines: Int, in size: WindowSize) {
         let wanted = max(0, offset + lines)
         let last = screen(of: conversation.items.suffix(size.rows + wanted)).lastOffset(in: size)
@@ -66,7 +66,7 @@ final class RoomController {
 
     // MARK: The board
 
-    /// Returns the board, which stays live until the room is left.
+    /// Opens the board, unless it is open already. Events keep it up to date until the room is left.
     func openBoard() -> Board {
         if let liveBoard { return liveBoard }
         let board = client.openBoard(client.rooms[roomID] ?? room)
@@ -110,7 +110,7 @@ final class RoomController {
             typing: typing(in: room), notice: notice, input: input)
     }
 
-    /// Notes that the last frame is on the screen.
+    /// Notes that the last frame is on the screen. Its messages count as read after half a second.
     func noteShown() {
         if let drawn { conversation.setVisible(drawn) }
     }
@@ -141,6 +141,8 @@ final class RoomController {
 
     // MARK: Keys
 
+    /// Handles a key.
+    ///
     /// - Returns: true if the person leaves the room.
     func press(_ key: Key, in size: WindowSize) -> Bool {
         if board != nil {
@@ -192,7 +194,7 @@ final class RoomController {
         if input.isCommand {
             let words = input.text.dropFirst().split(separator: " ", maxSplits: 1).map(String.init)
             guard begin(words.first ?? "", words.count > 1 ? words[1] : "") else {
-                notice = "No command. // at the beginning sends a slash. \(Self.help)"
+                notice = "Unknown command. To send a slash, begin with //. \(Self.help)"
                 return
             }
             _ = input.take()
@@ -204,6 +206,6 @@ final class RoomController {
 }
 
 extension LineEditor {
-    /// True for a command. Two slashes begin a message that starts with one.
+    /// True for a command. A text that begins with two slashes is a message that begins with one.
     fileprivate var isCommand: Bool { characters.first == "/" && characters.dropFirst().first != "/" }
 }

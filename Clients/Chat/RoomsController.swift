@@ -2,10 +2,10 @@ import Foundation
 import Observation
 import ParlorClient
 
-/// The lists: rooms, people with their rooms, and people to start a room with: those whom the person shares rooms with,
-/// and then everyone else.
+/// The lists: rooms, people with their shared rooms, and people to start a room with. The last list has people with
+/// shared rooms first, and then everyone else.
 ///
-/// Requests run beside the keys, and the notice shows their outcome.
+/// Requests run in the background, so keys never wait. The notice shows their outcome.
 @MainActor @Observable
 final class RoomsController {
     enum Step {
@@ -23,14 +23,14 @@ final class RoomsController {
         case search
     }
 
-    /// The object of a row; none for a person above their rooms.
+    /// What Enter opens or starts on a row. A heading, a person above their rooms, has nothing.
     private enum Choice {
         case room(Room)
         case person(Person)
         case heading
     }
 
-    /// The number of rows before the last one at which the next page is fetched.
+    /// The next page is fetched when the selection is this close to the last row.
     private static let ahead = 20
 
     @ObservationIgnored private let client: RoomsClient
@@ -38,10 +38,10 @@ final class RoomsController {
     private var shown = Shown.rooms {
         didSet { if oldValue == .partners, shown != .partners { client.rooms.peopleWithoutRooms.endSearch() } }
     }
-    /// The selected id, which survives a new sort order.
+    /// The id of the selected row, so that the selection stays when the order changes.
     private var selectedID: String?
     private var question: (Question, LineEditor)?
-    /// The beginning of the names that are searched for.
+    /// The search text: the beginning of a name.
     private var searched = ""
     private var notice = ""
 
@@ -65,7 +65,7 @@ final class RoomsController {
         switch shown {
         case .rooms: "Rooms of \(client.user.displayName), by \(client.rooms.order.rawValue)"
         case .people: "People"
-        case .partners: "Begin a room with"
+        case .partners: "Start a room with"
         }
     }
 
@@ -73,7 +73,7 @@ final class RoomsController {
         switch shown {
         case .rooms: "Enter open  + new  n name  s sort  p people  r reload  q quit"
         case .people: "Enter open  n name  p rooms  q quit"
-        case .partners: "Enter begin  type a name to search  Esc back"
+        case .partners: "Enter start  type a name to search  Esc back"
         }
     }
 
@@ -83,8 +83,8 @@ final class RoomsController {
 
     private var emptyText: String {
         if let failure { return failure.text }
-        if shown == .partners { return "Nobody." }
-        return client.rooms.isLoaded ? "No rooms yet: + begins one." : "Loading…"
+        if shown == .partners { return "Nobody found." }
+        return client.rooms.isLoaded ? "No rooms yet. Press + to start one." : "Loading…"
     }
 
     private var rows: [(id: String, row: ListScreen.Row, choice: Choice)] {
@@ -134,7 +134,7 @@ final class RoomsController {
         return (others + [elements]).joined(separator: ", ") + last
     }
 
-    /// Returns the row of the selected id, or the first row that can be selected.
+    /// Returns the index of the selected row, or of the first row that can be selected.
     private func selection(in rows: [(id: String, row: ListScreen.Row, choice: Choice)]) -> Int {
         rows.firstIndex { $0.id == selectedID && $0.row.kind == .choice } ?? rows.firstIndex { $0.row.kind == .choice }
             ?? 0
@@ -220,7 +220,7 @@ final class RoomsController {
         }
     }
 
-    /// - Returns: the notice to show.
+    /// Does what the person entered, and returns the notice to show.
     private func carryOut(_ asked: Question, _ text: String) async -> String {
         do {
             switch asked {
@@ -243,8 +243,8 @@ final class RoomsController {
 extension RoomsController.Question {
     fileprivate var prompt: String {
         switch self {
-        case .name: "Name (empty takes it away): "
-        case .newRoom(let person): "A room with \(person.displayName), its name (may be empty): "
+        case .name: "Name (empty to remove it): "
+        case .newRoom(let person): "A room with \(person.displayName). Its name (optional): "
         case .search: "Name begins with: "
         }
     }

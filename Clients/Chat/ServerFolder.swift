@@ -1,8 +1,7 @@
 import Foundation
 import ParlorClient
 
-/// The stored data of one server: a folder for each person who has signed in, readable by its owner
-/// alone.
+/// The stored data of one server: a folder for each person who has signed in. Only the owner of the files can read it.
 struct ServerFolder: Sendable {
     private let url: URL
 
@@ -12,8 +11,8 @@ struct ServerFolder: Sendable {
             at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
-    /// Returns a name that is unique to the server, however its address is written: tokens never go
-    /// to another server.
+    /// Returns a name that no other server has, and that does not depend on how the address is written. So tokens are
+    /// never sent to another server.
     private static func name(of server: URL) -> String {
         let scheme = server.scheme?.lowercased() ?? ""
         let standardPort = scheme == "https" ? 443 : 80
@@ -27,12 +26,12 @@ struct ServerFolder: Sendable {
         PersonFolder(url: url.appending(path: person.id), of: person.username)
     }
 
-    /// Returns a person's folder, or nil if nobody of that name is signed in.
+    /// Returns a person's folder; nil if nobody with this name is signed in.
     ///
-    /// - Parameter username: nil for the last person.
+    /// - Parameter username: nil for the person who was signed in last.
     func folder(of username: String?) -> PersonFolder? {
         let wanted = username?.lowercased()
-        let folders = wanted == nil ? [last].compactMap(\.self) : (try? names) ?? []  // unreadable counts as empty
+        let folders = wanted == nil ? [last].compactMap(\.self) : (try? names) ?? []  // `try?`: unreadable is empty
         for name in folders {
             let folder = PersonFolder(url: url.appending(path: name), of: username ?? "")
             guard let person = folder.session?.user, wanted == nil || person.username.lowercased() == wanted else {
@@ -43,13 +42,13 @@ struct ServerFolder: Sendable {
         return nil
     }
 
-    /// Makes this person the default of the next start.
+    /// Makes this person the default for the next start.
     func noteLast(_ person: Person) throws { try Data(person.id.utf8).write(to: lastFile, options: .atomic) }
 
     private var lastFile: URL { url.appending(path: "last") }
 
     private var last: String? {
-        guard let data = try? Data(contentsOf: lastFile) else { return nil }  // no one has signed in yet
+        guard let data = try? Data(contentsOf: lastFile) else { return nil }  // nobody has signed in yet
         return String(bytes: data, encoding: .utf8)
     }
 

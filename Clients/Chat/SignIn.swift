@@ -1,12 +1,12 @@
 import Foundation
 import ParlorClient
 
-/// Signs a person in and out.
+/// Signs a person in or out.
 struct SignIn {
     /// A signed-in person.
     struct Person {
         let client: RoomsClient
-        /// Failures to store the session, with their reasons.
+        /// The reasons why the session could not be stored, as they occur.
         let failures: AsyncStream<String>
         fileprivate let hold: PersonFolder.Hold
     }
@@ -23,7 +23,7 @@ struct SignIn {
         var description: String {
             let messages = count == 1 ? "1 message" : "\(count) messages"
             return
-                "\(messages) of \(username) not sent yet: without --sign-out they are, with --sign-out --discard they are lost"
+                "\(messages) of \(username) not sent yet: start without --sign-out to send, or add --discard to delete"
         }
     }
 
@@ -33,6 +33,8 @@ struct SignIn {
     private let folder: ServerFolder
     private let password: (String) -> String
 
+    /// Prepares the folder for the server's data.
+    ///
     /// - Parameter password: returns the password of a username.
     init(
         _ options: ChatOptions, http: any HTTPTransport, password: @escaping (String) -> String = Self.password
@@ -45,6 +47,8 @@ struct SignIn {
     }
 
     /// Signs in the requested person, or the last one, with a stored session or a password.
+    ///
+    /// - Throws: `Nobody` if there is neither; `PersonFolder.Held`; `ClientFailure`; the file system's error.
     @MainActor
     func signIn() async throws -> Person {
         let kept = options.registers ? nil : try keptSession()
@@ -53,7 +57,7 @@ struct SignIn {
         let (failures, failed) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(1))
         let tokens = SessionTokens(session, accounts: accounts) { session in
             do { try own.keep(session) } catch {
-                failed.yield("the session is not kept: \(error.localizedDescription)")
+                failed.yield("the session could not be stored: \(error.localizedDescription)")
             }
         }
         let client = RoomsClient(
@@ -61,16 +65,19 @@ struct SignIn {
         return Person(client: client, failures: failures, hold: hold)
     }
 
-    /// Ends the session here and on the server, and removes the person's data from this machine. Other
-    /// people's data stays.
+    /// Ends the session on the server, and removes the person's data from this machine. Other people's data stays.
+    ///
+    /// If the server cannot be reached, the data is removed all the same.
     ///
     /// - Returns: the exit status.
+    /// - Throws: `Nobody`; `PersonFolder.Held`; `Unsent` if there are unsent messages and no `--discard`; the file
+    ///   system's error.
     @MainActor
     func signOut() async throws -> Int32 {
         guard let (own, session, hold) = try keptSession() else { throw Nobody() }
         defer { withExtendedLifetime(hold) {} }
         let tokens = SessionTokens(session, accounts: accounts) { renewed in
-            // The folder is removed next anyway.
+            // `try?`: the folder is removed below anyway.
             try? own.keep(renewed)
         }
         let client = RoomsClient(
@@ -78,7 +85,7 @@ struct SignIn {
         let unsent = try await client.outbox.unsentCount()
         guard unsent == 0 || options.discards else { throw Unsent(username: session.user.username, count: unsent) }
         do {
-            // The token is renewed first, because a renewed session has another refresh token.
+            // If the token has expired, this renews the session, which then has another refresh token.
             _ = try await tokens.token()
             if let current = await tokens.session { try await client.api.logOut(refreshToken: current.refreshToken) }
         } catch let failure as ClientFailure where failure != .signedOut {
@@ -91,7 +98,7 @@ struct SignIn {
     private func keptSession() throws -> Own? {
         guard let own = folder.folder(of: options.username) else { return nil }
         let hold = try own.hold()
-        // It is read again under the lock: another process may have renewed it.
+        // The session is read again under the lock, because another process may have renewed it.
         return own.session.map { (own, $0, hold) }
     }
 

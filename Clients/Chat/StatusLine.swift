@@ -1,21 +1,23 @@
 import Observation
 import ParlorClient
 
-/// The status in a few words: the connection's, unless there is a failure.
+/// The status in a few words: a failure if there is one, otherwise the state of the connection.
 @MainActor @Observable
 final class StatusLine {
-    /// The last failure other than the connection's; empty if there is none.
+    /// The last failure that does not concern the connection; empty if there is none.
     var alert = ""
     @ObservationIgnored private let client: RoomsClient
 
     init(_ client: RoomsClient) { self.client = client }
 
-    /// - Parameter failure: the reason why the data shown may differ from the server's.
+    /// Returns the status.
+    ///
+    /// - Parameter failure: why the data on the screen may be outdated.
     func text(with failure: ClientFailure? = nil) -> String {
         if !alert.isEmpty { return alert }
         return switch client.connection {
         case .ended(.signedOut): "signed out: quit, and sign in again"
-        case .ended(let failure): "\(failure.text) (in a list, r connects again)"
+        case .ended(let failure): "\(failure.text) (press r in a list to reconnect)"
         case .waiting(.offline): failure?.text ?? "offline"
         case .waiting(let reason): failure?.text ?? reason.text
         case .idle, .connecting: failure?.text ?? "connecting…"
@@ -23,7 +25,7 @@ final class StatusLine {
         }
     }
 
-    /// Restarts a connection that does not reconnect by itself.
+    /// Connects again if the connection has ended for good, and so does not reconnect by itself.
     func connectAgain() async {
         if case .ended = client.connection { await client.start() }
     }

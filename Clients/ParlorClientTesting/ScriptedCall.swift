@@ -1,17 +1,18 @@
 import ParlorClient
 
-/// A call of a plugin's route or socket event on a ``ScriptedServer``: the request, and what the handler does.
+/// A call of a plugin's route or socket event on a ``ScriptedServer``.
 ///
-/// What the handler does is done in its order when it returns, before the answer is sent. If it throws, nothing
-/// is done.
+/// It has the request, and it collects the handler's effects: events, badges and fields. The server applies the
+/// effects in their order when the handler returns, before it sends the answer. If the handler throws, it applies
+/// none.
 public struct ScriptedCall: Sendable {
     /// The sockets that receive an event.
     public enum Audience: Sendable, Equatable {
-        /// Those that joined the room.
+        /// The sockets that have joined the room.
         case room
-        /// All of one person's.
+        /// All sockets of one person.
         case person(String)
-        /// As ``ScriptedServer/Settings/broadcastsToEveryone`` says.
+        /// All sockets, or those of the room's participants; see ``ScriptedServer/Settings/broadcastsToEveryone``.
         case everyone
     }
 
@@ -21,14 +22,14 @@ public struct ScriptedCall: Sendable {
         case field(String, JSON, roomID: String)
     }
 
-    /// The person who calls.
+    /// The id of the person who calls.
     public let personID: String
-    /// The members of the body or the payload, with the query's items and the path's parameters, which are
+    /// The members of the body or the payload. For a route, the query's items and the path's parameters are added as
     /// strings.
     public let fields: JSON
-    /// The status of a route's answer.
+    /// The HTTP status of a route's answer.
     public var status = 200
-    /// The cursor in a route's `page`.
+    /// The cursor of the next page in a route's answer; nil if the answer is not a page.
     public var nextPage: String?
     private(set) var effects: [Effect] = []
 
@@ -37,11 +38,11 @@ public struct ScriptedCall: Sendable {
         self.fields = fields
     }
 
-    /// The room that the call is about, `roomId` in its fields; empty if there is none. The person is in it:
-    /// others are refused with `room_not_found` before the handler runs.
+    /// The call's `roomId`; empty if it has none. The person is in that room: the server refuses others with
+    /// `room_not_found` before the handler runs.
     public var roomID: String { fields["roomId"]?.string ?? "" }
 
-    /// Emits an event; `roomId` is added to its data.
+    /// Emits an event. `roomId` is added to its data.
     public mutating func emit(_ event: String, _ data: JSON, to audience: Audience = .room) {
         effects.append(.emit(event, data, audience, roomID: roomID))
     }
@@ -51,7 +52,7 @@ public struct ScriptedCall: Sendable {
         effects.append(.badge(name, count, personID: personID, roomID: roomID))
     }
 
-    /// Sets a field of the Room, for all of its participants.
+    /// Sets a field of the room, for all of its participants.
     public mutating func setField(_ name: String, to value: JSON) {
         effects.append(.field(name, value, roomID: roomID))
     }

@@ -7,34 +7,37 @@ import ParlorClient
 /// let phone = server.makeDevice()
 /// phone.loseNextAnswer()
 /// ```
-/// Counted faults add up, and each packet uses up one.
+/// Faults with a count add up: two calls for one packet each affect two packets.
 public struct ScriptedDevice: HTTPTransport, SocketTransport {
     let id: Int
     let server: ScriptedServer
 
-    // MARK: Away
+    // MARK: Connections
 
-    /// Switches airplane mode. All connections end at once, packets under way are lost, and the server is
-    /// unreachable until it is off again.
+    /// Turns airplane mode on or off. When it is turned on, all connections end at once, and packets that are on
+    /// their way are lost. The server is unreachable until it is turned off.
     public func setAirplaneMode(_ isOn: Bool) {
         faults { $0.isOffline = isOn }
         if isOn { dropSockets() }
     }
 
-    /// Ends the sockets abruptly. They may reconnect.
+    /// Ends the device's sockets abruptly. They can reconnect.
     public func dropSockets() { server.step { [id] in $0.dropAll(of: id) } }
 
-    /// Ends the socket in place of a later packet: 0 is the next packet, of any kind.
+    /// Ends a socket when it would deliver a later packet, which is lost.
+    ///
+    /// - Parameter count: the number of packets of any kind that are delivered before that.
     public func dropSocket(afterPackets count: Int) { faults { $0.packetsUntilDrop = count } }
 
     // MARK: Requests and answers
 
-    /// Loses the next requests, over HTTP or sockets. A lost socket request ends its socket.
+    /// Loses the next requests, over HTTP or a socket, before the server gets them. A lost request on a socket ends
+    /// the socket.
     public func loseNextRequests(_ count: Int = 1) { faults { $0.requestsToLose += count } }
 
-    /// Loses the answer to the next request, though the server acts on it.
+    /// Loses the answer to the next request. The server has acted on that request.
     ///
-    /// - Parameter dropsSocket: false to keep the socket, as only a faulty server would.
+    /// - Parameter dropsSocket: false to keep the socket open, which happens only with a faulty server.
     public func loseNextAnswer(droppingSocket dropsSocket: Bool = true) {
         faults {
             $0.answersToLose += 1
@@ -42,37 +45,36 @@ public struct ScriptedDevice: HTTPTransport, SocketTransport {
         }
     }
 
-    /// Lets an intermediary, such as a hotel's login page or a firewall, answer the next requests
-    /// over HTTP.
+    /// Answers the next HTTP requests in place of the server, as a hotel's login page or a firewall does.
     public func interceptNextRequests(_ count: Int = 1, with answer: HTTPResponse) {
         faults { $0.foreignAnswers += Array(repeating: answer, count: count) }
     }
 
-    /// Delays HTTP answers from now on, by the server's clock. The server acts without delay.
+    /// Delays HTTP answers from now on, by the server's clock. The server itself acts without delay.
     public func delayAnswers(by delay: Duration) { faults { $0.answerDelay = delay } }
 
-    /// Holds acks of sockets until `release`; their events still arrive.
+    /// Holds acks until ``release(_:)``. Events still arrive.
     public func holdAcks() { faults { $0.holdsAcks = true } }
 
-    /// Sends the next ack before its events.
+    /// Delivers the next ack before the events that its request causes.
     public func sendNextAckFirst() { faults { $0.earlyAcks += 1 } }
 
     // MARK: Events
 
-    /// Holds events until `release`: all, or those with these names.
+    /// Holds events until ``release(_:)``: all, or only those with these names.
     public func holdEvents(named names: Set<String>? = nil) {
         faults { $0.hold { name in names?.contains(name) ?? true } }
     }
 
-    /// Delivers all held packets, and ends the holding.
+    /// Delivers all held packets, and holds no more.
     public func release(_ order: ReleaseOrder = .asSent) { server.step { [id] in $0.release(order, to: id) } }
 
     /// Delivers the next events twice.
     public func doubleNextEvents(_ count: Int = 1) { faults { $0.eventsToDouble += count } }
 
-    // MARK: Chance
+    // MARK: Random faults
 
-    /// Starts random faults, which are the same for the same seed.
+    /// Starts random faults. They are the same for the same seed.
     public func start(_ chaos: Chaos, seed: UInt64) { faults { $0.start(chaos, seed: seed) } }
 
     /// Stops random faults, and delivers late packets.
@@ -81,8 +83,8 @@ public struct ScriptedDevice: HTTPTransport, SocketTransport {
         release()
     }
 
-    /// The device's requests in order, such as `message:send` and `GET /api/rooms/my-rooms`,
-    /// including lost ones.
+    /// The names of the device's requests in order, such as `message:send` and `GET /api/rooms/my-rooms`. Lost requests
+    /// are included.
     public var requests: [String] { server.step { [id] in $0.requests[id] ?? [] } }
 
     /// The number of the device's open sockets.

@@ -1,6 +1,6 @@
 import ParlorClient
 
-// Actions of people without a device. All devices get the resulting events.
+// Actions of people, without a device of theirs. All devices get the resulting events.
 extension ScriptedServer {
     /// Creates an account.
     public func addPerson(
@@ -9,7 +9,10 @@ extension ScriptedServer {
         step { $0.parlor.addPerson(username, firstName: firstName, email: email, password: password) }
     }
 
+    /// Makes a room of two people.
+    ///
     /// - Returns: the room's id.
+    /// - Throws: `Refusal`.
     @discardableResult
     public func makeRoom(by personID: String, with otherID: String, name: String? = nil) throws -> String {
         let fields = JSON.object(["otherUserId": .string(otherID), "name": .optional(name)])
@@ -18,8 +21,8 @@ extension ScriptedServer {
         }
     }
 
-    /// Removes a person from a room without any event. The contract has no such call, but a server's operator
-    /// may do so.
+    /// Removes a person from a room, without an event. The contract has no such call, but the operator of a server
+    /// may do this in the database.
     public func remove(_ personID: String, from roomID: String) {
         step { network in
             network.parlor.rooms[roomID]?.participants.removeAll { $0.userID == personID }
@@ -29,13 +32,19 @@ extension ScriptedServer {
         }
     }
 
+    /// Renames a room.
+    ///
+    /// - Throws: `Refusal`.
     public func rename(_ roomID: String, to name: String, by personID: String) throws {
         try change { parlor throws(Parlor.Refused) in
             _ = try parlor.rename(roomID, .object(["name": .string(name)]), by: personID)
         }
     }
 
+    /// Sends a message.
+    ///
     /// - Returns: the message's id.
+    /// - Throws: `Refusal`.
     @discardableResult
     public func post(_ text: String, in roomID: String, by personID: String, tempID: String? = nil) throws -> String {
         let answer = try act(
@@ -44,32 +53,47 @@ extension ScriptedServer {
         return answer["messageId"]?.string ?? ""
     }
 
+    /// Deletes a message.
+    ///
+    /// - Throws: `Refusal`.
     public func deleteMessage(_ id: String, in roomID: String, by personID: String) throws {
         try act(as: personID, "message:delete", .object(["roomId": .string(roomID), "messageId": .string(id)]))
     }
 
+    /// Marks messages as read by a person.
+    ///
+    /// - Throws: `Refusal`.
     public func markRead(_ ids: [String], in roomID: String, by personID: String) throws {
         try act(
             as: personID, "messages:mark-read",
             .object(["roomId": .string(roomID), "messageIds": .array(ids.map(JSON.string))]))
     }
 
+    /// Creates an element without content.
+    ///
     /// - Returns: the element's id.
+    /// - Throws: `Refusal`.
     @discardableResult
     public func addElement(_ type: String = "note", in roomID: String, by personID: String) throws -> String {
         let fields = JSON.object(["roomId": .string(roomID), "type": .string(type)])
         return try act(as: personID, "element:create", fields)["element"]?["id"]?.string ?? ""
     }
 
+    /// Deletes an element.
+    ///
+    /// - Throws: `Refusal`.
     public func deleteElement(_ id: String, in roomID: String, by personID: String) throws {
         try act(as: personID, "element:delete", .object(["roomId": .string(roomID), "elementId": .string(id)]))
     }
 
+    /// Deletes all elements of a room.
+    ///
+    /// - Throws: `Refusal`.
     public func clear(_ roomID: String, by personID: String) throws {
         try act(as: personID, "room:clear", .object(["roomId": .string(roomID)]))
     }
 
-    /// Performs the change that a socket's event of this name makes, such as `message:send`.
+    /// Makes the change that the socket event with this name makes, such as `message:send`.
     ///
     /// - Returns: the ack's members.
     /// - Throws: `Refusal`.
@@ -80,7 +104,7 @@ extension ScriptedServer {
         }
     }
 
-    /// The tokens of the devices that receive a person's push notifications, in order.
+    /// The tokens of the devices that receive a person's push notifications, sorted.
     public func devices(of personID: String) -> [String] {
         step { network in network.parlor.devices.filter { $0.value.userID == personID }.map(\.key).sorted() }
     }
@@ -92,7 +116,7 @@ extension ScriptedServer {
         }
     }
 
-    /// Makes a session, as logging in does.
+    /// Makes a session, as a login does.
     public func makeSession(of person: Person) throws -> Session {
         let answer = step { $0.parlor.session(of: person.id, family: $0.parlor.nextNumber()) }
         guard let token = answer["token"]?.string, let refreshToken = answer["refreshToken"]?.string,

@@ -1,21 +1,22 @@
 import Foundation
 import ParlorClient
 
-/// A Parlor in a test's memory. It speaks the real one's HTTP and Socket.IO with any number of devices, whose
+/// A Parlor in a test's memory. It speaks the real server's HTTP and Socket.IO with any number of devices, whose
 /// networks fail as the test says.
 ///
-/// It acts in explicit steps: when a call returns, the server has acted, and every resulting packet is at its
-/// device. It starts no task and has no time but its clock's, so typing that is not renewed ends only with
-/// `endStaleTyping`, and pings are sent only by `ping`.
+/// It acts in explicit steps: when a call returns, the server has acted, and every resulting packet has arrived at its
+/// device. It starts no task, and its only time is that of its clock. So typing that is not renewed ends only with
+/// ``endStaleTyping()``, and only ``ping()`` sends pings.
 public final class ScriptedServer: Sendable {
-    /// The settings of `init`.
+    /// The settings of a server.
     public struct Settings: Sendable {
+        /// The time after which an access token expires.
         public var tokenLifetime: Duration = .seconds(15 * 60)
-        /// `GLOBAL_SCOPE`: true if `:global` events reach everyone, as by default; false for a room's
-        /// participants.
+        /// True if `:global` events go to everyone, false if only to a room's participants (`GLOBAL_SCOPE`).
         public var broadcastsToEveryone = true
-        /// The announced ping interval. A day, so that unrelated tests need no pings.
+        /// The ping interval that the handshake announces. It is a day, so that most tests need no pings.
         public var pingInterval: Duration = .seconds(24 * 60 * 60)
+        /// The ping timeout that the handshake announces.
         public var pingTimeout: Duration = .seconds(20)
 
         public init() {}
@@ -24,6 +25,9 @@ public final class ScriptedServer: Sendable {
     let clock: any ClientClock
     private let network: Guarded<Network>
 
+    /// Creates a server without people.
+    ///
+    /// - Parameter clock: gives the times of changes, and delays answers.
     public init(clock: any ClientClock, settings: Settings = Settings()) {
         self.clock = clock
         let parlor = Parlor(
@@ -34,7 +38,7 @@ public final class ScriptedServer: Sendable {
         network = Guarded(Network(parlor: parlor))
     }
 
-    /// Creates a device with a network of its own.
+    /// Creates a device, which has a network of its own.
     public func makeDevice() -> ScriptedDevice {
         let id = step { network in
             let id = network.faults.count + 1
@@ -44,9 +48,10 @@ public final class ScriptedServer: Sendable {
         return ScriptedDevice(id: id, server: self)
     }
 
-    /// Refuses the next request of a name, such as `message:send` or `GET /api/rooms/my-rooms`, from any
-    /// device. The server does not act. The HTTP status is the refusal's; without one, it is 503 if
-    /// retryable, else 422.
+    /// Refuses the next request with this name, such as `message:send` or `GET /api/rooms/my-rooms`, from any device.
+    ///
+    /// The server does not act on that request. If the refusal has no HTTP status, the status is 503 for a retryable
+    /// refusal and 422 otherwise.
     public func refuseNext(_ name: String, with refusal: Refusal) {
         step { $0.parlor.refusals.append(.init(name: name, refused: .init(refusal))) }
     }
@@ -59,7 +64,7 @@ public final class ScriptedServer: Sendable {
         }
     }
 
-    /// Makes all issued cursors too old: clients that return with one have to reload.
+    /// Makes all cursors too old. Clients that reconnect with one have to load everything again.
     public func forgetHistory() { step { $0.parlor.generation += 1 } }
 
     /// Ends typing that was not renewed for three seconds.
@@ -80,12 +85,12 @@ public final class ScriptedServer: Sendable {
         }
     }
 
-    /// Ends all sockets, as a deployment does; they may reconnect.
+    /// Ends all sockets, as a restart of the server does. They can reconnect.
     public func closeSockets() {
         step { network in for id in network.connections.keys.sorted() { network.drop(id) } }
     }
 
-    /// Runs a step on the network at the current time, then wakes the affected receivers.
+    /// Runs one step at the current time. Receivers are resumed after it, when the lock is free.
     @discardableResult
     func step<Result: Sendable>(_ body: @Sendable (inout Network) throws -> Result) rethrows -> Result {
         let now = clock.now.milliseconds

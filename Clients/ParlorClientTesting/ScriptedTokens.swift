@@ -1,6 +1,6 @@
 import ParlorClient
 
-/// The tokens of one person who is always signed in.
+/// The tokens of a person who is always signed in. A refused token is replaced by one of a new session.
 public struct ScriptedTokens: TokenProvider {
     private let current: Guarded<String?> = Guarded(nil)
     private let person: Person

@@ -13,7 +13,7 @@ import ParlorClient
 public final class TestClock: ClientClock {
     private struct Sleeper: Sendable {
         let id: Int
-        /// The duration of the sleep.
+        /// The whole duration of the sleep, not what is left of it.
         let length: Duration
         let wakesAt: Duration
         let continuation: CheckedContinuation<Void, any Error>
@@ -27,12 +27,12 @@ public final class TestClock: ClientClock {
     private struct State: Sendable {
         var elapsed: Duration = .zero
         var lastID = 0
-        /// Sleeps that were cancelled before they began.
+        /// The ids of sleeps that were cancelled before they began.
         var cancelled: Set<Int> = []
-        /// The sleepers in the order of their wake times; ties are in the order of their calls.
+        /// The sleepers in the order in which they wake. Those with the same time are in the order of their calls.
         var sleepers: [Sleeper] = []
         var watchers: [Watcher] = []
-        /// Sleepers that were woken but have not run yet.
+        /// The ids of sleepers that were woken but have not run yet.
         var waking: Set<Int> = []
         var witnesses: [Int: CheckedContinuation<Void, Never>] = [:]
 
@@ -46,15 +46,15 @@ public final class TestClock: ClientClock {
     private let start: Date
     private let state = Guarded(State())
 
-    /// - Parameter start: the initial time.
+    /// Creates a clock that stands at a time.
     public init(start: Date = Date(timeIntervalSince1970: 1_734_428_700)) { self.start = start }
 
     public var now: Date { start.addingTimeInterval(elapsed / .seconds(1)) }
 
-    /// The total advance so far.
+    /// The time by which the clock was advanced so far.
     public var elapsed: Duration { state.withLock { $0.elapsed } }
 
-    /// The remaining time of each sleeper, the first to wake first.
+    /// The remaining time of each sleeper, shortest first.
     public var sleepers: [Duration] { state.withLock { state in state.sleepers.map { $0.wakesAt - state.elapsed } } }
 
     public func sleep(for duration: Duration) async throws {
@@ -72,11 +72,11 @@ public final class TestClock: ClientClock {
         }
     }
 
-    /// Advances the time, and returns when the woken tasks have run.
+    /// Advances the time, and returns when the tasks that woke have run.
     ///
-    /// Sleepers wake one after another, in the order of their times. While one runs, the time is exactly its
-    /// wake time, so its next sleep counts from there, and also wakes in this call if it ends in time. A task
-    /// that waits for something other than this clock is not awaited.
+    /// Sleepers wake one after the other, in the order of their times. While one runs, the time is exactly its wake
+    /// time. So its next sleep starts at that time, and ends within this call if it is short enough. A task that then
+    /// waits for something other than this clock is not awaited.
     public func advance(by duration: Duration) async {
         await Self.settle()
         let target = elapsed + max(duration, .zero)
@@ -88,10 +88,10 @@ public final class TestClock: ClientClock {
         state.withLock { $0.elapsed = max($0.elapsed, target) }
     }
 
-    /// Returns once at least `count` tasks sleep. Tests use it before they advance the clock.
+    /// Waits until at least `count` tasks sleep. Tests use it before they advance the clock.
     public func untilSleeping(_ count: Int) async { await until { $0.count >= count } }
 
-    /// Returns once a task sleeps for exactly this duration; other sleepers do not matter.
+    /// Waits until a task sleeps whose sleep has exactly this duration. Other sleepers do not matter.
     public func untilSleeping(for length: Duration) async { await until { $0.contains { $0.length == length } } }
 
     private func until(_ isSatisfied: @escaping @Sendable ([Sleeper]) -> Bool) async {
@@ -105,8 +105,8 @@ public final class TestClock: ClientClock {
         }
     }
 
-    /// Lets all runnable tasks run, on the main actor and off it. It does several rounds, because one task
-    /// may start another.
+    /// Lets all runnable tasks run, on the main actor and off it. It does so several times, because one task may start
+    /// another.
     public static func settle() async {
         for _ in 0..<10 {
             await Task.detached { await Task.yield() }.value
@@ -148,10 +148,10 @@ public final class TestClock: ClientClock {
         }
     }
 
-    /// Removes the sleeper, in its own task, as soon as it runs again.
+    /// Notes that a sleeper runs again. Its own task calls this.
     private func standUp(_ id: Int) {
         let witness = state.withLock { state in
-            // A cancellation that came after the wake has left an entry.
+            // A cancellation after the wake has left an entry.
             state.cancelled.remove(id)
             state.waking.remove(id)
             return state.witnesses.removeValue(forKey: id)

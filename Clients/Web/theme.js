@@ -1,7 +1,7 @@
-// Runs before the first paint, so that a chosen theme does not flash. A classic script for that reason.
+// Sets the chosen theme before the first paint, so that the page does not flash. That is why it is a classic script.
 try {
   const theme = localStorage.getItem("parlor.theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
 } catch {
-  // Storage is blocked: the system's theme stands.
+  // The storage is blocked, so the system's theme is used.
 }

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The package of an app that depends on Parlor by a git address and a version. deploy/test-consumer creates
-// both.
+// The package of an app that depends on Parlor by a git address and a version. deploy/test-consumer makes the
+// repository and the version.
 let package = Package(
     name: "Consumer",
     platforms: [.iOS(.v17), .macOS(.v14)],
@@ -13,7 +13,7 @@ let package = Package(
         .executableTarget(
             name: "App",
             dependencies: [.product(name: "ParlorClient", package: "parlor")],
-            // The default of a new project in Xcode 26.
+            // This is the default in a new project of Xcode 26.
             swiftSettings: [.defaultIsolation(MainActor.self)])
     ],
     swiftLanguageModes: [.v6]

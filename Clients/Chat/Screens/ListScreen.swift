@@ -3,21 +3,21 @@ struct ListScreen: Equatable {
     struct Row: Equatable {
         enum Kind: Equatable {
             case choice
-            /// A person above their rooms: shown, but skipped by the selection.
+            /// A person above their rooms, which cannot be selected.
             case heading
         }
 
         var kind = Kind.choice
         var title: String
-        /// A note beside the title, shown if it fits.
+        /// A note after the title, cut off if it does not fit.
         var detail = ""
-        /// The unseen count; empty if there is none.
+        /// The count of what is new; empty if there is nothing new.
         var badge = ""
-        /// The other badges above zero, such as `polls 2`.
+        /// The badges of added services that are above zero, such as `polls 2`.
         var others = ""
         /// The time at the right edge.
         var time = ""
-        /// True if someone has the room open.
+        /// True if somebody has the room open.
         var isActive = false
     }
 
@@ -28,7 +28,7 @@ struct ListScreen: Equatable {
     /// The text shown if there are no rows.
     var emptyText: String
     var help: String
-    /// The open question and the answer typed so far.
+    /// The open question, and the answer that was typed so far.
     var question: (prompt: String, answer: LineEditor)?
 
     static func == (one: ListScreen, other: ListScreen) -> Bool {
@@ -64,7 +64,7 @@ struct ListScreen: Equatable {
         if row.kind == .heading { return Style.bold(" \(row.title.harmless)".fitted(to: width)) }
         let mark = isSelected ? "› " : "  "
         let presence = row.isActive ? "● " : ""
-        // Names come from the server, and leave room for the title.
+        // Names of badges come from the server. They are cut, so that the title has room.
         let others = row.others.harmless.cut(to: width / 3)
         let right = [row.badge.isEmpty ? "" : "(\(row.badge))", others, row.time].filter { !$0.isEmpty }
             .joined(separator: "  ")
@@ -77,7 +77,7 @@ struct ListScreen: Equatable {
     }
 }
 
-/// An input line behind a prompt; a long one shows the part around the cursor.
+/// A prompt and an input line. If the input is too long, the part before the cursor is shown.
 struct InputLine {
     var prompt: String
     var editor: LineEditor

@@ -5,28 +5,30 @@ struct RoomScreen: Equatable {
         var text: String
         var time: String
         var isMine = false
-        /// The mark after an own message: `…` under way, `✓` stored, `✓✓` read, or why it failed.
+        /// The mark after an own message: `…` not stored yet, `✓` stored, `✓✓` read, or why it failed.
         var mark = ""
         var hasFailed = false
     }
 
     var title: String
     var status: String
-    /// The entries; the last one is at the bottom.
+    /// The messages. The last one is at the bottom.
     var entries: [Entry]
     var typing: String
     var notice = ""
     var input: LineEditor
 
-    /// - Parameter offset: the number of lines scrolled up from the last.
-    /// - Returns: also the number of visible entries, of which the outer ones may be cut off, and the number
-    ///   below them.
+    /// Draws the screen.
+    ///
+    /// - Parameter offset: the number of lines by which the view is scrolled up.
+    /// - Returns: the frame; the number of visible entries, of which the first and the last may be cut off; and the
+    ///   number of entries below them.
     func drawn(in size: WindowSize, scrolledBy offset: Int = 0) -> (frame: Frame, entryCount: Int, below: Int) {
         let status = status.cut(to: size.columns / 2)
         let header =
             Style.bold(title.harmless.fitted(to: max(0, size.columns - status.columns))) + Style.dim(status)
         let height = size.rows - 3
-        // From the last entry upwards until the window is full; each line with its entry's index.
+        // The lines with the indices of their entries, from the last entry upwards until the window is full.
         var all: [(line: String, entry: Int)] = []
         for (index, entry) in entries.enumerated().reversed() where all.count < height + offset {
             all = lines(of: entry, in: size.columns).map { ($0, index) } + all
@@ -41,7 +43,7 @@ struct RoomScreen: Equatable {
         return (Frame(lines: lines, cursor: (column, lines.count - 1)), end - first, entries.count - end)
     }
 
-    /// Returns the highest useful offset.
+    /// Returns the offset at which the first line is at the top.
     func lastOffset(in size: WindowSize) -> Int {
         max(0, entries.reduce(0) { $0 + lines(of: $1, in: size.columns).count } - (size.rows - 3))
     }

@@ -1,5 +1,5 @@
-/// Colours and weights as SGR sequences (ECMA-48), from the terminal's own palette so that they
-/// suit its background.
+/// Colours and weights as SGR sequences (ECMA-48). The colours are those of the terminal's palette, so that they suit
+/// its background.
 enum Style: String {
     case bold = "1"
     case dim = "2"
@@ -10,8 +10,7 @@ enum Style: String {
     func callAsFunction(_ text: String) -> String { "\u{1b}[\(rawValue)m\(text)\u{1b}[0m" }
 }
 
-/// The content of the terminal: lines from the top, each no wider than it, and the cursor's
-/// position.
+/// The content of a window: lines from the top, none wider than the window, and the position of the cursor.
 struct Frame: Equatable {
     var lines: [String]
     var cursor: (column: Int, row: Int)?
@@ -25,7 +24,7 @@ struct WindowSize: Equatable {
     var columns: Int
     var rows: Int
 
-    /// Creates a size, at least 20 by 6. A smaller terminal cuts off what is drawn.
+    /// Creates a size of at least 20 by 6. A smaller terminal cuts off a part of each frame.
     init(columns: Int, rows: Int) {
         self.columns = max(columns, 20)
         self.rows = max(rows, 6)

@@ -1,4 +1,4 @@
-/// A text to read: paragraphs, wrapped, and scrolled by lines.
+/// A text to read: wrapped paragraphs that scroll by lines.
 struct TextScreen: Equatable {
     var title: String
     var status: String
@@ -21,7 +21,7 @@ struct TextScreen: Equatable {
 
     static func height(in size: WindowSize) -> Int { size.rows - 2 }
 
-    /// Returns the highest value of `top` that scrolling reaches.
+    /// Returns the value of `top` at which the last line is visible.
     func lastTop(in size: WindowSize) -> Int { max(0, lines(in: size).count - Self.height(in: size)) }
 
     private func lines(in size: WindowSize) -> [String] {

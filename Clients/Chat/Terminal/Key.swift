@@ -1,10 +1,10 @@
 /// A key press.
 enum Key: Hashable, Sendable {
     case character(Character)
-    /// A pasted text, its lines ended by `\n`, with no other control characters.
+    /// A pasted text. Lines end with `\n`; there are no other control characters.
     case paste(String)
     case enter, escape, tab, backspace, delete
     case up, down, left, right, home, end, pageUp, pageDown
-    /// Control with a lower-case letter.
+    /// The Control key with a letter, which is lower case here.
     case control(Character)
 }

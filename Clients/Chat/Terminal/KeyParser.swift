@@ -1,27 +1,27 @@
-/// Parses a terminal's bytes into keys (ECMA-48 control sequences, and xterm's variants of them),
-/// one byte at a time if need be.
+/// Parses a terminal's bytes into keys: ECMA-48 control sequences, and xterm's variants of them. The bytes may come in
+/// any portions.
 ///
-/// A lone escape and the beginning of a sequence are the same byte: the reader calls `finish` when
-/// nothing has followed it.
+/// The Escape key sends the same byte with which a sequence begins. So the reader calls ``finish()`` if no other byte
+/// follows for ``timeoutMilliseconds``.
 struct KeyParser: Sendable {
     private var pending: [UInt8] = []
     /// The pasted text so far (xterm's bracketed paste mode, 2004).
     private var pasted: [UInt8] = []
     private var isPasting = false
-    /// The longest sequence; a longer one is not a key.
+    /// The maximum length of a sequence in bytes. A longer one is not a key, and is ignored.
     private static let maxSequence = 16
-    /// The longest paste in bytes, well above the longest message; the rest is dropped.
+    /// The maximum length of a paste in bytes, well above the longest message. The rest is dropped.
     private static let maxPaste = 1 << 16
     private static let pasteStart = Array("\u{1b}[200~".utf8)
     private static let pasteEnd = Array("\u{1b}[201~".utf8)
 
     init() {}
 
-    /// True if later bytes may change the meaning of those that have arrived.
+    /// True if the bytes so far may be the beginning of a key or a paste.
     var isInside: Bool { !pending.isEmpty || isPasting }
 
-    /// The silence after which a sequence or paste is over: it identifies an escape key, and ends a
-    /// paste that has lost its end.
+    /// The time without a byte after which a sequence or paste has ended. It identifies the Escape key, and ends a
+    /// paste whose end was lost.
     var timeoutMilliseconds: Int32 { isPasting ? 1000 : 30 }
 
     mutating func parse(_ bytes: some Sequence<UInt8>) -> [Key] {
@@ -37,7 +37,7 @@ struct KeyParser: Sendable {
         return keys
     }
 
-    /// Ends a sequence after a silence.
+    /// Ends a sequence or paste, because no byte has followed in time.
     mutating func finish() -> [Key] {
         if isPasting { return endPaste() }
         defer { pending = [] }
@@ -90,7 +90,7 @@ struct KeyParser: Sendable {
 
     private mutating func takeSequence() -> [Key] {
         guard pending.count > 1 else { return [] }
-        // The first of two escapes was a key.
+        // Two escape bytes in a row: the first one was the Escape key.
         if pending[1] == 0x1b {
             pending = [0x1b]
             return [.escape]

@@ -1,7 +1,7 @@
-/// A line being typed; pasted text in it may have several lines.
+/// The text of an input line and its cursor. Pasted text may have several lines.
 struct LineEditor: Equatable, Sendable {
     private(set) var characters: [Character] = []
-    /// The character index at which the next character is inserted: 0 is before the first.
+    /// The index at which the next character is inserted. 0 is before the first character.
     private(set) var cursor = 0
 
     init() {}
@@ -9,7 +9,9 @@ struct LineEditor: Equatable, Sendable {
     var text: String { String(characters) }
     var isEmpty: Bool { characters.isEmpty }
 
-    /// - Returns: true if the editor handled the key; Enter and Escape are not handled.
+    /// Handles a key.
+    ///
+    /// - Returns: false if the editor does not use the key, such as Enter and Escape.
     @discardableResult
     mutating func press(_ key: Key) -> Bool {
         switch key {
@@ -42,6 +44,7 @@ struct LineEditor: Equatable, Sendable {
         return true
     }
 
+    /// Returns the text and empties the editor.
     mutating func take() -> String {
         defer { self = LineEditor() }
         return text
@@ -49,7 +52,7 @@ struct LineEditor: Equatable, Sendable {
 }
 
 extension ArraySlice<Character> {
-    /// The index of the last word's start; trailing spaces belong to the word.
+    /// The index at which the last word begins. Spaces after it belong to the word.
     fileprivate var lastWord: Int {
         var index = endIndex
         while index > startIndex, self[index - 1] == " " { index -= 1 }

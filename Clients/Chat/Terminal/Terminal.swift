@@ -6,21 +6,20 @@
     import Darwin
 #endif
 
-/// The program's terminal: reads raw keys and draws whole screens. `close` restores its original
-/// state.
+/// The program's terminal: it reads raw keys and draws whole screens. ``close()`` restores the original state.
 @MainActor
 final class Terminal {
     private let original: termios
     private var shown: [String] = []
 
-    /// - Returns: nil if standard input or output is not a terminal.
+    /// Switches the terminal to raw mode; nil if standard input or output is not a terminal.
     init?() {
         var state = termios()
         guard isatty(STDOUT_FILENO) == 1, tcgetattr(STDIN_FILENO, &state) == 0 else { return nil }
         original = state
         cfmakeraw(&state)
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &state)
-        // The alternate screen restores the previous contents on exit. 2004 is bracketed paste.
+        // 1049 is the alternate screen, which restores the previous contents at the end. 2004 is bracketed paste.
         write("\u{1b}[?1049h\u{1b}[?2004h\u{1b}[2J")
     }
 
@@ -30,7 +29,7 @@ final class Terminal {
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &state)
     }
 
-    /// Asks for a password on standard error, without echo.
+    /// Asks for a password on standard error. What the person types is not shown.
     nonisolated static func askForPassword(of username: String) -> String {
         write("Password of \(username): ", to: STDERR_FILENO)
         var state = termios()
@@ -52,9 +51,9 @@ final class Terminal {
         return (Int(window.ws_col), Int(window.ws_row))
     }
 
-    /// Draws lines from the top, each no wider than the terminal; writes only changed ones.
+    /// Draws lines from the top, none of which may be wider than the terminal. Only changed lines are written.
     ///
-    /// - Parameter cursor: its position, from 0; nil hides it.
+    /// - Parameter cursor: the position of the cursor, from 0; nil hides the cursor.
     func show(_ lines: [String], cursor: (column: Int, row: Int)?) {
         var output = "\u{1b}[?25l"
         for (row, line) in lines.enumerated() where row >= shown.count || shown[row] != line {
@@ -66,15 +65,15 @@ final class Terminal {
         write(output)
     }
 
-    /// Discards the known contents, after the window has changed its size.
+    /// Clears the terminal, because its size has changed. The next frame is drawn completely.
     func forget() {
         shown = []
         write("\u{1b}[2J")
     }
 
-    /// Waits for keys. The call blocks, so it needs a thread of its own.
+    /// Waits for keys. This blocks the thread.
     ///
-    /// - Returns: nil at the end of the input.
+    /// - Returns: the keys, which may be none; nil at the end of the input.
     nonisolated static func readKeys(with parser: inout KeyParser) -> [Key]? {
         if parser.isInside {
             var poll = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
@@ -106,7 +105,7 @@ final class Terminal {
                     let written = Darwin.write(descriptor, rest.baseAddress, rest.count)
                 #endif
                 if written < 0, errno == EINTR || errno == EAGAIN { continue }
-                // The reader handles a closed terminal.
+                // If the terminal was closed, the reader ends the program.
                 guard written > 0 else { return }
                 rest = UnsafeRawBufferPointer(rebasing: rest[written...])
             }

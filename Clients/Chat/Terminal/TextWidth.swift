@@ -1,11 +1,11 @@
 extension Character {
-    /// The number of terminal columns: none, one or two (Unicode Standard Annex 11, by its large
-    /// blocks; emoji are wide).
+    /// The number of terminal columns: 0, 1 or 2. It follows Unicode Standard Annex 11, simplified to large blocks;
+    /// emoji have two.
     var columns: Int {
         guard let scalar = unicodeScalars.first else { return 0 }
         if scalar.value < 0x20 || (0x7f..<0xa0).contains(scalar.value) { return 0 }
         if scalar.properties.isEmojiPresentation { return 2 }
-        // A variation selector turns a text symbol into an emoji.
+        // The variation selector FE0F turns a text symbol into an emoji.
         if unicodeScalars.contains("\u{fe0f}"), scalar.properties.isEmoji { return 2 }
         return Self.wide.contains { $0.contains(scalar.value) } ? 2 : 1
     }
@@ -20,7 +20,7 @@ extension String {
     /// The number of terminal columns.
     var columns: Int { reduce(0) { $0 + $1.columns } }
 
-    /// Returns the text cut to `limit` columns, with `…` for the rest.
+    /// Returns the text, cut to `limit` columns. If something was cut off, it ends with `…`.
     func cut(to limit: Int) -> String {
         guard columns > limit else { return self }
         guard limit > 0 else { return "" }
@@ -33,7 +33,7 @@ extension String {
         return taken + "…"
     }
 
-    /// Returns the text in exactly `width` columns: cut, or padded with spaces.
+    /// Returns the text in exactly `width` columns: cut off, or padded with spaces.
     func fitted(to width: Int) -> String {
         let text = cut(to: width)
         return text + String(repeating: " ", count: Swift.max(0, width - text.columns))
@@ -74,8 +74,8 @@ extension String {
         return text
     }
 
-    /// The text without control characters, so that other people's text cannot control the
-    /// terminal.
+    /// The text with spaces in place of control characters other than newlines, so that other people's texts cannot
+    /// control the terminal.
     var harmless: String {
         String(
             String.UnicodeScalarView(

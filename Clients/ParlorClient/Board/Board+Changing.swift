@@ -1,7 +1,11 @@
-// The person's own changes.
+// The person's own changes. Each is shown at once, and sent when the server can be reached.
 extension Board {
-    /// - Parameter content: a JSON object of at most 64 KiB.
-    /// - Returns: the item's id.
+    /// Creates an element on the board.
+    ///
+    /// - Parameters:
+    ///   - type: `note`, `image`, `link`, or an app's own type: `[a-z][a-z0-9_-]{0,31}`.
+    ///   - content: a JSON object of at most 64 KiB.
+    /// - Returns: the item's id, which stays the same when the server stores the element.
     @discardableResult
     public func create(type: String, content: JSON, at position: Element.Position? = nil) -> BoardItem.ID {
         let tempID = makeID()
@@ -9,42 +13,51 @@ extension Board {
         return tempID
     }
 
-    /// Replaces the content. If others changed it since it was shown, theirs stays, and ``conflicts`` has
-    /// this one.
+    /// Replaces an item's content.
+    ///
+    /// The edit is based on the content that is shown when this is called. If others have changed the element
+    /// since then, their content stays, and ``conflicts`` has this one.
     public func edit(_ id: BoardItem.ID, content: JSON) {
         act { $0.edit($0.elementID(of: id), content: content) }
     }
 
-    /// Moves an item. It may be called for every position of a drag: unsent positions are merged into one
-    /// change.
+    /// Moves an item, or removes its position if `position` is nil.
+    ///
+    /// An app may call this for every position of a drag: unsent positions are merged into one change. If others
+    /// move the item too, the last move wins.
     public func move(_ id: BoardItem.ID, to position: Element.Position?) {
         act { $0.move($0.elementID(of: id), to: position) }
     }
 
+    /// Deletes an item for everyone, and drops its unsent changes and its conflict.
     public func delete(_ id: BoardItem.ID) { act { $0.delete($0.elementID(of: id)) } }
 
-    /// Deletes all elements, for everyone. It needs a connection: a later deletion would remove elements that
-    /// were never shown here. Elements created meanwhile stay.
+    /// Deletes all elements of the room for everyone, and drops the changes that were made before this call.
     ///
-    /// - Throws: `ClientFailure`.
+    /// This is not kept for later: a late deletion would remove elements that were never shown here. Elements that
+    /// are created here during the call stay.
+    ///
+    /// - Throws: `ClientFailure` or `CancellationError`; unsent changes then stay.
     public func clear() async throws {
         await restore()
         let earlier = Set(state.operations.map(\.id))
         _ = try await server.clear(roomID)
         act { $0.discard(earlier) }
-        // Others may have created elements since, whose events arrived before the answer.
+        // Others may have created elements after the clearing, whose events arrived before this answer.
         load()
     }
 
-    /// Sends a refused change again.
+    /// Sends the refused changes of an item again.
     public func retry(_ id: BoardItem.ID) {
         act { $0.retry($0.elementID(of: id)) }
         endPause()
     }
 
-    /// Drops the unsent changes of an element.
+    /// Drops the unsent and refused changes of an item, except one that is being sent.
     public func discard(_ id: BoardItem.ID) { act { $0.discard($0.elementID(of: id)) } }
 
-    /// - Parameter overwriting: true to replace the others' content, false to drop the own one.
+    /// Settles a conflict.
+    ///
+    /// - Parameter overwriting: true to send the own content again, in place of the others'; false to drop it.
     public func resolve(_ id: BoardConflict.ID, overwriting: Bool) { act { $0.resolve(id, overwriting: overwriting) } }
 }

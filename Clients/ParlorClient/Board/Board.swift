@@ -1,35 +1,35 @@
 import Foundation
 import Observation
 
-/// One room's elements, live.
+/// One room's board: its elements, which events keep up to date.
 ///
-/// A change is shown at once, stored on disk, and sent in order, now or when the server can be reached, also
-/// after a restart. A change that is sent twice takes effect once. Others' changes arrive as events.
-/// ``RoomsClient/openBoard(_:)`` creates boards.
+/// A change is shown at once, stored on disk, and sent in order as soon as the server can be reached, also after a
+/// restart. A change that is sent twice takes effect once. ``RoomsClient/openBoard(_:)`` creates boards.
 @MainActor
 @Observable
 public final class Board {
     public let roomID: String
     /// The items, oldest first.
     public private(set) var items: [BoardItem] = []
-    /// Own content that was not stored because others changed the element first. It stays on disk until
-    /// ``resolve(_:overwriting:)``, or until the element is deleted.
+    /// The person's content that the server did not store, because others had changed the element first. Each
+    /// stays on disk until ``resolve(_:overwriting:)``, or until the element is deleted.
     public private(set) var conflicts: [BoardConflict] = []
     /// True if everything shown has been fetched, and later changes arrive as events.
     public var isVerified: Bool { isFetched && !isAway }
+    /// True while elements are being fetched.
     public private(set) var isLoading = false
-    /// The reason why the last fetch failed; the items stay.
+    /// Why the last fetch failed; nil if it succeeded. The items stay.
     public private(set) var failure: ClientFailure?
-    /// The number of changes that the server does not have.
+    /// The number of changes that the server has not confirmed, including refused ones.
     public private(set) var unsentCount = 0
-    /// The reason why changes are not on disk. Unsent ones are then lost when the app ends.
+    /// Why changes cannot be read or stored on disk; nil if they can. Unsent ones are then lost when the app ends.
     public private(set) var keepFailure: String?
-    /// The location of earlier changes that this version cannot read; nil if there are none.
+    /// A file with earlier changes that this version of the library cannot read; nil if there is none.
     public private(set) var setAside: URL?
 
     private var isFetched = false
     private var isAway: Bool
-    /// Rises with each call of ``load()``: an earlier fetch may lack missed events.
+    /// The number of calls of ``load()``. A fetch that began before the last one may lack missed events.
     @ObservationIgnored private var wantedFetches = 0
     /// The number of times that the room was cleared.
     @ObservationIgnored private var clears = 0
@@ -39,8 +39,8 @@ public final class Board {
     @ObservationIgnored let clock: any ClientClock
     @ObservationIgnored let makeID: @Sendable () -> String
     @ObservationIgnored private let random: @Sendable () -> Double
-    /// True once the changes of an earlier process have been read. Until then changes are not sent, to keep
-    /// the order, and not written, to overwrite nothing.
+    /// True once the changes of an earlier process have been read. Until then no change is sent, because those
+    /// come first, and none is written, because that would overwrite them.
     @ObservationIgnored private var isRestored = false
     @ObservationIgnored private var restoring: Task<Void, Never>?
     @ObservationIgnored private var loading: Task<Void, Never>?
@@ -55,12 +55,12 @@ public final class Board {
     @ObservationIgnored private var areChangesWritten = true
     @ObservationIgnored private var keeping: Task<Void, Never>?
     @ObservationIgnored private var isEnded = false
-    /// The number of screens that show the board. Without one it fetches only to send a change.
+    /// The number of screens that show the board. With none, only a conflict, ``refresh()`` and ``clear()`` fetch.
     @ObservationIgnored private var screens = 0
 
-    /// The server's maximum for a page.
+    /// The largest page that the server returns.
     private static let pageSize = 200
-    /// Changes of elements within this time are written together.
+    /// The delay before changed elements are written to the cache: changes within it are written together.
     private static let cachePause: Duration = .milliseconds(500)
 
     init(
@@ -90,8 +90,7 @@ public final class Board {
         case .connected:
             pause?.cancel()
             if !isFetched, isShown { load() }
-            // A running send loop may be about to end because the changes could not be read. It does not read
-            // them again.
+            // A send loop that could not read the stored changes ends without reading them again.
             beginRestoring()
             send()
         case .recovered(let isWhole):
@@ -111,19 +110,19 @@ public final class Board {
         case .roomCleared(roomID, _):
             clears += 1
             change { $0.removeAll() }
-            // Pages under way may be from before the clearing.
+            // Pages that are being fetched may be older than the clearing.
             if isShown || loading != nil { load() }
         default: break
         }
     }
 
-    /// Fetches all elements, and returns when they are there or ``failure`` says why not.
+    /// Fetches all elements. Returns when the fetch has ended; ``failure`` then says whether it failed.
     public func refresh() async {
         load()
         await loading?.value
     }
 
-    /// Starts a fetch. If one is running, another follows it.
+    /// Starts a fetch, or lets another one follow the fetch that is running.
     func load() {
         guard !isEnded else { return }
         retrying?.cancel()
@@ -149,7 +148,7 @@ public final class Board {
         guard isShown, !isEnded, failure.isRetryable else { return }
         let wait = fetchBackoff.next(random: random(), atLeast: failure.retryAfter)
         retrying = Task { [weak self, clock] in
-            // An earlier fetch, or the last screen's closing, cancels it.
+            // A fetch for another reason, and the closing of the last screen, cancel this.
             do { try await clock.sleep(for: wait) } catch { return }
             guard !Task.isCancelled else { return }
             self?.load()
@@ -159,12 +158,11 @@ public final class Board {
     /// Notes that a screen shows the board.
     func noteOpened() {
         screens += 1
-        // A running fetch for a change may have begun before the room was joined.
+        // A running fetch that settles a conflict may have begun before the room was joined.
         if screens == 1 || !isLoading { load() }
     }
 
-    /// Notes that a screen closed. After the last one, events may no longer arrive, so the next opening
-    /// fetches everything.
+    /// Notes that a screen closed. After the last one events may stop, so the next opening fetches everything.
     func noteClosed() {
         screens = max(0, screens - 1)
         guard !isShown else { return }
@@ -173,8 +171,8 @@ public final class Board {
     }
 
     var isShown: Bool { screens > 0 }
-    /// True if the disk and the server have everything, so the board can be created again. A board that could
-    /// not read its changes yet is needed: it sends them with the next connection.
+    /// True if this object can be dropped: no screen shows it, and it has neither unsent changes nor conflicts. A
+    /// board that could not read its stored changes is still needed, to send them after the next connect.
     var isSpare: Bool { !isShown && isRestored && unsentCount == 0 && conflicts.isEmpty }
 
     private func fetch() async {
@@ -219,22 +217,22 @@ public final class Board {
         }
     }
 
-    /// Ends the pause: the waiting changes are sent now.
+    /// Ends the pause before the next attempt, so that waiting changes are sent now.
     func endPause() { pause?.cancel() }
 
-    /// - Returns: false if it has to be retried.
+    /// Sends one change and applies the answer. Returns false if the change has to be sent again.
     private func perform(_ operation: BoardOperation) async -> Bool {
         do {
             let clears = clears
             let element = try await server.perform(operation, in: roomID)
             change { $0.finish(operation.id, with: element) }
-            // The answer may be from before the clearing.
+            // The answer may be older than the clearing.
             if clears != self.clears, isShown { load() }
             return true
         } catch ClientFailure.refused(let refusal) where refusal.code == "version_conflict" {
             return await settleConflict(of: operation)
         } catch ClientFailure.refused(let refusal) where refusal.code == "element_not_found" {
-            // Others, or an earlier attempt, have deleted it.
+            // Others, or an earlier attempt, have deleted the element.
             change { state in
                 state.finish(operation.id, with: nil)
                 state.remove(operation.elementID)
@@ -250,16 +248,17 @@ public final class Board {
         }
     }
 
+    /// Handles the refusal of an edit whose base is outdated. Returns false if the edit has to be sent again.
     private func settleConflict(of operation: BoardOperation) async -> Bool {
         guard case .edit(let content, _) = operation.change else { return true }
-        // It waits for a running fetch: two at once would mix the elements that events name meanwhile.
+        // This waits for a running fetch: `BoardState` records the elements that events touch for one at a time.
         await refresh()
         guard let current = state.elements[operation.elementID], failure == nil else {
             change { $0.putBack() }
             return failure == nil
         }
         if current.content == content {
-            // An earlier attempt arrived, but its answer was lost.
+            // An earlier attempt succeeded, but its answer was lost.
             change { $0.finish(operation.id, with: current) }
         } else if isOwnMove(current, since: operation) {
             change { $0.rebase(operation.id, on: current.version) }
@@ -269,14 +268,14 @@ public final class Board {
         return true
     }
 
-    /// True if only own changes raised the version since. A move keeps the content, so the edit still
-    /// applies.
+    /// True if only this person's changes raised the version since the edit's base. A move keeps the content, so the
+    /// edit still applies.
     private func isOwnMove(_ current: Element, since operation: BoardOperation) -> Bool {
         guard case .edit(_, let version?) = operation.change else { return false }
         return state.ownVersions[current.id]?.isSuperset(of: (version + 1)...max(version + 1, current.version)) ?? false
     }
 
-    /// Returns when every change is stored or refused, or when the task is cancelled.
+    /// Waits until every change is stored or refused, or until the task is cancelled.
     func settle() async {
         await restore()
         while !Task.isCancelled, let sending {
@@ -286,8 +285,8 @@ public final class Board {
 
     // MARK: Keeping
 
-    /// Returns when an earlier process's data has been read, or the attempt has failed, as before the device
-    /// is unlocked. The next change, fetch or connection tries again.
+    /// Reads the data of an earlier process, once. Returns when that has succeeded or failed, as it does while the
+    /// device is locked. The next change, fetch or connect then tries again.
     func restore() async {
         beginRestoring()
         await restoring?.value
@@ -329,7 +328,7 @@ public final class Board {
         send()
     }
 
-    /// Changes the state: the only place that does so.
+    /// Changes the state, and shows and stores the result. Nothing else changes the state.
     private func change(_ body: (inout BoardState) -> Void) {
         guard !isEnded else { return }
         let before = (operations: state.operations, conflicts: state.conflicts, elements: state.elements)
@@ -338,12 +337,12 @@ public final class Board {
         if items != shown { items = shown }
         if conflicts != state.conflicts { conflicts = state.conflicts }
         if unsentCount != state.operations.count { unsentCount = state.operations.count }
-        // Before the file is read, a write would overwrite it.
+        // A write before the file was read would overwrite it.
         if isRestored, state.operations != before.operations || state.conflicts != before.conflicts { keepChanges() }
         if restoring == nil, state.elements != before.elements { keepElementsSoon() }
     }
 
-    /// Writes the changes. Those made during a write lead to one more.
+    /// Writes the changes. If more are made during a write, another write follows.
     private func keepChanges() {
         areChangesWritten = false
         guard writing == nil else { return }
@@ -364,7 +363,7 @@ public final class Board {
     private func keepElementsSoon() {
         guard keeping == nil else { return }
         keeping = Task { [weak self, clock] in
-            // If it is cancelled, it writes at once.
+            // A cancelled sleep means that the elements are written now.
             try? await clock.sleep(for: Self.cachePause)
             guard let self else { return }
             keeping = nil
@@ -373,10 +372,10 @@ public final class Board {
         }
     }
 
-    /// Returns when all pending writes are done.
+    /// Writes what waits to be written, and returns when that is done.
     func keepAll() async {
         await restore()
-        // The disk may have space again.
+        // The disk may have had no space, and have some again.
         if keepFailure != nil, isRestored, !isEnded { keepChanges() }
         await writing?.value
         guard keeping != nil else { return }
@@ -384,8 +383,8 @@ public final class Board {
         await keeping?.value
     }
 
-    /// Ends the board: the person has left the room or signed out, or the client is gone. Pending changes are
-    /// written before this returns, and nothing after.
+    /// Ends the board, because the person lost the room or signed out, or the client is gone. Waiting changes are
+    /// written before this returns; nothing is written later.
     func end() async {
         isEnded = true
         for task in [retrying, keeping] { task?.cancel() }

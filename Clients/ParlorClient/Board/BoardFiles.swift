@@ -2,8 +2,8 @@ import Foundation
 
 /// Boards on disk: the elements, the unsent changes, and the conflicts that the person has to resolve.
 ///
-/// Elements are a cache of the server's. Changes exist only here, and are on disk when `keep` returns. All
-/// work is done off the main actor.
+/// The elements are a cache. The changes exist nowhere else, and are on disk when `keep` returns. All work is done
+/// off the main actor.
 public actor BoardFiles {
     private static let format = 1
     private let elements: RoomFiles
@@ -27,9 +27,11 @@ public actor BoardFiles {
         var setAside: URL?
     }
 
+    /// Uses a folder, which is created with the first file.
+    ///
     /// - Parameters:
     ///   - folder: a folder for one person on one server, used by boards alone.
-    ///   - isForced: true if a change also survives a power cut, not only the end of the app.
+    ///   - isForced: true to sync each change to the disk, so that it also survives a power cut.
     public init(folder: URL, isForced: Bool = true) { self.init(folder: folder, isForced: isForced, mark: nil) }
 
     init(folder: URL, isForced: Bool, mark: SignOutMark?) {
@@ -54,13 +56,14 @@ public actor BoardFiles {
                 kept.setAside = try operations.setAside(roomID)
             }
         }
-        // Without the cache, less is shown until the server answers.
+        // `try?`: without the cache, less is shown until the server answers.
         if let data = try? elements.read(roomID) {
             kept.elements = contents(of: Element.self, in: data)?.items ?? []
         }
         return kept
     }
 
+    /// Writes a room's elements to the cache.
     func keep(_ items: [Element], of roomID: String) {
         guard !isRemoved else { return }
         // A failed write loses nothing: the server has the elements.
@@ -69,6 +72,8 @@ public actor BoardFiles {
             isForced: false)
     }
 
+    /// Writes a room's unsent changes and conflicts, or removes the file if there are none.
+    ///
     /// - Throws: the file system's error; the old file then stays.
     func keep(_ items: [BoardOperation], _ conflicts: [BoardConflict], of roomID: String) throws {
         guard !isRemoved else { return }
@@ -77,17 +82,20 @@ public actor BoardFiles {
                 format: Self.format, roomID: roomID, items: items, conflicts: conflicts.isEmpty ? nil : conflicts)
             return try operations.write(JSONEncoder().encode(contents), of: roomID, isForced: isForced)
         }
-        // If the file stays, its changes are sent again after a restart, and take effect once.
+        // `try?`: if the file stays, its changes are sent again after a restart, and have no further effect.
         try? operations.remove(roomID)
     }
 
+    /// Removes a room's files.
     func remove(_ roomID: String) {
-        // A file that cannot be removed stays until the person signs out.
+        // `try?`: a file that cannot be removed stays until the person signs out.
         try? elements.remove(roomID)
         try? operations.remove(roomID)
     }
 
-    /// Removes everything after signing out. Nothing is written any more.
+    /// Removes everything, for a sign-out. Later calls read and write nothing.
+    ///
+    /// - Throws: the file system's first error.
     func removeAll() throws {
         isRemoved = true
         try elements.removeAll()
@@ -95,7 +103,7 @@ public actor BoardFiles {
         try RoomFiles(folder: elements.folder.deletingLastPathComponent()).removeAll()
     }
 
-    /// - Returns: nil if the data is broken, or of another format.
+    /// Decodes a file; nil if the data is broken or has another format.
     private func contents<Item: Codable>(of type: Item.Type, in data: Data) -> Contents<Item>? {
         guard let contents = try? JSONDecoder().decode(Contents<Item>.self, from: data),
             contents.format == Self.format

@@ -1,12 +1,12 @@
 import Foundation
 
-/// An own change of a board that is not confirmed by the server.
+/// A change of a board by this person that the server has not confirmed.
 struct BoardOperation: Codable, Equatable, Sendable, Identifiable {
     enum Change: Codable, Equatable, Sendable {
         case create(type: String, content: JSON, position: Element.Position?, at: Date)
-        /// Content based on a version; nil to replace any version.
+        /// New content, based on a version of the element; nil to replace any version.
         case edit(content: JSON, version: Int?)
-        /// The last move wins: a conflict over a drag is not worth a question.
+        /// A move has no version: the last one wins, because nobody wants to be asked about a drag.
         case move(Element.Position?)
         case delete
     }
@@ -22,18 +22,19 @@ struct BoardOperation: Codable, Equatable, Sendable, Identifiable {
     var isCreation: Bool { if case .create = change { true } else { false } }
 }
 
-/// Own content that was not stored because others changed the element first.
+/// Content of this person that the server did not store, because others had changed the element first.
 public struct BoardConflict: Codable, Equatable, Sendable, Identifiable {
     /// The element's id.
     public let id: String
-    /// The server's current version.
+    /// The element as the server has it.
     public var current: Element
-    /// The own content.
+    /// The person's content, which is not stored.
     public var content: JSON
 }
 
-/// An element with its unconfirmed changes.
+/// An element on a board, with the person's unconfirmed changes applied.
 public struct BoardItem: Equatable, Sendable, Identifiable {
+    /// Whether the server has the element as it is shown.
     public enum State: Equatable, Sendable {
         /// The server has it as shown.
         case stored
@@ -43,8 +44,8 @@ public struct BoardItem: Equatable, Sendable, Identifiable {
         case failed(SendFailure)
     }
 
-    /// The `tempId` of an element created here, otherwise the element's id. It does not change when the
-    /// element is stored, so a view keeps it.
+    /// The `tempId` of an element created here, otherwise the element's id. It does not change when the element is
+    /// stored, so it can identify a view.
     public let id: String
     public var element: Element
     public var state: State

@@ -1,10 +1,9 @@
 import Foundation
 
-/// One room's elements and the unconfirmed changes. Pure.
+/// One room's elements and the person's unconfirmed changes, without any I/O.
 ///
-/// The result does not depend on late, repeated or reordered data: the highest version of an element is
-/// shown, deleted elements do not return, and own changes take precedence until the server has confirmed
-/// them.
+/// Late, repeated and reordered data leads to the same result. The highest version of an element is shown, and
+/// deleted elements do not return. The person's own changes take precedence until the server has confirmed them.
 struct BoardState: Sendable {
     let roomID: String
     let ownID: String
@@ -13,16 +12,16 @@ struct BoardState: Sendable {
     private var order: [(createdAt: Date, id: String)] = []
     private(set) var operations: [BoardOperation] = []
     private(set) var conflicts: [BoardConflict] = []
-    /// The versions made by own changes, by element.
+    /// The versions that this person's changes made, by element.
     private(set) var ownVersions: [String: Set<Int>] = [:]
-    /// Deleted elements. A late event or an earlier page must not bring them back.
+    /// Deleted elements, which a late event or an older page must not bring back.
     private var gone = RecentValues<Bool>(limit: 2_000)
-    /// The `tempId`s of elements created here, by element id: they remain the items' ids.
+    /// The `tempId`s of elements created here, by element id. They stay the ids of the items.
     private var tempIDs: [String: String] = [:]
-    /// The elements named by events since a fetch began; nil without a fetch.
+    /// The elements that changed since the fetch began; nil if no fetch is running.
     private var touched: Set<String>?
     private var lastOperation = 0
-    /// The version that a creation makes.
+    /// The version of a new element.
     private static let firstVersion = 1
 
     init(roomID: String, ownID: String) {
@@ -62,7 +61,7 @@ struct BoardState: Sendable {
     /// Returns an item's element id.
     func elementID(of itemID: String) -> String { tempIDs.first { $0.value == itemID }?.key ?? itemID }
 
-    // MARK: The server's
+    // MARK: The server's elements
 
     mutating func put(_ element: Element) {
         touched?.insert(element.id)
@@ -93,18 +92,20 @@ struct BoardState: Sendable {
         conflicts.removeAll { $0.id == id }
     }
 
-    /// Removes all elements after the room was cleared. A replayed event does not say when that was, so newer
-    /// elements may return. Own changes stay; the next fetch drops those of missing elements.
+    /// Removes all elements, because the room was cleared.
+    ///
+    /// They are not marked as deleted: a replayed event does not say when the room was cleared, so newer elements
+    /// may come again. Own changes stay; the next fetch drops those of missing elements.
     mutating func removeAll() {
         (elements, order, tempIDs) = ([:], [], [:])
-        // Pages under way may be from before the clearing.
+        // Pages that are being fetched may be older than the clearing.
         touched = nil
     }
 
     mutating func beginLoad() { touched = [] }
 
-    /// Replaces the elements with the answer. Events since the fetch began take precedence over the answer.
-    /// If one of them cleared the room, the answer is ignored.
+    /// Replaces the elements with the answer of a fetch. Events since the fetch began take precedence. If one of
+    /// them cleared the room, the answer is ignored.
     mutating func finishLoad(with answer: [Element]) {
         guard let named = touched else { return }
         touched = nil
@@ -158,7 +159,7 @@ struct BoardState: Sendable {
         operations.append(BoardOperation(id: lastOperation, elementID: id, change: change))
     }
 
-    /// Returns the last change of an element, if it has this kind and is neither failed nor being sent.
+    /// Returns the index of an element's last change, if it is of this kind and neither refused nor being sent.
     private func lastWaiting(_ id: String, where isKind: (BoardOperation.Change) -> Bool) -> Int? {
         guard let index = operations.lastIndex(where: { $0.elementID == id }), isKind(operations[index].change),
             operations[index].id != inFlight, operations[index].failure == nil
@@ -173,7 +174,7 @@ struct BoardState: Sendable {
     /// The creations that were sent before, perhaps by an earlier process.
     private var tried: Set<Int> = []
 
-    /// Returns the next change to send. A failed one waits for the person, and so do later ones of its
+    /// Returns the next change to send. A refused change waits for the person, and so do later changes of the same
     /// element.
     mutating func takeNext() -> BoardOperation? {
         var stuck: Set<String> = []
@@ -187,9 +188,10 @@ struct BoardState: Sendable {
         return nil
     }
 
-    /// Ends the attempt; the change is tried again.
+    /// Ends an attempt whose change has to be sent again.
     mutating func putBack() { inFlight = nil }
 
+    /// Removes a confirmed change, and applies the element that the server returned; nil after a deletion.
     mutating func finish(_ id: Int, with element: Element?) {
         inFlight = nil
         let operation = operations.first { $0.id == id }
@@ -197,9 +199,9 @@ struct BoardState: Sendable {
         tried.remove(id)
         if let element {
             put(element)
-            // A creation makes version 1. A higher one in its answer includes others' changes.
+            // An answer to a creation may have a version above 1. That includes others' changes.
             if operation?.isCreation != true { rebaseEdits(on: element) }
-            // Versions are only needed for pending changes that are based on earlier ones.
+            // The versions are only needed while changes of this element wait.
             ownVersions[element.id] =
                 operations.contains { $0.elementID == element.id }
                 ? (ownVersions[element.id] ?? []).union([element.version]) : nil
@@ -208,7 +210,7 @@ struct BoardState: Sendable {
         }
     }
 
-    /// Rebases edits of the previous version: only the own change lies between it and this version.
+    /// Rebases edits of the previous version, as only the own change lies between it and this one.
     private mutating func rebaseEdits(on element: Element) {
         for index in operations.indices where operations[index].elementID == element.id {
             guard case .edit(let content, let version?) = operations[index].change, version == element.version - 1
@@ -222,7 +224,7 @@ struct BoardState: Sendable {
         guard let index = operations.firstIndex(where: { $0.id == id }) else { return }
         let failed = operations[index]
         operations[index].failure = failure
-        // The element was deleted meanwhile, so there is nothing left to do.
+        // The person has deleted the element meanwhile, so nothing is left to do.
         if failed.isCreation,
             operations.contains(where: { $0.elementID == failed.elementID && $0.change == .delete })
         {
@@ -230,7 +232,7 @@ struct BoardState: Sendable {
         }
     }
 
-    /// Bases an edit on a later version with the same content.
+    /// Bases an edit on a later version, whose content is that of its base.
     mutating func rebase(_ id: Int, on version: Int) {
         inFlight = nil
         guard let index = operations.firstIndex(where: { $0.id == id }),
@@ -239,7 +241,7 @@ struct BoardState: Sendable {
         operations[index].change = .edit(content: content, version: version)
     }
 
-    /// Shows the content of others, who changed the element first, and keeps the own content as a conflict.
+    /// Ends an edit whose element others changed first: shows their content, and keeps this one as a conflict.
     mutating func conflict(_ id: Int, with current: Element) {
         inFlight = nil
         guard let index = operations.firstIndex(where: { $0.id == id }),
@@ -277,7 +279,7 @@ struct BoardState: Sendable {
         _ kept: [Element], _ keptOperations: [BoardOperation], _ keptConflicts: [BoardConflict] = []
     ) {
         for element in kept where elements[element.id] == nil && gone[element.id] == nil { insert(element) }
-        // Newer changes keep their ids: a request under way may use them.
+        // The newer changes keep their ids, because a request in progress may refer to them.
         let earlier = keptOperations.map {
             BoardOperation(
                 id: $0.id + lastOperation, elementID: $0.elementID, change: $0.change, failure: $0.failure)
@@ -290,14 +292,14 @@ struct BoardState: Sendable {
         for element in elements.values { settleCreation(of: element) }
     }
 
-    /// Handles the arrival of an element created here: its other changes get its id.
+    /// Ends the creation of an element that the server has stored, and gives its other changes the element's id.
     private mutating func settleCreation(of element: Element) {
         guard element.createdBy == ownID, let tempID = element.tempId, tempIDs[element.id] == nil else { return }
         tempIDs[element.id] = tempID
         operations.removeAll { $0.elementID == tempID && $0.isCreation }
         for index in operations.indices where operations[index].elementID == tempID {
             operations[index].elementID = element.id
-            // The edit was based on the creation. Others may have changed the element before the answer came.
+            // This edit was made before the element had a version. Others may have changed the element since.
             if case .edit(let content, .none) = operations[index].change {
                 operations[index].change = .edit(content: content, version: Self.firstVersion)
             }

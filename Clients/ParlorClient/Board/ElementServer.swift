@@ -1,17 +1,27 @@
-/// The requests of boards.
+/// The requests that boards send.
 ///
 /// Every call throws `ClientFailure` or `CancellationError`.
 public protocol ElementServer: Sendable {
+    /// Returns a page of a room's elements.
     func elements(in roomID: String, limit: Int?, cursor: String?) async throws -> Page<Element>
-    /// - Parameter tempID: a repeated one returns the first element and stores nothing.
+    /// Creates an element.
+    ///
+    /// - Parameter tempID: an idempotency key: the server answers a repeated one with the first element.
     func makeElement(
         type: String, content: JSON?, position: Element.Position?, tempID: String?, in roomID: String
     ) async throws -> Element
-    /// - Parameter version: if it is outdated, the server refuses with `version_conflict`.
+    /// Changes an element's content, its position, or both.
+    ///
+    /// - Parameters:
+    ///   - content: nil to keep the content.
+    ///   - version: the version that the change is based on. If it is outdated, the server refuses with
+    ///     `version_conflict`. nil changes any version.
     func update(
         _ elementID: String, content: JSON?, position: PositionChange, version: Int?, in roomID: String
     ) async throws -> Element
+    /// Deletes an element.
     func deleteElement(_ id: String, in roomID: String) async throws
+    /// Deletes all elements of a room, and returns their number.
     @discardableResult
     func clear(_ roomID: String) async throws -> Int
 }
@@ -19,7 +29,7 @@ public protocol ElementServer: Sendable {
 extension RoomsAPI: ElementServer {}
 
 extension ElementServer {
-    /// - Returns: the element after the operation; nil if it was deleted.
+    /// Sends a change of a board, and returns the element after it; nil if it was deleted.
     func perform(_ operation: BoardOperation, in roomID: String) async throws -> Element? {
         let id = operation.elementID
         switch operation.change {

@@ -1,5 +1,5 @@
 extension RoomsClient {
-    /// Opens a room's board, and the room, whose events keep the board up to date.
+    /// Opens a room's board. This opens the room too, because its events keep the board up to date.
     ///
     /// - Returns: the same board for all screens of a room. Each screen has to ``close(_:)-(Board)`` it.
     public func openBoard(_ room: Room) -> Board {
@@ -9,7 +9,7 @@ extension RoomsClient {
         return board
     }
 
-    /// Closes one screen of the board. Unsent changes are still sent.
+    /// Closes the board for one screen. Unsent changes are still sent.
     public func close(_ board: Board) async {
         board.noteClosed()
         await board.keepAll()

@@ -2,9 +2,9 @@ import Foundation
 
 /// The age of a time, as a list shows it.
 ///
-/// It has no words: an app writes its own, and ``text(date:)`` writes English.
+/// It has no words, so that an app can use its own; ``text(date:)`` writes English.
 public enum RelativeTime: Hashable, Sendable {
-    /// Less than a minute ago, or in the future if clocks differ.
+    /// Less than a minute ago, or in the future, as happens if clocks differ.
     case now
     /// Less than an hour ago, even if that was yesterday.
     case minutes(Int)
@@ -12,9 +12,12 @@ public enum RelativeTime: Hashable, Sendable {
     case hours(Int)
     /// The day before.
     case yesterday
+    /// Earlier than the day before.
     case date(Date)
 
-    /// - Parameter calendar: its time zone decides where days begin.
+    /// Compares a time with now.
+    ///
+    /// - Parameter calendar: its time zone decides when a day begins.
     public init(of date: Date, now: Date, calendar: Calendar) {
         let seconds = now.timeIntervalSince(date)
         if seconds < 60 {
@@ -32,7 +35,7 @@ public enum RelativeTime: Hashable, Sendable {
         }
     }
 
-    /// Returns `now`, `5 min`, `3 h`, `yesterday`, or the date as the app writes it.
+    /// Returns `now`, `5 min`, `3 h`, `yesterday`, or the date as `format` writes it.
     public func text(date format: (Date) -> String) -> String {
         switch self {
         case .now: "now"

@@ -1,6 +1,5 @@
 extension Room {
-    /// Returns the title that a list shows: the room's name, or its participants, or `unnamed` for
-    /// servers that send neither.
+    /// Returns the title that a list shows: the room's name, its participants, or `unnamed` if there are neither.
     ///
     /// - Parameter unnamed: a text in the app's language.
     public func title(unnamed: String = "Unnamed room") -> String {

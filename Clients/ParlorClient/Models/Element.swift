@@ -6,15 +6,20 @@ public struct Element: Codable, Hashable, Sendable, Identifiable {
     public var roomId: String
     /// `note`, `image`, `link`, or an app's own type: `[a-z][a-z0-9_-]{0,31}`.
     public var type: String
+    /// A JSON object of at most 64 KiB, in a format of the app's own.
     public var content: JSON
+    /// The place on the board; nil if it has none.
     public var position: Position?
     public var createdBy: String
     public var createdAt: Date
     public var updatedBy: String
     public var updatedAt: Date
+    /// 1 for a new element; it rises by one with each change.
     public var version: Int
+    /// The id that the creator's client gave the element before it was stored.
     public var tempId: String?
 
+    /// A point on a board, in units of the app's own.
     public struct Position: Codable, Hashable, Sendable {
         public var x: Double
         public var y: Double

@@ -1,22 +1,24 @@
 import Foundation
 
-/// Any JSON value, such as an element's content, whose format is the app's own.
+/// Any JSON value, such as the content of an element, whose format is the app's own.
 public enum JSON: Codable, Hashable, Sendable {
     case null
     case bool(Bool)
     case integer(Int)
-    /// A number that is not whole, or does not fit an `Int`. Digits beyond those of a `Double` are lost;
-    /// ``RoomsAPI/call(_:_:query:body:as:)`` with a type of the app keeps them.
+    /// A number that is not whole, or does not fit an `Int`. Digits beyond those of a `Double` are lost. To keep them,
+    /// call ``RoomsAPI/call(_:_:query:body:as:)`` with a type of the app.
     case number(Double)
     case string(String)
     case array([JSON])
     case object([String: JSON])
 
+    /// The member of an object; nil if there is none, or if this is not an object.
     public subscript(name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members[name]
     }
 
+    /// The text of a string; nil for any other value.
     public var string: String? {
         guard case .string(let text) = self else { return nil }
         return text
@@ -26,7 +28,7 @@ public enum JSON: Codable, Hashable, Sendable {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .null
-        } else if let value = try? container.decode(Bool.self) {  // `try?`: any of these types may fail to decode
+        } else if let value = try? container.decode(Bool.self) {  // `try?`: each type is tried in turn
             self = .bool(value)
         } else if let value = try? container.decode(Int.self) {
             self = .integer(value)

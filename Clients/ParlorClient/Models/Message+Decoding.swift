@@ -4,7 +4,7 @@ extension Message {
     private struct Member: OpenKey {
         enum Known: String, CaseIterable {
             case id, roomId, seq, senderId, sender, text, content, createdAt, readBy, isRead, readStatus, tempId
-            /// Not shown: `Room.participants` has all receivers.
+            /// Known but ignored: `Room.participants` has all receivers.
             case receiverId
         }
 
@@ -15,10 +15,10 @@ extension Message {
         init(name: String) { stringValue = name }
     }
 
-    /// Also decodes messages of older servers, which have `content` and `readStatus` but no `seq`, `sender`
-    /// or `readBy`.
+    /// Decodes a message, also one of an older server.
     ///
-    /// A missing `seq` becomes 0, a missing room an empty `roomId`.
+    /// Older servers send `content` and `readStatus`, but no `seq`, `sender` or `readBy`. A missing `seq` becomes 0,
+    /// and a missing room an empty `roomId`.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         let sender = try members.decodeIfPresent(Person.self, forKey: .known(.sender))
@@ -26,7 +26,7 @@ extension Message {
         guard let senderID else {
             throw DecodingError.keyNotFound(
                 Member.known(.senderId),
-                .init(codingPath: decoder.codingPath, debugDescription: "nobody has sent it"))
+                .init(codingPath: decoder.codingPath, debugDescription: "the message has no sender"))
         }
         let text = try members.decodeIfPresent(String.self, forKey: .known(.text))
         self.init(
@@ -43,7 +43,7 @@ extension Message {
             extras: members.decodeExtras())
     }
 
-    /// Encodes a message so that it decodes as the same one, for caches.
+    /// Encodes a message for a cache, so that it decodes as the same message.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Member.self)
         try members.encode(id, forKey: .known(.id))
@@ -64,7 +64,7 @@ extension Person {
     private struct Member: OpenKey {
         enum Known: String, CaseIterable {
             case id, username, firstName, email
-            /// Of a ``PersonWithRooms``, which is the same object.
+            /// A member of ``PersonWithRooms``, which is decoded from the same object.
             case rooms
         }
 
@@ -75,7 +75,7 @@ extension Person {
         init(name: String) { stringValue = name }
     }
 
-    /// Decodes a person; a missing username, as in some older answers, becomes an empty one.
+    /// Decodes a person. A missing username, as in some older answers, becomes an empty one.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         self.init(
@@ -86,7 +86,7 @@ extension Person {
             extras: members.decodeExtras())
     }
 
-    /// Encodes a person so that it decodes as the same one, for caches.
+    /// Encodes a person for a cache, so that it decodes as the same person.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Member.self)
         try members.encode(id, forKey: .known(.id))
@@ -102,7 +102,7 @@ extension Element {
         case id, roomId, type, content, position, createdBy, createdAt, updatedBy, updatedAt, version, tempId
     }
 
-    /// Decodes an element; one that was never changed may lack the members about changes.
+    /// Decodes an element. If it lacks the members about its last change, they become those of its creation.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         let createdBy = try members.decode(String.self, forKey: .createdBy)

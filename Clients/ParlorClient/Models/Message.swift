@@ -4,22 +4,25 @@ import Foundation
 public struct Message: Codable, Hashable, Sendable, Identifiable {
     public var id: String
     public var roomId: String
-    /// The message's number in its room, from 1, which is the order of messages. On older servers it is 0,
-    /// and messages are ordered by time.
+    /// The message's number in its room, from 1, which orders the messages. From older servers it is 0, and time
+    /// orders the messages.
     public var seq: Int
     public var senderId: String
     public var sender: Person?
     public var text: String
     public var createdAt: Date
+    /// Who has read the message, and when.
     public var readBy: [Receipt]
-    /// True if every other participant has read it.
+    /// True if every other participant has read the message.
     public var isRead: Bool
-    /// The sender's id for the message, from before it was stored.
+    /// The id that the sender's client gave the message before it was stored.
     public var tempId: String?
-    /// The members of the server's message that this version does not know, by name. Pages have them; messages
-    /// of events and of replies to a send have none, and known ones then stay in a ``Conversation``.
+    /// The members of the server's JSON that this version of the library does not know, by name, such as fields of
+    /// added services. Only pages have them: messages in events and in replies to a send have none. A
+    /// ``Conversation`` then keeps those that it knows.
     public var extras: [String: JSON]
 
+    /// One person's reading of a message.
     public struct Receipt: Codable, Hashable, Sendable {
         public var userId: String
         public var readAt: Date

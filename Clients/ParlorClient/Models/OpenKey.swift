@@ -1,7 +1,7 @@
-/// The name of a member in a JSON object that may have members the library does not know: fields that services
-/// add, or that a later server sends.
+/// The name of a member of a JSON object that may have members which the library does not know: fields of added
+/// services, or of a later server.
 ///
-/// It is not generic, because a decoder looks up a generic key's metadata for each member.
+/// The protocol stands in for a generic type, because a decoder looks up a generic key's metadata for each member.
 protocol OpenKey: CodingKey {
     /// The members that the library knows, including those that it ignores.
     associatedtype Known: RawRepresentable<String>, CaseIterable
@@ -16,7 +16,7 @@ extension OpenKey {
 
     var intValue: Int? { nil }
 
-    /// Fails for a known member, so a container's `allKeys` has the others alone.
+    /// Returns nil for a known member, so that a container's `allKeys` has only the unknown ones.
     init?(stringValue name: String) {
         guard !Self.knownNames.contains(name) else { return nil }
         self.init(name: name)
@@ -25,7 +25,7 @@ extension OpenKey {
     init?(intValue: Int) { nil }
 }
 
-/// Names by their length. A lookup takes half the time of one in a `Set`, which hashes the name.
+/// A set of names, grouped by length. A lookup takes half the time of one in a `Set`, which hashes the name.
 struct NameSet: Sendable {
     private var byLength: [[String]] = []
 
@@ -44,27 +44,29 @@ struct NameSet: Sendable {
 }
 
 extension KeyedDecodingContainer where Key: OpenKey {
-    /// Decodes the members that the library does not know. Without any, it only looks at the names.
+    /// Decodes the members that the library does not know. If there are none, this only looks at the names.
     ///
-    /// A member that Foundation cannot decode, such as the number 1e400, is left out.
+    /// It leaves out a member that Foundation cannot decode, such as the number 1e400.
     func decodeExtras() -> [String: JSON] {
         let keys = allKeys
         guard !keys.isEmpty else { return [:] }
         var extras: [String: JSON] = [:]
-        // `try?`: the field of a service must not make a list unreadable.
+        // `try?`: one service's field must not make a list unreadable.
         for key in keys { extras[key.stringValue] = try? decode(JSON.self, forKey: key) }
         return extras
     }
 }
 
 extension [String: JSON] {
-    /// Keeps known members where this object, of an answer that lacks some services, has an empty value or
-    /// nothing: a server that has no last known value of a service sends the one that the service declares.
+    /// Keeps each known member for which this object has an empty value or none.
+    ///
+    /// The object comes from an answer that lacks some services. If the server knows no last value of such a service,
+    /// it sends the empty one that the service declares.
     mutating func keepKnown(_ known: [String: JSON]) { merge(known) { $0.isEmpty ? $1 : $0 } }
 }
 
 extension JSON {
-    /// True for what a field has before anything has happened: null, zero, false, or nothing in it.
+    /// True for the values that a field starts with: null, zero, false, and empty strings, arrays and objects.
     fileprivate var isEmpty: Bool {
         switch self {
         case .null: true
@@ -79,7 +81,7 @@ extension JSON {
 }
 
 extension KeyedEncodingContainer where Key: OpenKey {
-    /// Encodes members beside the known ones. One with a known name is left out.
+    /// Encodes members beside the known ones. It leaves out members that have a known name.
     mutating func encode(extras: [String: some Encodable]) throws {
         for (name, value) in extras where !Key.knownNames.contains(name) {
             try encode(value, forKey: Key(name: name))

@@ -3,8 +3,8 @@ public struct Page<Item: Sendable>: Sendable {
     public var items: [Item]
     /// The cursor of the next page; nil on the last one.
     public var next: String?
-    /// The names of services that did not answer in time. Their fields of the items are the last known ones,
-    /// or the ones that each service declares for a start, such as 0.
+    /// The names of services that did not answer in time. Their fields have the last known values, or the initial
+    /// ones that each service declares, such as 0.
     public var degraded: [String]
 
     public init(items: [Item], next: String? = nil, degraded: [String] = []) {

@@ -1,13 +1,15 @@
 import Foundation
 
+/// A person with an account on the server.
 public struct Person: Codable, Hashable, Sendable, Identifiable {
     public var id: String
     public var username: String
     public var firstName: String?
-    /// The e-mail address; for others only if the server shows it.
+    /// The e-mail address. For other people it is nil unless the server shows it.
     public var email: String?
-    /// The members of the server's person that this version does not know, by name: fields of added services,
-    /// in answers with people. The sender of a message and the participants of a room have none.
+    /// The members of the server's JSON that this version of the library does not know, by name, such as fields of
+    /// added services. Only answers with people have them: the sender of a message and the participants of a room
+    /// have none.
     public var extras: [String: JSON]
 
     public init(
@@ -20,9 +22,10 @@ public struct Person: Codable, Hashable, Sendable, Identifiable {
         self.extras = extras
     }
 
+    /// The first name, or the username if there is no first name.
     public var displayName: String { Self.displayName(firstName, username) }
 
-    /// Returns the first name, or the username if the first name is empty or invisible.
+    /// Returns the first name, or the username if the first name is missing or has only white space.
     static func displayName(_ firstName: String?, _ username: String) -> String {
         guard let firstName, firstName.contains(where: { !$0.isWhitespace }) else { return username }
         return firstName

@@ -15,7 +15,7 @@ extension Room {
         init(name: String) { stringValue = name }
     }
 
-    /// Decodes a room; fields that older servers omit are derived from the others.
+    /// Decodes a room. Fields that an older server leaves out are derived from the others.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         let name = try members.decodeIfPresent(String.self, forKey: .known(.name))
@@ -48,7 +48,7 @@ extension Room {
             extras: members.decodeExtras())
     }
 
-    /// Encodes a room so that it decodes as the same one, for caches.
+    /// Encodes a room for a cache, so that it decodes as the same room.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Member.self)
         try members.encode(id, forKey: .known(.id))
@@ -104,13 +104,13 @@ extension Room.Badges {
         init(name: String) { stringValue = name }
     }
 
-    /// Decodes badges; one that is no count is left out.
+    /// Decodes badges. An added service's badge that is not a count is left out.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         self.init(
             messages: try members.decodeCount(.known(.messages)), elements: try members.decodeCount(.known(.elements)))
         for key in members.allKeys {
-            // `try?`: the badge of a service must not make a room unreadable.
+            // `try?`: one service's badge must not make a room unreadable.
             others[key.stringValue] = (try? members.decode(Int.self, forKey: key))?.asCount
         }
     }

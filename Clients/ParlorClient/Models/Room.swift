@@ -3,40 +3,47 @@ import Foundation
 /// A room, as one person sees it.
 public struct Room: Codable, Hashable, Sendable, Identifiable {
     public var id: String
-    /// nil or empty if the room has no name.
+    /// The room's name; nil or empty if it has none.
     public var name: String?
-    /// The name, or the participants' names. Empty if an older server sends neither; show
-    /// ``title(unnamed:)``.
+    /// The name, or the participants' names. It is empty if an older server sends neither, so show
+    /// ``title(unnamed:)`` instead.
     public var displayName: String
     public var createdBy: String
     public var createdAt: Date
     public var updatedAt: Date
+    /// The time when a message was last sent or deleted; nil before the first message.
     public var messagesUpdatedAt: Date?
+    /// The time of the room's last activity of any kind, in milliseconds. The other times are whole seconds.
     public var lastActivityAt: Date
     public var lastActivityType: ActivityType
-    /// True if someone has the room open.
+    /// True if somebody has the room open.
     public var isActive: Bool
     public var participants: [Participant]
     public var elementCount: Int
+    /// The counts of what is new to the person.
     public var badges: Badges
-    /// The server's value. In a ``RoomList`` it follows the two badges that the library counts itself, as
-    /// ``RoomCount/hasUnread`` describes.
+    /// True if something in the room is new to the person. The server decides. In a ``RoomList`` the value also
+    /// follows the two badges that the library counts itself, as ``RoomCount/hasUnread`` describes.
     public var hasUnread: Bool
     public var lastMessage: LastMessage?
-    /// The members of the server's Room that this version does not know, by name: fields that services
-    /// added, as of the last answer with the room. No event changes them; ``RoomList/refreshSoon(_:)`` does.
+    /// The members of the server's JSON that this version of the library does not know, by name, such as fields of
+    /// added services. They are as of the last answer with the room: no event changes them, but
+    /// ``RoomList/refreshSoon(_:)`` fetches them again.
     public var extras: [String: JSON]
 
+    /// What happened last in a room.
     public enum ActivityType: String, Codable, Sendable {
         case message
         case roomUpdate
     }
 
+    /// A person in a room.
     public struct Participant: Codable, Hashable, Sendable, Identifiable {
         public var userId: String
         public var username: String
         public var firstName: String?
         public var joinedAt: Date
+        /// True if the person has the room open.
         public var isPresent: Bool
 
         public var id: String { userId }
@@ -54,8 +61,8 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
     public struct Badges: Codable, Hashable, Sendable {
         public var messages: Int
         public var elements: Int
-        /// The badges of services that were added to the server, by name, also those at zero. The names
-        /// `messages` and `elements` are not among them.
+        /// The badges of added services, by name, including those at zero. `messages` and `elements` are not among
+        /// them.
         public var others: [String: Int]
 
         public init(messages: Int = 0, elements: Int = 0, others: [String: Int] = [:]) {
@@ -64,7 +71,7 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
             self.others = others
         }
 
-        /// The badge of this name, of any service; 0 if there is none.
+        /// The badge with this name, of any service; 0 if there is none.
         public subscript(name: String) -> Int {
             switch name {
             case "messages": messages
@@ -76,6 +83,7 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
         var isAnyAboveZero: Bool { messages > 0 || elements > 0 || others.values.contains { $0 > 0 } }
     }
 
+    /// The newest message of a room.
     public struct LastMessage: Codable, Hashable, Sendable {
         public var id: String
         public var senderId: String

@@ -1,14 +1,12 @@
 import Foundation
 
 extension RoomEvent {
-    /// Decodes an event's payload.
-    ///
-    /// An unknown or unreadable event becomes `unknown`.
+    /// Decodes an event's payload. An event with an unknown name or an unreadable payload becomes `unknown`.
     public static func decode(name: String, data: Data, using decoder: ServerDecoder = ServerDecoder()) -> RoomEvent {
         do throws(ClientFailure) {
             return try decoder.decode(DecodedEvent.self, from: data, configuration: name).event
         } catch {
-            // The payload may not be JSON at all.
+            // `try?`: the payload may not even be JSON.
             return .unknown(name: name, data: (try? decoder.decode(JSON.self, from: data)) ?? .null)
         }
     }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// An event from the server. Its name is in the contract.
+/// An event from the server. `docs/api-sockets.md` describes the events.
 public enum RoomEvent: Equatable, Sendable {
-    // Sent to sockets that have joined the room.
+    // Events that go to sockets which have joined the room.
     case messageNew(Message)
     case messageDeleted(roomID: String, messageID: String, deletedBy: String)
     case typing(roomID: String, userID: String, isTyping: Bool)
@@ -14,24 +14,24 @@ public enum RoomEvent: Equatable, Sendable {
     case roomUpdated(roomID: String, name: String?, updatedAt: Date)
     case presence(roomID: String, userID: String, isPresent: Bool)
 
-    // Sent to everyone connected, with ids, times and counts only.
+    // Events that go to everyone connected. They have only ids, times and counts.
     case messageNewGlobal(roomID: String, messageID: String, senderID: String, messagesUpdatedAt: Date)
     case messageDeletedGlobal(roomID: String, messageID: String, deletedBy: String, messagesUpdatedAt: Date)
     case elementsChangedGlobal(ElementsChange)
     case roomCreatedGlobal(roomID: String, createdBy: String)
     case roomUpdatedGlobal(roomID: String, updatedBy: String, updatedAt: Date)
 
-    // Sent to the person, on every socket.
+    // Events that go to all sockets of the person.
     case roomCreated(Room)
     case badges(roomID: String, badges: Room.Badges, hasUnread: Bool)
 
     /// The server refused an event that was sent without an ack.
     case requestFailed(event: String, Refusal)
-    /// An event that this version does not know, such as one of a service that was added to the server, or
-    /// cannot read. The data is its whole payload; `.null` if it has none, or one that is not JSON.
+    /// An event that this version of the library cannot read or does not know, such as one of an added service. The
+    /// data is the whole payload; `.null` if there is none, or if it is not JSON.
     case unknown(name: String, data: JSON)
 
-    /// A `:global` event of a room's elements.
+    /// The content of a `:global` event about a room's elements.
     public struct ElementsChange: Equatable, Sendable {
         public enum Kind: Equatable, Sendable {
             case created, updated, deleted, cleared
@@ -39,13 +39,14 @@ public enum RoomEvent: Equatable, Sendable {
 
         public var kind: Kind
         public var roomID: String
-        /// The changed element; nil for a cleared room.
+        /// The changed element; nil if the room was cleared.
         public var elementID: String?
         /// The person who made the change.
         public var userID: String
         public var updatedAt: Date
-        /// The room's total and its element revision after the change; nil from older servers.
+        /// The number of elements in the room after the change; nil from older servers.
         public var elementCount: Int?
+        /// The board's revision after the change, which rises by one with each change; nil from older servers.
         public var rev: Int?
 
         public init(

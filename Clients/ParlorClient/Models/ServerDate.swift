@@ -1,11 +1,11 @@
 import Foundation
 
-/// The contract's times: ISO 8601, with or without a fraction of a second.
+/// Parses the server's times: ISO 8601, with or without a fraction of a second.
 ///
-/// It is parsed by hand: a list of rooms has some hundred times, and a formatter takes longer for one than
-/// the decoder for the rest of a message.
+/// The parser is written by hand for speed: a list of rooms has hundreds of times, and a formatter takes longer for
+/// one of them than the decoder for the rest of a message.
 enum ServerDate {
-    /// Parses a time. Without a zone it counts as UTC: some older servers write it so.
+    /// Parses a time. A time without a zone counts as UTC, because some older servers leave the zone out.
     ///
     /// - Returns: nil if the text is not a time.
     static func parse(_ text: String) -> Date? {
@@ -61,7 +61,7 @@ enum ServerDate {
             return value
         }
 
-        /// Parses a fraction in milliseconds; smaller digits are cut off.
+        /// Parses a fraction of a second in milliseconds; further digits are cut off.
         mutating func fraction() -> Int? {
             var (value, count) = (0, 0)
             while let digit = digit() {
@@ -73,7 +73,7 @@ enum ServerDate {
             return value
         }
 
-        /// Parses a zone in seconds east of Greenwich.
+        /// Parses a zone, in seconds east of Greenwich; 0 if there is none.
         mutating func zone() -> Int? {
             if rest.isEmpty || skip("Z") || skip("z") { return 0 }
             let isEast = skip("+")

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Decodes the server's JSON.
+/// Decodes the server's JSON, with its times as `Date`s.
 public struct ServerDecoder: Sendable {
     private let decoder: JSONDecoder
 
@@ -10,13 +10,15 @@ public struct ServerDecoder: Sendable {
             let container = try decoder.singleValueContainer()
             let text = try container.decode(String.self)
             guard let date = ServerDate.parse(text) else {
-                throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(text) is no time")
+                throw DecodingError.dataCorruptedError(in: container, debugDescription: "\(text) is not a time")
             }
             return date
         }
     }
 
-    /// - Throws: `ClientFailure.unreadable`.
+    /// Decodes a value.
+    ///
+    /// - Throws: `ClientFailure.unreadable`, which names the member that is missing or has another type.
     public func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws(ClientFailure) -> Value {
         do {
             return try decoder.decode(type, from: data)
@@ -43,19 +45,19 @@ public struct ServerDecoder: Sendable {
                 context
             default: nil
             }
-        guard let context else { return "no \(type): \(error)" }
+        guard let context else { return "not a valid \(type): \(error)" }
         let path = context.codingPath.map(\.stringValue).joined(separator: ".")
-        return "no \(type): \(path.isEmpty ? "" : "\(path): ")\(context.debugDescription)"
+        return "not a valid \(type): \(path.isEmpty ? "" : "\(path): ")\(context.debugDescription)"
     }
 }
 
 extension Int {
-    /// The value as a count, or as a number in a sequence: limited so that sums cannot overflow.
+    /// The value as a count or a sequence number: from 0 to 2^53, so that sums cannot overflow.
     var asCount: Int { Swift.min(Swift.max(self, 0), 1 << 53) }
 }
 
 extension KeyedDecodingContainer {
-    /// Decodes a count, or a number in a sequence: 0 if it is missing.
+    /// Decodes a count or a sequence number; 0 if it is missing.
     func decodeCount(_ key: Key) throws -> Int { try decodeIfPresent(Int.self, forKey: key)?.asCount ?? 0 }
 
     /// Decodes a member, or returns the default if it is missing or null.

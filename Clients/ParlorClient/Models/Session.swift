@@ -1,14 +1,17 @@
 import Foundation
 
-/// The answer to a registration, a login or a refresh.
+/// A signed-in session: the server's answer to a registration, a login or a refresh.
 public struct Session: Codable, Hashable, Sendable {
+    /// The access token.
     public var token: String
+    /// The time when ``token`` expires.
     public var expiresAt: Date
-    /// The token for the next refresh. It works once.
+    /// The token for the next refresh. It works only once.
     public var refreshToken: String
+    /// The person who is signed in.
     public var user: Person
-    /// The id of the refresh under way with ``refreshToken``; nil if there is none. Store it with the
-    /// session.
+    /// The id of the refresh with ``refreshToken`` that is in progress; nil if there is none. Store it with the
+    /// session, so that a refresh whose answer is lost can be repeated.
     public var refreshAttemptID: String?
 
     public init(token: String, expiresAt: Date, refreshToken: String, user: Person, refreshAttemptID: String? = nil) {

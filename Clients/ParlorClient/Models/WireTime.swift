@@ -1,9 +1,9 @@
-/// Times as the contract writes them, from milliseconds since 1970.
+/// Writes times as the contract does. The arguments are milliseconds since 1970.
 package enum WireTime {
-    /// `2024-12-17T09:45:00Z`
+    /// Returns a time without a fraction: `2024-12-17T09:45:00Z`.
     package static func seconds(_ milliseconds: Int) -> String { text(milliseconds) + "Z" }
 
-    /// `2024-12-17T09:45:00.123Z`
+    /// Returns a time with milliseconds: `2024-12-17T09:45:00.123Z`.
     package static func milliseconds(_ milliseconds: Int) -> String {
         "\(text(milliseconds)).\(padded(modulo(milliseconds, 1000), 3))Z"
     }

@@ -1,34 +1,38 @@
 import Foundation
 
-/// Returns the tokens of the app's session in an extension of the app, from the store that both share.
+/// The tokens of the app's session, for an extension of the app. Both share one store.
 ///
-/// It returns the stored token if that is still valid. Otherwise it renews the session for the app too. The app
-/// may do so at the same time: the store has one attempt id for the refresh, so both get the same answer, and
-/// neither ends the other's session.
+/// It returns the stored token while that is valid. Otherwise it renews the session, also for the app. The app may
+/// do so at the same time: the store has one attempt id for the refresh, so both get the same answer, and neither
+/// ends the other's session.
 ///
 /// If the answer to a refresh is not stored within a minute, the session ends. So await ``settle()`` before the
-/// extension ends. It never signs anybody out, and never changes a session that the app has replaced meanwhile.
+/// extension ends. The extension never signs anybody out, and never changes a session that the app has replaced
+/// meanwhile.
 public actor ExtensionTokens: TokenProvider {
-    /// Covers clocks that differ, and the request's latency.
+    /// A token that expires within so many seconds is renewed. This covers clocks that differ, and the time that a
+    /// request takes.
     private static let leeway: TimeInterval = 10
-    /// The limit of requests for one refresh. An extension has less than half a minute.
+    /// The maximum number of requests for one refresh, because an extension has less than half a minute.
     private static let maxTries = 3
-    /// The longest pause before another try.
+    /// The longest pause before another request. A server that asks for a longer one is not asked again.
     private static let maxPause: Duration = .seconds(3)
 
     private let store: any SessionStore
     private let accounts: AccountsAPI
     private let clock: any ClientClock
     private let makeAttemptID: @Sendable () -> String
-    /// From 0 up to 1.
+    /// Returns a number from 0 up to 1.
     private let random: @Sendable () -> Double
     private var refreshing: Task<Session, any Error>?
 
+    /// Uses the store that the app uses.
+    ///
     /// - Parameters:
-    ///   - store: the app's, with ``SessionStore/exclusively(_:)``: a ``KeychainSessionStore`` with an access
-    ///     group and a lock, or a ``FileSessionStore`` in the app group's container.
-    ///   - makeAttemptID: makes a unique id for a refresh, 1 to 64 characters.
-    ///   - random: from 0 up to 1; spreads the retries of many clients.
+    ///   - store: the app's store, which must implement ``SessionStore/exclusively(_:)``: a ``KeychainSessionStore``
+    ///     with an access group and a lock, or a ``FileSessionStore`` in the app group's container.
+    ///   - makeAttemptID: returns a unique id for a refresh, of 1 to 64 characters.
+    ///   - random: returns a number from 0 up to 1, which spreads the retries of many clients.
     public init(
         sharedIn store: any SessionStore, accounts: AccountsAPI, clock: any ClientClock = SystemClock(),
         makeAttemptID: @escaping @Sendable () -> String = { UUID().uuidString },
@@ -45,8 +49,7 @@ public actor ExtensionTokens: TokenProvider {
 
     public func token(replacing refused: String) async throws -> String { try await token(unless: refused) }
 
-    /// Returns when the refresh under way, if any, has been answered and its session is stored, or when it has
-    /// failed.
+    /// Waits until the refresh in progress, if any, has failed, or has been answered and stored.
     public func settle() async { _ = await refreshing?.result }
 
     private func token(unless refused: String?) async throws -> String {
@@ -63,7 +66,7 @@ public actor ExtensionTokens: TokenProvider {
         } catch let failure as ClientFailure
             where failure.isRetryable && session.expiresAt > clock.now && session.token != refused
         {
-            // The token is still valid for some seconds.
+            // The old token is still valid for some seconds.
             return session.token
         }
     }
@@ -74,7 +77,7 @@ public actor ExtensionTokens: TokenProvider {
 
     private func renew(_ session: Session, unless refused: String?) async throws -> Session {
         guard let session = try sessionWithAttemptID(unless: refused) else { throw ClientFailure.signedOut }
-        // The app has renewed it.
+        // Without an attempt id, the session is one that the app has renewed meanwhile.
         guard session.refreshAttemptID != nil else { return session }
         var backoff = Backoff()
         var tries = 1
@@ -83,16 +86,16 @@ public actor ExtensionTokens: TokenProvider {
                 let renewed = try await accounts.refresh(session.refreshToken, attemptID: session.refreshAttemptID)
                 return try keep(renewed, after: session)
             } catch let failure as ClientFailure where failure.isRetryable && tries < Self.maxTries {
-                // The server may have renewed the session and the answer was lost. For a minute the same
-                // request gets the same answer.
+                // The server may have renewed the session although the answer was lost. For a minute the same request
+                // gets the same answer.
                 tries += 1
                 let pause = backoff.next(random: random(), atLeast: failure.retryAfter)
-                // The app repeats it later. A notification must not wait for that.
+                // A notification must not wait that long. The app repeats the refresh later.
                 guard pause <= Self.maxPause else { throw failure }
                 try await clock.sleep(for: pause)
             } catch ClientFailure.refused(let refusal) where refusal.isOfRefreshToken {
-                // The app may have renewed the session in the meantime. If not, the app gets the same refusal;
-                // only the app signs out.
+                // The app may have renewed the session meanwhile. If it has not, it will get the same refusal, and
+                // sign out; the extension does not.
                 guard let current = try loaded().current, isGood(current, unless: session.token) else {
                     throw ClientFailure.signedOut
                 }
@@ -101,7 +104,7 @@ public actor ExtensionTokens: TokenProvider {
         }
     }
 
-    /// Returns the stored session, with a stored attempt id unless its token is good.
+    /// Returns the stored session. If its token has to be renewed, an attempt id is stored with it first.
     private func sessionWithAttemptID(unless refused: String?) throws -> Session? {
         try inStore {
             var kept = try store.load()

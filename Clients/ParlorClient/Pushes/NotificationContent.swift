@@ -1,24 +1,23 @@
-/// What a notification of a message shows.
+/// The content of a notification about a message.
 public struct NotificationContent: Hashable, Sendable {
-    /// The source of the content.
+    /// Where the content comes from.
     public enum Origin: Hashable, Sendable {
-        /// The server's answer.
+        /// The content is the server's answer.
         case server(Message, Room)
-        /// The payload, because the message has been deleted since. An app with the entitlement to filter
-        /// notifications shows nothing.
+        /// The content is the payload's, because the message has been deleted since. An app with the entitlement to
+        /// filter notifications can show nothing instead.
         case deleted
-        /// The payload, because the server did not answer.
+        /// The content is the payload's, because the message or its room could not be fetched.
         case push(ClientFailure)
     }
 
-    /// The sender, and the room's name if it has one: `Ada · Kitchen`. If nil, keep what the system shows.
+    /// The sender, and the room's name if it has one, such as `Ada · Kitchen`. If nil, keep what the system shows.
     public var title: String?
     /// The message's text. If nil, keep what the system shows.
     public var body: String?
-    /// The number for the app's icon: all unread messages when the server sent the push. If nil, keep the old
-    /// number.
+    /// The number for the app's icon: all unread messages at the time of the push. If nil, keep the old number.
     public var badge: Int?
-    /// The room's id. The system groups notifications by it.
+    /// The room's id, by which the system groups notifications.
     public var threadID: String
     public var origin: Origin
 

@@ -1,24 +1,27 @@
 import Foundation
 
-/// Fetches what the payload of a push cannot contain: the whole text, even if the server sends no texts in
-/// payloads, and current names.
+/// Fetches what the payload of a push may lack: the whole text, even if the server sends none in payloads, and
+/// current names.
 ///
-/// It is for a notification service extension, which runs with or without the app. Both share the session
+/// It is for a notification service extension, which runs whether or not the app does. Both share the session
 /// (``ExtensionTokens``).
 public struct NotificationLoader: Sendable {
-    /// The limit of the wait for a refresh, after the limit of ``content(of:within:)``. An extension has half a
+    /// The time limit for a refresh, which begins after that of ``content(of:within:)``. An extension has half a
     /// minute for both.
     private static let longestRefresh: Duration = .seconds(20)
+    /// The time limit of one request, in seconds.
     private static let requestTimeout: TimeInterval = 8
-    /// The number of newest messages to search if the payload has no `seq`.
+    /// The number of newest messages that are searched if the payload has no `seq`.
     private static let searchedMessages = 50
 
     private let api: RoomsAPI
     private let tokens: any TokenProvider
     private let clock: any ClientClock
 
+    /// Creates a loader with the app's session.
+    ///
     /// - Parameters:
-    ///   - store: the app's sessions, in a store that both share, as for ``ExtensionTokens``.
+    ///   - store: the store that the app and the extension share, as for ``ExtensionTokens``.
     ///   - http: by default a `URLSessionTransport` with a timeout of 8 s.
     public init(
         server: URL, sharedIn store: any SessionStore, http: (any HTTPTransport)? = nil,
@@ -31,7 +34,7 @@ public struct NotificationLoader: Sendable {
             clock: clock)
     }
 
-    /// For an app that keeps its sessions in another way.
+    /// Creates a loader with tokens from elsewhere, for an app that keeps its sessions in another way.
     public init(http: any HTTPTransport, tokens: any TokenProvider, clock: any ClientClock = SystemClock()) {
         api = RoomsAPI(transport: http, tokens: tokens)
         self.tokens = tokens
@@ -40,9 +43,11 @@ public struct NotificationLoader: Sendable {
 
     /// Fetches the message and its room.
     ///
-    /// If the server does not answer in time, or nobody is signed in, the content is the payload's. If a refresh
-    /// of the session is still under way then, this waits up to 20 s more for it, because a process that ends in
-    /// the middle of a refresh may end the session.
+    /// If that fails or takes too long, or if nobody is signed in, the content is the payload's. If a refresh of the
+    /// session is still in progress at the end, this waits up to 20 s more for it: a process that ends in the middle
+    /// of a refresh may end the session.
+    ///
+    /// - Parameter limit: the time limit for the message and the room together.
     public func content(of pushed: PushedMessage, within limit: Duration = .seconds(5)) async -> NotificationContent {
         let content: NotificationContent
         do {
@@ -52,7 +57,7 @@ public struct NotificationLoader: Sendable {
         } catch {
             content = NotificationContent(pushed, .push(ClientFailure(error)))
         }
-        // After that limit, the app repeats the refresh.
+        // If the refresh takes longer, the app repeats it later.
         try? await within(Self.longestRefresh, by: clock, else: "") { await tokens.settle() }
         return content
     }
@@ -65,7 +70,10 @@ public struct NotificationLoader: Sendable {
         return NotificationContent(message, in: room, of: pushed)
     }
 
-    /// - Returns: nil if it was deleted.
+    /// Fetches the message; nil if it was deleted.
+    ///
+    /// - Throws: `ClientFailure.unreadable` if the payload has no `seq` and older messages exist: the message may be
+    ///   one of those.
     private func message(_ pushed: PushedMessage) async throws -> Message? {
         let page =
             if let seq = pushed.seq {

@@ -2,7 +2,7 @@ import Foundation
 
 /// The payload of a push about a message.
 ///
-/// It has the state at the time of sending. ``NotificationLoader`` fetches the current one.
+/// It says how things were when the server sent it. ``NotificationLoader`` fetches the current state.
 public struct PushedMessage: Codable, Hashable, Sendable {
     public var roomID: String
     public var messageID: String
@@ -10,13 +10,14 @@ public struct PushedMessage: Codable, Hashable, Sendable {
     public var seq: Int?
     public var senderID: String?
     public var senderName: String?
-    /// nil if the room has no name, or the server did not know it when it sent the push.
+    /// The room's name; nil if it has none, or if the server did not know it when it sent the push.
     public var roomName: String?
-    /// The server's title; nil if the app words it (`PUSH_LOC_KEYS`).
+    /// The server's title; nil if the app has its own texts (`PUSH_LOC_KEYS`).
     public var title: String?
-    /// The text, which may be cut. With `PUSH_PREVIEW=off` it is "New message", or nil if the app words that.
+    /// The message's text, which may be cut. With `PUSH_PREVIEW=off` it is "New message", or nil if the app has its own
+    /// texts.
     public var body: String?
-    /// The number of the person's unread messages in all rooms, for the app's icon.
+    /// The number for the app's icon: the person's unread messages in all rooms.
     public var badge: Int?
 
     public init(
@@ -34,9 +35,11 @@ public struct PushedMessage: Codable, Hashable, Sendable {
         self.badge = badge
     }
 
-    /// Reads a payload as the system hands it over, in `userInfo` of a notification's content.
+    /// Reads a payload from `userInfo` of a notification's content.
     ///
-    /// - Returns: nil for a push that is not about a message. A member of the wrong type counts as missing.
+    /// A member of the wrong type counts as missing.
+    ///
+    /// - Returns: nil for a push that is not about a message.
     public init?(userInfo: [AnyHashable: Any]) {
         func text(_ name: String) -> String? { Self.text(userInfo[name]) }
         guard text("type") ?? "message" == "message", let roomID = text("roomId"), let messageID = text("messageId")
@@ -48,13 +51,13 @@ public struct PushedMessage: Codable, Hashable, Sendable {
             roomID: roomID, messageID: messageID, seq: Self.number(userInfo["seq"], from: 1),
             senderID: text("senderId"), senderName: text("senderName"), roomName: text("roomName"),
             title: Self.text(words?["title"]),
-            // An alert can be a string, which is then the body.
+            // An alert may be a string, which is then the body.
             body: Self.text(words?["body"]) ?? Self.text(alert), badge: Self.number(aps?["badge"], from: 0))
     }
 
-    /// Reads a payload as JSON, such as `payload` of a webhook, in the same way as ``init(userInfo:)``.
+    /// Reads a payload from JSON, such as `payload` of a webhook, in the same way as ``init(userInfo:)``.
     public init?(payload: Data) {
-        // Anything but JSON is not a push about a message.
+        // `try?`: data that is not JSON is not a push about a message.
         guard let object = try? JSONSerialization.jsonObject(with: payload) as? [String: Any] else { return nil }
         self.init(userInfo: object)
     }

@@ -12,7 +12,7 @@ enum EnginePacket: Equatable, Sendable {
 
     /// Parses a packet.
     ///
-    /// - Throws: `ClientFailure.unreadable`, also for an upgrade, which does not occur here.
+    /// - Throws: `ClientFailure.unreadable`, also for an upgrade packet: this client never upgrades a session.
     init(_ text: String) throws(ClientFailure) {
         let rest = text.dropFirst()
         switch text.first {
@@ -23,7 +23,7 @@ enum EnginePacket: Equatable, Sendable {
         case "3": self = .pong(String(rest))
         case "4": self = .message(rest)
         case "6": self = .noop
-        default: throw .unreadable("no Engine.IO packet: \(text.prefix(100))")
+        default: throw .unreadable("not an Engine.IO packet: \(text.prefix(100))")
         }
     }
 }
@@ -31,16 +31,17 @@ enum EnginePacket: Equatable, Sendable {
 /// The server's first packet.
 struct EngineHandshake: Decodable, Equatable, Sendable {
     let sid: String
-    /// The ping interval in milliseconds.
+    /// The time between two pings of the server, in milliseconds.
     let pingInterval: Int
+    /// The time that the server waits for an answer to a ping, in milliseconds.
     let pingTimeout: Int
 
-    /// The silence after which the connection is dead: the server pings at every interval.
+    /// The time without a packet after which the connection counts as dead.
     var longestSilence: Duration { timeBetweenPings + Self.duration(pingTimeout) }
 
     var timeBetweenPings: Duration { Self.duration(pingInterval) }
 
-    /// Returns the time, an hour at most: a connection that is silent for longer cannot be trusted.
+    /// Converts a time, to at most an hour: a connection that is silent for longer cannot be trusted.
     private static func duration(_ milliseconds: Int) -> Duration {
         .milliseconds(min(max(milliseconds, 0), 3_600_000))
     }

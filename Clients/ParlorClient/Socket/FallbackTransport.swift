@@ -1,21 +1,23 @@
 import Foundation
 
-/// WebSockets, or HTTP long-polling where WebSockets do not work.
+/// A transport that uses WebSockets, or HTTP long-polling where WebSockets do not work.
 ///
-/// A WebSocket counts as working once its first packet arrives: a proxy may accept one and pass nothing on.
-/// After polling has worked, it is used first for ten minutes, or until it fails to connect. Then
+/// A WebSocket counts as working once its first packet has arrived, because a proxy may accept one and forward
+/// nothing. After polling has worked, it is tried first for ten minutes, or until it fails to connect. Then
 /// WebSockets are tried first again.
 public final class FallbackTransport: SocketTransport {
-    /// Longer than a handshake takes on any usable network.
+    /// The time limit for a WebSocket's first packet: longer than a handshake takes on any usable network.
     static let maxWait: Duration = .seconds(5)
+    /// The time, in seconds, for which polling is tried first.
     static let retryInterval: TimeInterval = 10 * 60
 
     private let webSockets: any SocketTransport
     private let polling: any SocketTransport
     private let clock: any ClientClock
-    /// The time since which polling is used; nil while WebSockets are.
+    /// The time when polling last began; nil if the last connection is a WebSocket.
     private let pollingSince = Guarded<Date?>(nil)
 
+    /// Creates a transport that falls back to polling.
     public init(
         webSockets: any SocketTransport = WebSocketTransport(), polling: any SocketTransport,
         clock: any ClientClock = SystemClock()
@@ -47,6 +49,8 @@ public final class FallbackTransport: SocketTransport {
         }
     }
 
+    /// Connects by polling, after a WebSocket has failed.
+    ///
     /// - Parameter failure: the WebSocket's failure.
     private func poll(
         _ url: URL, after failure: ClientFailure, _ hasFailedAtOnce: Bool
@@ -55,18 +59,19 @@ public final class FallbackTransport: SocketTransport {
         do {
             connection = try await polling.connect(to: url)
         } catch let polled as ClientFailure {
-            // The cause is the network, not a proxy. A permanent failure, such as `wss` on Linux, gives way
-            // to polling's, which may pass.
+            // Both failed, so the cause is the network and not a proxy. If the WebSocket can never work, such as
+            // `wss` on Linux, polling's failure is the useful one.
             throw failure.isRetryable ? failure : polled
         }
-        // A WebSocket that failed at once may have met a starting server, which polling has reached by now.
+        // A WebSocket that failed at once may have met a server that was still starting. Polling has reached it
+        // since, so a WebSocket is tried once more.
         if failure.isRetryable, hasFailedAtOnce {
             do {
                 let webSocket = try await connectWebSocket(url)
                 connection.close()
                 return webSocket
             } catch {
-                // It keeps polling.
+                // The polling connection stays in use.
             }
         }
         if Task.isCancelled { connection.close() }
@@ -87,7 +92,7 @@ public final class FallbackTransport: SocketTransport {
 
     private func openWebSocket(_ url: URL) async throws -> any SocketConnection {
         try await within(
-            Self.maxWait, by: clock, else: "no WebSocket gets through", tooLate: Self.close
+            Self.maxWait, by: clock, else: "WebSockets do not work here", tooLate: Self.close
         ) { [webSockets] () -> any SocketConnection in
             let connection = try await webSockets.connect(to: url)
             do {
@@ -100,7 +105,7 @@ public final class FallbackTransport: SocketTransport {
     }
 }
 
-/// A connection whose first packet has been read.
+/// A connection whose first packet was read before it was handed over; `receive` returns that packet first.
 private final class OpenedConnection: SocketConnection {
     private let connection: any SocketConnection
     private let first: Guarded<String?>

@@ -1,6 +1,6 @@
-/// The rooms that a socket has joined, or should join.
+/// The rooms that a socket has joined, and those that it should join.
 struct JoinedRooms: Equatable {
-    /// The requested rooms, in the order of the requests.
+    /// The rooms to join, in the order of the requests.
     private(set) var wanted: [String] = []
     /// The rooms joined on this connection.
     private(set) var joined: Set<String> = []
@@ -10,7 +10,7 @@ struct JoinedRooms: Equatable {
         if !wanted.contains(roomID) { wanted.append(roomID) }
     }
 
-    /// Removes a room that was left, or that the server refuses.
+    /// Removes a room that was left, or that the server refuses for good.
     mutating func drop(_ roomID: String) {
         wanted.removeAll { $0 == roomID }
         joined.remove(roomID)

@@ -2,19 +2,19 @@
     import Network
 #endif
 
-/// The networks that the device has.
+/// Reports changes of the networks that the device can use.
 public protocol NetworkPaths: Sendable {
-    /// Yields when a network becomes available, and when the preferred one changes, until the caller is
-    /// cancelled.
+    /// Returns a stream that yields when a network becomes available, and when the preferred one changes. It ends
+    /// when the task that reads it is cancelled.
     func improvements() -> AsyncStream<Void>
 }
 
-/// The system's networks on Apple's systems. Elsewhere the stream ends at once.
+/// The networks as Apple's systems report them. On other systems the stream ends at once.
 public struct SystemNetworkPaths: NetworkPaths {
     public init() {}
 
     public func improvements() -> AsyncStream<Void> {
-        // One waiting element is enough: it only means that something has changed.
+        // One buffered element is enough: it only says that something has changed.
         let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         #if canImport(Network)
             let monitor = NWPathMonitor()

@@ -1,12 +1,15 @@
 import Foundation
 
-/// Engine.IO over HTTP long-polling: one waiting GET, and one POST at a time.
+/// Opens Engine.IO connections over HTTP long-polling: one waiting GET, and one POST at a time.
 public struct PollingTransport: SocketTransport {
     private let http: any HTTPTransport
 
     public init(http: any HTTPTransport) { self.http = http }
 
-    /// - Parameter url: a WebSocket address; its `transport` is ignored.
+    /// Opens a session.
+    ///
+    /// - Parameter url: not used: requests go to the server of the ``HTTPTransport``.
+    /// - Throws: `ClientFailure.offline`; `CancellationError`.
     public func connect(to url: URL) async throws -> any SocketConnection {
         let connection = PollingConnection(http: http)
         try await connection.open()
@@ -14,7 +17,7 @@ public struct PollingTransport: SocketTransport {
     }
 }
 
-/// The packets of one session, in order.
+/// One polling session, which delivers packets in order.
 private final class PollingConnection: SocketConnection {
     private static let separator: Character = "\u{1e}"
 
@@ -57,7 +60,7 @@ private final class PollingConnection: SocketConnection {
             return !state.isOver && state.sessionID != nil
         }
         guard wasOpen else { return }
-        // Otherwise the server would wait for a timeout.
+        // Without a close packet, the server would keep the session until it times out.
         let request = makeRequest("POST", body: Data("1".utf8))
         Task { [http] in _ = try? await http.send(request) }
     }
@@ -65,9 +68,9 @@ private final class PollingConnection: SocketConnection {
     private func poll() async throws -> [String] {
         let body = try await request("GET", body: nil)
         let packets = String(decoding: body, as: UTF8.self).split(separator: Self.separator).map(String.init)
-        // A server answers when it has a packet. If something else answers, polling on would loop without a
-        // pause.
-        guard !packets.isEmpty else { throw ClientFailure.offline("a poll was answered with nothing") }
+        // Parlor answers a poll only when it has a packet. An empty answer comes from something else, and polling
+        // again would loop without a pause.
+        guard !packets.isEmpty else { throw ClientFailure.offline("the answer to a poll was empty") }
         return packets
     }
 
@@ -78,7 +81,7 @@ private final class PollingConnection: SocketConnection {
         }
         var query = [
             URLQueryItem(name: "EIO", value: "4"), URLQueryItem(name: "transport", value: "polling"),
-            // A different value each time, so that no cache between answers.
+            // The value differs each time, so that no cache on the way answers.
             URLQueryItem(name: "t", value: String(number, radix: 36)),
         ]
         if let sessionID { query.append(URLQueryItem(name: "sid", value: sessionID)) }

@@ -1,8 +1,11 @@
 extension RoomsSocket {
-    /// A text that the contract never accepts as a cursor.
+    /// An invalid cursor. The server answers it with a valid one, which a client without a cursor needs.
     private static let noCursor = "none"
 
-    /// Joins the namespace with the token; a refused one is replaced once, on the same connection.
+    /// Joins the namespace with a token. If the server refuses the token, a new one is tried on the same connection,
+    /// once.
+    ///
+    /// - Throws: `ClientFailure.signedOut` if the new token is refused too. Other refusals count as retryable.
     func join(_ link: SocketLink, _ token: String) async throws {
         var token = token
         for isLast in [false, true] {

@@ -1,13 +1,18 @@
 import Foundation
 
 extension RoomsSocket {
+    /// True while the server has accepted the connection.
     public var isConnected: Bool { link != nil }
 
     /// Sends an event, and waits for its ack.
     ///
-    /// - Returns: the ack's object.
-    /// - Throws: `ClientFailure.refused`; `ClientFailure.offline` at once without a connection, and
-    ///   if it ends or no ack arrives in time: the server may have acted then.
+    /// Nothing is repeated or kept: without a connection the call fails at once.
+    ///
+    /// - Parameter timeout: the time limit for the ack.
+    /// - Returns: the ack's object as JSON.
+    /// - Throws: `ClientFailure.refused` if the server refuses the event. `ClientFailure.offline` if there is no
+    ///   connection, if it ends, or if no ack arrives in time; except in the first case the server may have acted.
+    ///   `CancellationError` if the task is cancelled; the event was sent.
     public func emit(
         _ event: String, _ payload: JSON, timeout: Duration = RoomsSocket.ackTimeout
     ) async throws -> Data {
@@ -15,20 +20,21 @@ extension RoomsSocket {
         return try await link.ask(event, payload, timeout: timeout)
     }
 
-    /// Sends an event that may be one of a service that was added to the server, and decodes its ack.
+    /// Sends an event of any service, also of one that was added to the server, and decodes its ack.
     ///
-    /// Events go out in the order of the calls, and requests about one room reach a service in that order.
-    /// Nothing is repeated or kept: without a connection the call fails at once. Events that the request causes
-    /// are sent before its ack, but may be delivered after this returns.
+    /// Events are sent in the order of the calls, and requests about one room reach a service in that order.
+    /// Nothing is repeated or kept: without a connection the call fails at once. The server sends the events that
+    /// a request causes before its ack, but they may be delivered after this returns.
     ///
     /// - Parameters:
     ///   - payload: must encode as a JSON object; a ``JSON`` value is sent as it is.
-    ///   - type: of the ack's object, in which the service's members stand beside `success`; may be ``JSON``.
-    /// - Throws: `ClientFailure`: `refused` with the service's own code, or with `malformed_request` if no
-    ///   service has the event; `offline` if there is no connection, if it ends, or if no ack arrives in time:
-    ///   except in the first case the server may have acted; `unreadable` if the payload cannot be encoded, before
-    ///   anything is sent, or if the ack has another form, after the server has acted. `CancellationError` if the
-    ///   task is cancelled; the event was sent.
+    ///   - type: the type of the ack's object, which has the service's members beside `success`. It may be ``JSON``.
+    ///   - timeout: the time limit for the ack.
+    /// - Throws: `ClientFailure.refused` with the service's own code, or with `malformed_request` if no service has
+    ///   the event. `ClientFailure.offline` if there is no connection, if it ends, or if no ack arrives in time;
+    ///   except in the first case the server may have acted. `ClientFailure.unreadable` if the payload cannot be
+    ///   encoded, before anything is sent; or if the ack has another form, after the server has acted.
+    ///   `CancellationError` if the task is cancelled; the event was sent.
     public func emit<Ack: Decodable & Sendable>(
         _ event: String, _ payload: some Encodable & Sendable, as type: Ack.Type,
         timeout: Duration = RoomsSocket.ackTimeout
@@ -36,34 +42,37 @@ extension RoomsSocket {
         try ServerDecoder().decode(type, from: try await emit(event, try JSON(encoding: payload), timeout: timeout))
     }
 
-    /// Sends an event without an ack; a refusal arrives as `RoomEvent.requestFailed`. Without a
+    /// Sends an event without an ack. A refusal arrives as ``RoomEvent/requestFailed(event:_:)``. Without a
     /// connection the event is dropped.
     public func send(_ event: String, _ payload: JSON) async {
-        // The reader of an ended connection gets its failure.
+        // `try?`: an ended connection reports its failure to the task that reads it.
         try? await link?.send(event, payload)
     }
 
     // MARK: - Rooms
 
-    /// Joins a room: its events arrive from now on, on every connection, until it is left.
+    /// Joins a room. From now on its events arrive, also after reconnects, until ``leave(_:)``.
     ///
-    /// - Parameter keepingOthers: false leaves every other room.
-    /// - Throws: `ClientFailure.refused`. If that is retryable, or the failure is `offline`, the
-    ///   room will still be joined as soon as possible.
+    /// - Parameter keepingOthers: false to leave every other room.
+    /// - Returns: the room as the server describes it.
+    /// - Throws: `ClientFailure` or `CancellationError`. Unless the failure is final, as with `room_not_found`, the
+    ///   socket keeps trying to join the room.
     public func join(_ roomID: String, keepingOthers: Bool = false) async throws -> Room {
         rooms.want(roomID, keepingOthers: keepingOthers)
         guard let link else { throw ClientFailure.offline("not connected") }
         return try await join(roomID, keepingOthers: keepingOthers, over: link)
     }
 
-    /// Leaves a room. Succeeds without a connection: the room is not joined again.
+    /// Leaves a room, which is not joined again. Without a connection this succeeds at once.
+    ///
+    /// - Throws: `ClientFailure` or `CancellationError`. The room is not joined again even then.
     public func leave(_ roomID: String) async throws {
         rooms.drop(roomID)
         guard isConnected else { return }
         _ = try await emit("room:leave", ["roomId": .string(roomID)])
     }
 
-    /// Joins the wanted rooms one after the other.
+    /// Joins the wanted rooms one after the other, in a task that ends with the connection.
     func joinRooms(over link: SocketLink) {
         guard joiner == nil, rooms.next != nil else { return }
         joiner = Task { [clock, random] in
@@ -73,8 +82,8 @@ extension RoomsSocket {
                     _ = try await join(roomID, keepingOthers: true, over: link)
                     backoff.reset()
                 } catch let failure as ClientFailure where failure.isRetryable {
-                    // The service is unavailable, or there were too many joins. The end of the
-                    // connection ends this task.
+                    // The service is unavailable, or there were too many joins. The end of the connection cancels
+                    // this sleep.
                     guard (try? await clock.sleep(for: backoff.next(random: random()))) != nil else { return }
                 } catch {
                     // The refusal is final, so the room is no longer wanted.

@@ -1,37 +1,36 @@
 import Foundation
 
-/// The socket: connected while it is started, and catching up after each reconnect.
+/// The connection to the server's socket. It reconnects by itself, and catches up after each reconnect.
 ///
-/// **Nothing is lost.** Every `sync:done` brings a cursor: the position up to which the client has
-/// all events. Live events carry none, so it advances only at each connect. The next connect has
-/// the server replay all entries since then, in order, including the live events of the last
-/// connection. So an event may be delivered twice, but the last delivery is always in the log's
-/// order. The first connect sends a cursor that is invalid, and the contract answers it with a
-/// fresh one. An access token's lifetime bounds a connection's, and with it the length of a replay.
-/// Beyond 10,000 events the server answers `recovered: false` instead.
+/// **No event is lost.** Each `sync:done` brings a cursor: the position up to which the client has all events. Live
+/// events carry none, so the cursor advances only at each connect. At the next connect the server replays everything
+/// since then, in order, including the live events of the last connection. So an event may be delivered twice, but
+/// the last delivery is always in the log's order. The first connect sends an invalid cursor, and the server answers
+/// with a fresh one. A connection lives no longer than its access token, which limits the length of a replay. If
+/// more than 10,000 events were missed, the server answers `recovered: false` instead.
 ///
-/// **Every queue is bounded.** The handler gets one update after the other, on the main actor.
-/// While it is busy, a bounded number of updates wait, and then the connection is not read. So the
-/// handler should not wait for a reply of this socket.
+/// **Every queue is bounded.** The handler gets one update after the other, on the main actor. While it is busy, a
+/// limited number of updates wait; beyond that the connection is not read. So the handler must not wait for a reply
+/// of this socket.
 ///
-/// Joined rooms are joined again at each connect, until they are left or the server refuses.
+/// Joined rooms are joined again at each connect, until they are left or the server refuses them for good.
 public actor RoomsSocket {
     /// The failure in `disconnected` after `stop`.
     static let stopped = ClientFailure.offline("stopped")
-    /// For a token, and for the WebSocket.
+    /// The time limit for getting a token, and for opening a connection.
     static let connectTimeout: Duration = .seconds(15)
-    /// For the server's first word on it.
+    /// The time limit for the server's first packet on a new connection.
     static let handshakeTimeout: Duration = .seconds(12)
+    /// The default time limit for an ack.
     public static let ackTimeout: Duration = .seconds(10)
-    /// For an answer on another network. One that comes later than this costs no more than a reconnect.
+    /// The time in which a connection must answer after a change of network. If the answer comes later, the client has
+    /// merely reconnected without need.
     static let probeTimeout: Duration = .seconds(5)
-    /// The time for the server's `sync:done`. A server that sends nothing in it is taken for one
-    /// without recovery.
+    /// The time without any event after which a server that has not sent `sync:done` counts as one without recovery.
     static let syncTimeout: Duration = .seconds(20)
-    /// The time after which a server that sends other events, but no `sync:done`, counts as one
-    /// without recovery.
+    /// The time, in seconds, after which a server that sends events but no `sync:done` counts as one without recovery.
     static let longestSync: TimeInterval = 120
-    /// A connection that held for so long was a good one, and the next attempts begin with short pauses.
+    /// The duration, in seconds, of a successful attempt after which the pauses between attempts start short again.
     private static let goodConnection: TimeInterval = 2
 
     let url: URL
@@ -44,29 +43,33 @@ public actor RoomsSocket {
     private let queue = SocketUpdateQueue()
     private var deliveryTask: Task<Void, Never>?
     private var running: Task<Void, Never>?
-    /// Rises with each start and stop: what belongs to an earlier one has no say any more.
+    /// Rises with each start and stop. A task of an earlier run ends when it sees that.
     private var run = 0
+    /// The pause before the next attempt.
     private var pause: Task<Void, any Error>?
     private var skipsPause = false
     private var backoff = Backoff()
     private(set) var cursor: String?
-    /// The connection, once the server has accepted it.
+    /// The connection, from when the server has accepted it to its end.
     private(set) var link: SocketLink? {
         didSet {
             joiner?.cancel()
             joiner = nil
         }
     }
+    /// True until the connection's `sync:done`, or until it is no longer expected.
     private var awaitsSync = false
-    /// When the last event came.
+    /// The time of the last event.
     private var notifiedAt = Date.distantPast
     var rooms = JoinedRooms()
-    /// Joins the rooms of `link`, and ends with it.
+    /// The task that joins rooms over `link`. It ends with the link.
     var joiner: Task<Void, Never>?
 
+    /// Creates a socket. ``start()`` connects it.
+    ///
     /// - Parameters:
-    ///   - server: its address, `https://…` or `http://…`.
-    ///   - random: from 0 up to 1; spreads the clients that reconnect.
+    ///   - server: the server's address, `https://…` or `http://…`.
+    ///   - random: returns a number from 0 up to 1, which spreads the reconnects of many clients.
     ///   - handler: receives one update after the other.
     public init(
         server: URL, transport: any SocketTransport, tokens: any TokenProvider, clock: any ClientClock = SystemClock(),
@@ -82,21 +85,23 @@ public actor RoomsSocket {
     }
 
     deinit {
-        // What had arrived is still told.
+        // Updates that have arrived are still delivered.
         queue.finish()
     }
 
-    /// Of this connection, once all that was missed has come on it.
+    /// The cursor of this connection, once all missed events have arrived on it; nil before, and without a connection.
     var connectionCursor: String? { link != nil && !awaitsSync ? cursor : nil }
 
     // MARK: - Starting and stopping
 
-    /// Connects, and stays connected until `stop`, until nobody is signed in, or until the server wants this client gone. It is
-    /// kept alive meanwhile. Calling it while it runs does nothing.
+    /// Connects, and stays connected until ``stop()`` or until a failure that is not retryable: nobody is signed in, or
+    /// the server does not want this client to reconnect.
+    ///
+    /// The socket keeps itself alive meanwhile. A call while it is started does nothing.
     public func start() {
         guard running == nil else { return }
         if deliveryTask == nil {
-            // On the main actor, so that a burst of updates is one job there and not one job each.
+            // The loop runs on the main actor, so that a burst of updates is one job there instead of one each.
             deliveryTask = Task { @MainActor [queue, handler] in
                 while let updates = await queue.next() {
                     for update in updates { await handler(update) }
@@ -109,8 +114,8 @@ public actor RoomsSocket {
         running = Task { [run] in await stayConnected(run) }
     }
 
-    /// Ends the connection, for example when the app goes to the background. Updates that had
-    /// arrived are still delivered, and then `disconnected`. A later `start` catches up.
+    /// Ends the connection, for example when the app goes to the background. Updates that have arrived are still
+    /// delivered, and then `disconnected`. A later ``start()`` catches up.
     public func stop() async {
         guard let running else { return }
         self.running = nil
@@ -120,13 +125,16 @@ public actor RoomsSocket {
         pause = nil
         let link = link
         self.link = nil
-        // Before anything that a start from now on tells; not waiting for room: it may be the one who is told that calls this.
+        // This comes before the updates of a later `start`. It does not wait for room in the queue, because the
+        // handler itself may have called `stop`.
         queue.put(.disconnected(Self.stopped))
         await link?.close(Self.stopped)
     }
 
-    /// Connects at once, in place of after a pause: when the app comes to the foreground, or the network back. A connection that
-    /// has been silent for longer than pings are apart is given up.
+    /// Connects at once instead of after the pause, for example when the app comes to the foreground or the network is
+    /// back. A connection that has been silent for longer than the ping interval is replaced.
+    ///
+    /// It does not start a socket that is stopped.
     public func reconnectNow() async {
         backoff.reset()
         skipsPause = link == nil
@@ -137,27 +145,27 @@ public actor RoomsSocket {
         }
     }
 
-    /// Connects at once, as ``reconnectNow()`` does, when there is another network than before. A connection of the one before may be
-    /// dead, and does not say so: it has `probeTimeout` to answer.
+    /// Connects at once, as ``reconnectNow()`` does, because the device has another network. A connection over the old
+    /// one may be dead without an error, so it is replaced unless it answers within `probeTimeout`.
     func useBetterNetwork() async {
         await reconnectNow()
         guard let link else { return }
         do {
-            // A room that is not joined: nothing happens. The server takes no pings.
+            // Leaving a room that was not joined has no effect. The server does not accept pings of clients.
             _ = try await link.ask("room:leave", ["roomId": .string("none")], timeout: Self.probeTimeout)
         } catch ClientFailure.offline {
             guard link === self.link else { return }
             skipsPause = true
-            await link.close(.offline("the connection has not outlived its network"))
+            await link.close(.offline("the connection ended with its network"))
         } catch {
-            // A refusal is an answer, too.
+            // A refusal shows as well that the connection works.
         }
     }
 
     // MARK: - Staying connected
 
     private func stayConnected(_ run: Int) async {
-        // Stopped before it began.
+        // `stop` may have been called before this task began.
         guard run == self.run else { return }
         queue.put(.connecting)
         var wasNotified = false
@@ -166,7 +174,7 @@ public actor RoomsSocket {
             let (failure, wasConnected) = await connectOnce(run)
             guard run == self.run else { return }
             guard failure.isRetryable else {
-                // First, so that whoever is told may start it again.
+                // The socket stops before the update, so that the handler can start it again.
                 running = nil
                 self.run += 1
                 return await queue.add(.disconnected(failure))
@@ -184,7 +192,7 @@ public actor RoomsSocket {
         if !skipsPause {
             let pause = Task { [clock] in try await clock.sleep(for: delay) }
             self.pause = pause
-            // Cancelled by `reconnectNow` or `stop`: both mean that it goes on.
+            // `reconnectNow` and `stop` cancel the pause. After `stop`, `run` has changed.
             _ = await pause.result
             guard run == self.run else { return }
             self.pause = nil
@@ -192,7 +200,7 @@ public actor RoomsSocket {
         skipsPause = false
     }
 
-    /// Returns when the connection is over, or none was had.
+    /// Makes one attempt. Returns when it has failed, or when its connection has ended.
     private func connectOnce(_ run: Int) async -> (ClientFailure, wasConnected: Bool) {
         var link: SocketLink?
         var wasConnected = false
@@ -214,7 +222,7 @@ public actor RoomsSocket {
             wasConnected = true
             failure = try await serve(opened)
         } catch ClientFailure.unreadable(let words) {
-            // Something else than the server, a hotel's login page for one, may answer today.
+            // Something other than the server may have answered, such as a hotel's login page. So this is retryable.
             failure = .offline(words)
         } catch let known as ClientFailure {
             failure = known
@@ -228,14 +236,17 @@ public actor RoomsSocket {
     @Sendable
     private static func close(_ connection: any SocketConnection) { connection.close() }
 
-    /// Reads until the connection is over.
+    /// Delivers what the connection receives.
+    ///
+    /// - Returns: the failure if the server does not want this client to reconnect.
+    /// - Throws: the failure that ended the connection; `CancellationError` if it was given up.
     private func serve(_ link: SocketLink) async throws -> ClientFailure {
         self.link = link
-        // Whoever was in a hurry has what they wanted: the next loss is another one.
+        // An earlier `reconnectNow` has what it asked for. The next loss is followed by a pause again.
         skipsPause = false
         awaitsSync = true
         await queue.add(.connected)
-        // Stopped meanwhile, perhaps started again: rooms are another connection's now.
+        // If the socket was stopped meanwhile, and perhaps started again, `rooms` belongs to another connection.
         guard link === self.link else { throw CancellationError() }
         let syncTimeout = Task { await awaitSync(of: link) }
         defer { syncTimeout.cancel() }
@@ -243,7 +254,7 @@ public actor RoomsSocket {
         joinRooms(over: link)
         while true {
             let incoming = try await link.next()
-            // What a connection says that was given up, the next one is told again.
+            // This connection was given up. The next one gets these events again.
             guard link === self.link else { throw CancellationError() }
             switch incoming {
             case .dismissed:
@@ -258,17 +269,18 @@ public actor RoomsSocket {
 
     private func take(_ done: SyncDone) async {
         awaitsSync = false
-        // All that was told before it is in the queue, which outlives the connection.
+        // All earlier updates are in the queue, which outlives the connection. So the cursor may advance.
         cursor = done.cursor
         await queue.add(.recovered(done.recovered))
     }
 
+    /// Reports `recovered(false)` if the server does not send `sync:done` in time.
     private func awaitSync(of link: SocketLink) async {
         let start = clock.now
         notifiedAt = start
         var quiet: Duration
         repeat {
-            // Cancelled with the connection.
+            // The end of the connection cancels the sleep.
             guard (try? await clock.sleep(for: Self.syncTimeout)) != nil else { return }
             guard awaitsSync, link === self.link else { return }
             quiet = .seconds(clock.now.timeIntervalSince(notifiedAt))

@@ -1,20 +1,19 @@
 import Foundation
 
-/// One connection to the server, from its first packet to its end: speaks Engine.IO 4 and Socket.IO
-/// 5, answers pings, and matches acks with requests.
+/// One connection to the server, from its first packet to its end. It speaks Engine.IO 4 and Socket.IO 5, answers
+/// pings, and matches acks with requests.
 ///
-/// Packets are sent in order without waiting: a connection that accepts nothing more for
-/// `sendTimeout`, or has more than `maxWaitingBytes` queued, is ended.
+/// Packets are queued and sent in order. The link ends if the connection accepts nothing for `sendTimeout`, or if
+/// more than `maxWaitingBytes` are queued.
 actor SocketLink {
-    /// The time limit of one packet: a connection that has lost its network accepts some data, then
-    /// none, without an error. It is shorter than the limit of an ack, so that the caller learns
-    /// the cause.
+    /// The time limit for sending one packet. A connection that has lost its network accepts some data, then none,
+    /// without an error. The limit is shorter than that of an ack, so that callers get this cause.
     static let sendTimeout: Duration = .seconds(8)
-    /// The bound of queued bytes: some hundred of the longest messages.
+    /// The maximum of queued bytes, enough for 250 of the longest messages.
     private static let maxWaitingBytes = 4 << 20
     private static let deaf = ClientFailure.offline("the server does not read")
 
-    /// The result of `next`.
+    /// What `next` returns.
     enum Incoming: Sendable, Equatable {
         case event(name: String, data: Data)
         /// The server asks this client not to reconnect.
@@ -38,8 +37,9 @@ actor SocketLink {
 
     private let connection: any SocketConnection
     private let clock: any ClientClock
-    /// The longest time between two packets: a default until the server's handshake.
+    /// The time without a packet after which the connection counts as dead. The server's handshake sets it.
     private var longestSilence: Duration
+    /// The time of the last packet.
     private(set) var lastActiveAt: Date
     private var pingInterval: Duration = .seconds(25)
     private var acks: [Int: Ack] = [:]
@@ -61,7 +61,7 @@ actor SocketLink {
     /// Waits for the server's handshake.
     func open() async throws {
         guard case .open(let handshake) = try await receive() else {
-            throw ClientFailure.offline("the server's first word is no handshake")
+            throw ClientFailure.offline("the server's first packet is not a handshake")
         }
         longestSilence = handshake.longestSilence
         pingInterval = handshake.timeBetweenPings
@@ -80,18 +80,19 @@ actor SocketLink {
         }
     }
 
-    /// True if nothing arrived for longer than pings are apart: the connection is dead, even if
-    /// nobody has reported it.
+    /// Returns true if no packet has arrived for five seconds longer than the ping interval. The connection is then
+    /// dead, even if no error was reported.
     func isStale() -> Bool {
         clock.now.timeIntervalSince(lastActiveAt) > (pingInterval + .seconds(5)) / .seconds(1)
     }
 
     // MARK: - Receiving
 
-    /// Returns the next event. One caller at a time; nothing is read between calls, including acks
+    /// Returns the next event. Only one task may call this at a time. Between calls nothing is read, not even acks
     /// and pings.
     ///
-    /// - Throws: `ClientFailure.offline` when the connection is over; `CancellationError`.
+    /// - Throws: `ClientFailure.offline` when the connection has ended; `ClientFailure.unreadable`;
+    ///   `CancellationError`.
     func next() async throws -> Incoming {
         while true {
             switch try await receivePacket() {
@@ -122,7 +123,7 @@ actor SocketLink {
                 try await connection.receive()
             }
         } catch {
-            // A link that was ended here has its own reason.
+            // If this side ended the link, its reason counts, not the resulting error.
             if let end { throw end }
             throw error
         }
@@ -132,6 +133,7 @@ actor SocketLink {
 
     // MARK: - Sending
 
+    /// Queues a packet, without waiting.
     private func send(_ text: String) {
         guard end == nil else { return }
         outgoing.append(text)
@@ -162,8 +164,8 @@ actor SocketLink {
     /// Sends an event, and waits for its ack.
     ///
     /// - Returns: the object of a successful ack.
-    /// - Throws: `ClientFailure.refused`; `ClientFailure.offline` if no ack arrived in time: the
-    ///   server may have acted.
+    /// - Throws: `ClientFailure.refused`; `ClientFailure.offline` if the link has ended or no ack arrived in time;
+    ///   `CancellationError`. Except after a refusal the server may have acted.
     func ask(_ event: String, _ payload: JSON, timeout: Duration) async throws -> Data {
         if let end { throw end }
         let id = nextAck
@@ -199,8 +201,7 @@ actor SocketLink {
         acks[id] = .waiting(continuation)
     }
 
-    /// Ends a request; only its first outcome counts. An ack without a waiting request came too
-    /// late.
+    /// Ends a request. Only its first outcome counts. An ack that no request waits for came too late, and is ignored.
     private func settle(_ id: Int, _ result: Result<Data, any Error>) {
         switch acks[id] {
         case .awaited: acks[id] = .settled(result)
@@ -223,13 +224,15 @@ actor SocketLink {
     }
 }
 
-/// The parsing of an ack's object.
+/// Parses the object of an ack.
 enum SocketAck {
     private struct Head: Decodable {
         let success: Bool
         let error: SocketError?
     }
 
+    /// Returns the data of a successful ack as it is.
+    ///
     /// - Throws: `ClientFailure.refused`, or `unreadable`.
     static func check(_ data: Data) throws(ClientFailure) -> Data {
         let head = try ServerDecoder().decode(Head.self, from: data)

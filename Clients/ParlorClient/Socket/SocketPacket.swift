@@ -13,11 +13,11 @@ enum SocketPacket: Equatable, Sendable {
 
     /// Parses a packet.
     ///
-    /// - Throws: `ClientFailure.unreadable`, also for another namespace and for attachments, which
-    ///   are never requested.
+    /// - Throws: `ClientFailure.unreadable`, also for other namespaces and for attachments, which this client does
+    ///   not use.
     init(_ text: Substring) throws(ClientFailure) {
         var rest = text.utf8.dropFirst()
-        // The default namespace may be named.
+        // A packet may name the default namespace or leave it out.
         if rest.starts(with: "/,".utf8) {
             rest = rest.dropFirst(2)
         } else if rest.elementsEqual("/".utf8) {
@@ -28,7 +28,7 @@ enum SocketPacket: Equatable, Sendable {
         case UInt8(ascii: "0"): self = .connected
         case UInt8(ascii: "1"): self = .disconnect
         case UInt8(ascii: "2"):
-            // The server requests no acks; an id would be here.
+            // An ack id would stand here. It is skipped, because the server requests no acks.
             let arguments = try Self.arguments(rest.drop(while: Self.isDigit), of: text)
             guard let (name, end) = try Self.name(arguments) else { throw Self.unreadable(text) }
             let data = arguments[end...].dropFirst()
@@ -44,12 +44,12 @@ enum SocketPacket: Equatable, Sendable {
         }
     }
 
-    /// Encodes CONNECT as an Engine.IO message.
+    /// Encodes a CONNECT packet as an Engine.IO message.
     static func connect(_ auth: JSON) throws(ClientFailure) -> String { "40" + (try text(auth)) }
 
-    /// Encodes an event.
+    /// Encodes an event as an Engine.IO message.
     ///
-    /// - Parameter ackID: nil for no ack.
+    /// - Parameter ackID: nil to request no ack.
     static func event(_ name: String, _ payload: JSON, ackID: Int?) throws(ClientFailure) -> String {
         "42\(ackID.map { String($0) } ?? "")[\(try text(.string(name))),\(try text(payload))]"
     }
@@ -72,7 +72,7 @@ enum SocketPacket: Equatable, Sendable {
     private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
     private static func unreadable(_ text: Substring) -> ClientFailure {
-        .unreadable("no Socket.IO packet: \(text.prefix(100))")
+        .unreadable("not a Socket.IO packet: \(text.prefix(100))")
     }
 
     /// Returns the text between the brackets.

@@ -1,20 +1,26 @@
 import Foundation
 
-/// Opens WebSockets: `WebSocketTransport` is the platform's, `ParlorClientTesting` has a scripted one.
+/// Opens connections to the server's socket.
+///
+/// ``WebSocketTransport``, ``PollingTransport`` and ``FallbackTransport`` are for apps; `ParlorClientTesting` has one
+/// for tests.
 public protocol SocketTransport: Sendable {
+    /// Opens a connection.
+    ///
+    /// - Parameter url: the WebSocket address of the server's socket.
     /// - Throws: `ClientFailure.offline`; `CancellationError`.
     func connect(to url: URL) async throws -> any SocketConnection
 }
 
-/// One WebSocket: text messages, in order.
+/// One connection, such as a WebSocket: text messages in both directions, in order.
 public protocol SocketConnection: Sendable {
-    /// Sends a text. One caller at a time. A cancelled caller may not end the connection for the
-    /// others.
+    /// Sends a message. Only one task calls this at a time. If that task is cancelled, the connection must stay open
+    /// for others.
     ///
     /// - Throws: `ClientFailure.offline` once the connection has ended.
     func send(_ text: String) async throws
 
-    /// Returns the next message. One caller at a time.
+    /// Returns the next message. Only one task calls this at a time.
     ///
     /// - Throws: `ClientFailure.offline` once the connection has ended; `CancellationError`, after
     ///   which the connection cannot be used.

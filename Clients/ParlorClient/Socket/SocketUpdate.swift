@@ -1,14 +1,19 @@
-/// An update of a `RoomsSocket`. They come in this order: `connecting`, `connected`, the missed
-/// events, `recovered`, live events, `disconnected`; after a reconnect from `connected` on again.
+/// An update from a ``RoomsSocket``.
+///
+/// The order is: `connecting`, `connected`, the missed events, `recovered`, live events, `disconnected`. After a
+/// reconnect it begins again with `connected`.
 public enum SocketUpdate: Sendable, Equatable {
     /// The socket was started.
     case connecting
     case connected
-    /// An event. Missed events are as they were sent at their time; some may have been delivered
-    /// before, in the same order.
+    /// An event. A missed event has the payload of the time when it was first sent. Some missed events may have been
+    /// delivered before; the order is the same.
     case event(RoomEvent)
-    /// True if the server has replayed all missed events of the rooms. If false, everything shown has to be
-    /// fetched. That is so after the first connect, and later if a joined room cannot be caught up.
+    /// Missed events are complete. If the value is false, some are missing, and everything shown has to be fetched
+    /// again.
+    ///
+    /// It is false after the first connect, and later if the server cannot replay everything. A second `recovered`
+    /// with false follows if the events of a joined room cannot be replayed.
     case recovered(Bool)
     /// The connection has ended, or the first attempt to connect has failed. The socket reconnects
     /// by itself if the failure ``ClientFailure/isRetryable``.

@@ -1,13 +1,13 @@
 /// Passes updates from the reader of a socket to the handler, in order.
 ///
-/// It holds `capacity` updates, beside those that were taken and are being handled. A reader that is
-/// further ahead waits, so that TCP slows the server down. Acks and pings do not pass here. They wait
-/// for the handler only if the queue is full, behind the updates that arrived with them.
+/// It holds `capacity` updates, besides those that the handler has taken. A reader that is further ahead waits, so
+/// that TCP slows the server down. Acks and pings do not go through the queue. They wait for the handler only if the
+/// queue is full, because the reader then waits.
 ///
-/// An update gets its position at once, without waiting for a turn: the order is that of the
+/// An update gets its place at once, even if its sender then waits for room. So the order is always that of the
 /// socket's states.
 final class SocketUpdateQueue: Sendable {
-    /// The size of a replay's page, so that a replay does not wait for every event.
+    /// The size of a page of a replay, so that the reader does not wait after each event of one.
     static let capacity = 512
 
     private struct State {
@@ -18,7 +18,7 @@ final class SocketUpdateQueue: Sendable {
 
         var isFull: Bool { updates.count > SocketUpdateQueue.capacity && !isFinished }
 
-        /// Takes all updates, or lets `taker` wait for the next one.
+        /// Takes all updates, or keeps `taker` for the next one.
         mutating func take(for taker: CheckedContinuation<[SocketUpdate]?, Never>) -> Taken {
             defer { (updates, givers) = ([], []) }
             if !updates.isEmpty { return .updates(updates, givers) }
@@ -54,7 +54,7 @@ final class SocketUpdateQueue: Sendable {
 
     private var isFull: Bool { state.withLock { $0.isFull } }
 
-    /// Adds an update without waiting: for the few that do not come from the connection.
+    /// Adds an update without waiting for room. Only for updates that do not come from the connection, which are few.
     func put(_ update: SocketUpdate) {
         let taker = state.withLock { state -> CheckedContinuation<[SocketUpdate]?, Never>? in
             if state.isFinished { return nil }
@@ -68,8 +68,8 @@ final class SocketUpdateQueue: Sendable {
         taker?.resume(returning: [update])
     }
 
-    /// Returns all updates that have arrived, at least one; nil when the queue is finished and empty. One
-    /// caller at a time.
+    /// Waits for updates and returns all of them; nil when the queue is finished and empty. Only one task may call
+    /// this at a time.
     func next() async -> [SocketUpdate]? {
         await withCheckedContinuation { taker in
             switch state.withLock({ $0.take(for: taker) }) {
@@ -82,6 +82,7 @@ final class SocketUpdateQueue: Sendable {
         }
     }
 
+    /// Ends the queue. Updates that were added before can still be taken.
     func finish() {
         let (taker, givers) = state.withLock { state in
             defer { (state.isFinished, state.taker, state.givers) = (true, nil, []) }

@@ -1,6 +1,6 @@
-/// The server's report that all missed events were sent, or that they cannot be.
+/// The server's `sync:done`: all missed events were sent, or they cannot be sent.
 struct SyncDone: Decodable {
     let recovered: Bool
-    /// The position of this report.
+    /// The position up to which the client now has all events.
     let cursor: String
 }

@@ -3,20 +3,20 @@
     import Security
     import WebSocket
 
-    /// The client's end of one WebSocket. It lives on its loop only.
+    /// The client's end of one WebSocket. It is used only on its event loop.
     final class WebSocketChannel: ChannelHandler {
         typealias Completion = (Result<String, ClientFailure>) -> Void
 
-        /// The limit of messages that are not received yet. Beyond it nothing is read, so that TCP
+        /// The maximum number of messages that wait for `receive`. When it is reached, nothing is read, so that TCP
         /// slows the server down.
         private static let maxWaiting = 64
-        /// The maximum of bytes that wait for a server that does not read.
+        /// The maximum of bytes that wait to be sent. Beyond it the connection fails.
         private static let maxPendingBytes = 4 << 20
         private static let maxHeadBytes = 16 * 1024
 
         private let channel: Channel
         private let handshake: WebSocketClientHandshake
-        /// The received part of the response's head; nil once it is complete.
+        /// The part of the response's head that has arrived; nil once the head is complete.
         private var head: [UInt8]? = []
         private var parser = WebSocketParser(role: .client, maxMessageBytes: 4 << 20)
         private var waiting: [String] = []
@@ -31,7 +31,7 @@
             channel.write(handshake.request(host: host, target: target))
         }
 
-        /// Calls back when the server has accepted the upgrade, or never will.
+        /// Calls back when the server has accepted the upgrade, or when the connection has failed.
         func whenOpened(_ completion: @escaping Completion) {
             if let end { return completion(.failure(end)) }
             if head == nil { completion(.success("")) } else { opened = completion }
@@ -76,7 +76,7 @@
             case .text(let bytes): deliver(String(decoding: bytes, as: UTF8.self))
             case .ping(let payload): frame(.pong, payload)
             case .pong: break
-            case .binary: fail("the server sent bytes")
+            case .binary: fail("the server sent a binary message")
             case .close(let code, _):
                 channel.write(WebSocketFrame.close(code, mask: .random(in: .min ... .max)))
                 channel.close()
@@ -98,7 +98,7 @@
             text.append(contentsOf: bytes)
             let emptyLine = Array("\r\n\r\n".utf8)
             guard let end = text.firstRange(of: emptyLine) else {
-                guard text.count <= Self.maxHeadBytes else { return fail("the server's answer has no end") }
+                guard text.count <= Self.maxHeadBytes else { return fail("the answer's head is too long") }
                 head = text
                 return
             }
@@ -126,8 +126,8 @@
             finish(reason)
         }
 
-        /// Closes the channel; only the first reason counts. Messages that arrived before can still
-        /// be received.
+        /// Records the end and its reason; only the first one counts. Messages that arrived before can still be
+        /// received.
         private func finish(_ reason: String) {
             guard end == nil else { return }
             let failure = ClientFailure.offline(reason)

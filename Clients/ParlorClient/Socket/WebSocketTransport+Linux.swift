@@ -4,7 +4,7 @@
     import Security
     import WebSocket
 
-    /// Parlor's own WebSocket, on a thread of its own.
+    /// Opens WebSockets with Parlor's own implementation, which runs on a thread of its own.
     ///
     /// It supports `ws://` only, without TLS. A `wss://` address is refused with
     /// `ClientFailure.refused` (`unsupported_scheme`); put a TLS proxy in between.
@@ -16,7 +16,7 @@
         public func connect(to url: URL) async throws -> any SocketConnection {
             guard url.scheme == "ws", let host = url.host(percentEncoded: false) else {
                 throw ClientFailure.refused(
-                    Refusal(code: "unsupported_scheme", message: "On Linux only ws:// is spoken, not \(url)."))
+                    Refusal(code: "unsupported_scheme", message: "On Linux only ws:// addresses work: \(url)"))
             }
             let port = url.port.flatMap { UInt16(exactly: $0) } ?? 80
             let path = url.path(percentEncoded: true)
@@ -26,7 +26,7 @@
             let loop = try await owner.loop()
             let channel: Channel
             do {
-                // The handshake's bytes are written as soon as there is a connection.
+                // The handler writes its handshake as soon as the connection is there.
                 channel = try await loop.connect(host: host, port: port) {
                     WebSocketChannel($0, host: port == 80 ? name : "\(name):\(port)", target: target)
                 }
@@ -62,14 +62,14 @@
             }
         }
 
-        // Nothing on the loop retains this, so the loop never ends itself.
+        // Nothing on the loop retains the owner, so this never runs on the thread that it ends.
         deinit { group?.shutdown() }
     }
 
     private struct LoopConnection: SocketConnection {
         let channel: Channel
-        /// The handler, which the channel releases when it closes; messages that arrived before are
-        /// still received.
+        /// The handler. It is kept here because the channel releases it when it closes, and messages that arrived
+        /// before can still be received.
         let handler: LoopBound<WebSocketChannel>
         /// Keeps the loop running.
         let owner: LoopOwner
@@ -100,7 +100,7 @@
             }
         }
 
-        /// Runs a body. If the task is cancelled, it ends the connection, and with it the body's wait.
+        /// Runs a body. If the task is cancelled, the connection is aborted, which ends the body's wait.
         private func abortingWhenCancelled(
             _ body: () async -> Result<String, ClientFailure>
         ) async throws -> String {

@@ -1,15 +1,16 @@
 import Foundation
 
 #if !os(Linux)
-    /// The platform's WebSocket.
+    /// Opens WebSockets with `URLSession`.
     public struct WebSocketTransport: SocketTransport {
         private let session: URLSession
 
-        /// - Parameter session: used for `https` and `wss` alike; its delegate may check
-        ///   certificates.
+        /// Uses a session.
+        ///
+        /// - Parameter session: opens the WebSockets; its delegate may check certificates.
         public init(session: URLSession = URLSession(configuration: .ephemeral)) { self.session = session }
 
-        /// Returns at once. A failure to connect is reported by the first `receive`.
+        /// Returns at once, before the connection exists. The first `receive` throws a failure to connect.
         public func connect(to url: URL) async throws -> any SocketConnection {
             let task = session.webSocketTask(with: url)
             task.maximumMessageSize = 4 << 20
@@ -31,7 +32,7 @@ import Foundation
 
         func receive() async throws -> String {
             do {
-                // A receive ignores its task's cancellation.
+                // `receive` ignores the cancellation of its task, so the cancellation ends the WebSocket.
                 let message = try await withTaskCancellationHandler {
                     try await task.receive()
                 } onCancel: {
@@ -39,8 +40,8 @@ import Foundation
                 }
                 switch message {
                 case .string(let text): return text
-                case .data: throw ClientFailure.unreadable("the server sent bytes")
-                @unknown default: throw ClientFailure.unreadable("the server sent neither text nor bytes")
+                case .data: throw ClientFailure.unreadable("the server sent a binary message")
+                @unknown default: throw ClientFailure.unreadable("the server sent a message of an unknown kind")
                 }
             } catch let failure as ClientFailure {
                 throw failure

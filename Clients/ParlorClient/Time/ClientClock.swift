@@ -1,12 +1,12 @@
 import Foundation
 
-/// The source of time, passed in so that an app's tests can advance it instead of waiting.
+/// A source of time. It is passed in, so that an app's tests can advance time instead of waiting.
 public protocol ClientClock: Sendable {
     var now: Date { get }
 
     /// Sleeps for a duration.
     ///
-    /// - Throws: `CancellationError`, at once when the task is cancelled.
+    /// - Throws: `CancellationError` as soon as the task is cancelled.
     func sleep(for duration: Duration) async throws
 }
 

@@ -1,11 +1,11 @@
 /// Runs work with a time limit.
 ///
-/// When the time is over, or the task is cancelled, the work is cancelled too, and not awaited:
-/// whatever it waits for, the caller does not hang.
+/// When the time is over or the task is cancelled, the work is cancelled too, but not awaited. So the caller returns
+/// even if the work ignores its cancellation.
 ///
 /// - Parameters:
-///   - complaint: the failure's text.
-///   - tooLate: gets a late result, such as a connection that has to be closed.
+///   - complaint: the text of the failure if the time is over.
+///   - tooLate: gets a result that comes too late, such as a connection that has to be closed.
 /// - Throws: `ClientFailure.offline` when the time is over; `CancellationError`; errors of `work`.
 func within<Value: Sendable>(
     _ limit: Duration, by clock: any ClientClock, else complaint: String,
@@ -18,7 +18,7 @@ func within<Value: Sendable>(
         if !first.settle(outcome), case .success(let value) = outcome { tooLate(value) }
     }
     let timing = Task {
-        // A cancelled sleep is no longer needed.
+        // The sleep is cancelled when there is another outcome.
         guard (try? await clock.sleep(for: limit)) != nil else { return }
         _ = first.settle(.failure(ClientFailure.offline(complaint)))
     }
@@ -30,8 +30,8 @@ func within<Value: Sendable>(
 }
 
 extension Task where Failure == any Error {
-    /// The task's value; throws `CancellationError` at once if the waiting task is cancelled. The
-    /// task itself continues.
+    /// The task's value. If the waiting task is cancelled, this throws `CancellationError` at once, and the task itself
+    /// continues.
     var valueUnlessCancelled: Success {
         get async throws {
             let first = FirstOutcome<Success>()
@@ -41,7 +41,7 @@ extension Task where Failure == any Error {
     }
 }
 
-/// The first of several outcomes, for one waiting task.
+/// Keeps the first of several outcomes, for one task that waits.
 private final class FirstOutcome<Value: Sendable>: Sendable {
     private enum State: Sendable {
         case open
@@ -51,7 +51,7 @@ private final class FirstOutcome<Value: Sendable>: Sendable {
 
     private let state = Guarded(State.open)
 
-    /// - Returns: false if there was an earlier outcome.
+    /// Records an outcome, and resumes the waiting task. Returns false if there was an earlier outcome.
     func settle(_ outcome: Result<Value, any Error>) -> Bool {
         let before = state.withLock { state in
             let before = state

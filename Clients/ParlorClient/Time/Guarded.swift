@@ -4,10 +4,10 @@
     import Synchronization
 #endif
 
-/// A small value behind a lock. While it is held, do not await, call back or resume anything.
+/// A small value behind a lock. While the lock is held, nothing may be called back or resumed.
 ///
-/// It uses the platform's lock: `Mutex` needs iOS 18, and on Linux it is the only lock that the compiler
-/// checks.
+/// On Apple's systems this is an unfair lock, because `Mutex` needs iOS 18. On Linux it is `Mutex`, the only lock there
+/// that the compiler checks.
 package final class Guarded<Value: Sendable>: Sendable {
     #if canImport(os)
         private let lock: OSAllocatedUnfairLock<Value>

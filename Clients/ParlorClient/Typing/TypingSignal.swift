@@ -1,11 +1,15 @@
 import Foundation
 
-/// Sends the room a typing signal: at once, then at most once a second. Sends its end after two idle seconds,
-/// when the message is sent, on leaving, and in the background.
+/// Sends a room that the person is typing.
+///
+/// The signal goes out at the first keystroke, and then at most once a second. The end goes out after two seconds
+/// without a keystroke, or at ``stopped()``.
 @MainActor
 public final class TypingSignal {
-    /// Below three seconds, after which the server ends the typing.
+    /// The time, in seconds, before the signal is sent again. It must be below three seconds, after which the server
+    /// ends the typing.
     static let renewal: TimeInterval = 1
+    /// The time without a keystroke after which the typing ends.
     static let idle: Duration = .seconds(2)
 
     private let roomID: String
@@ -15,7 +19,7 @@ public final class TypingSignal {
     private var sentAt: Date?
     private var typedAt = Date.distantPast
     private var idleWait: Task<Void, Never>?
-    /// The next state to send. A newer one replaces it, so a slow connection sends no stale states.
+    /// The next state to send. A newer one replaces it, so that a slow connection sends no outdated states.
     private var next: Bool?
     private var deliveryTask: Task<Void, Never>?
 
@@ -25,13 +29,13 @@ public final class TypingSignal {
         self.clock = clock
     }
 
-    /// Notes that the person changed the text.
+    /// Notes that the person changed the text. An app calls it at each keystroke.
     public func typed() {
         let now = clock.now
         typedAt = now
         guard sentAt.map({ abs(now.timeIntervalSince($0)) >= Self.renewal }) ?? true else {
-            // A `true` was sent in the last second, even if a stop followed; a later key sends the next.
-            // `abs` is for a clock that was set back: its last time may be hours ahead.
+            // A `true` was sent within the last second, even if a stop followed. A later keystroke sends the next.
+            // `abs` is for a clock that was set back, whose last time may be hours ahead.
             return
         }
         sentAt = now
@@ -49,13 +53,13 @@ public final class TypingSignal {
         send(false)
     }
 
-    /// Returns when the last state has been sent.
+    /// Waits until the last state has been sent.
     func settle() async { await deliveryTask?.value }
 
     private func stopWhenIdle() async {
         var left = Self.idle
         while left > .zero {
-            // `stopped()` cancels it, and has sent the end.
+            // `stopped()` cancels the sleep, and has sent the end.
             do { try await clock.sleep(for: left) } catch { return }
             left = Self.idle - .seconds(abs(clock.now.timeIntervalSince(typedAt)))
         }
@@ -63,7 +67,7 @@ public final class TypingSignal {
         stopped()
     }
 
-    /// Sends one state at a time, so that they arrive in order.
+    /// Sends one state after the other, so that they arrive in order.
     private func send(_ isTyping: Bool) {
         next = isTyping
         guard deliveryTask == nil else { return }

@@ -1,22 +1,24 @@
-/// The others who type in a room, in the order they began, until they stop or their message arrives.
+/// The other people who type in a room, in the order in which they began.
 ///
-/// There is no time limit: the server sends no renewals, however long a person types. It sends the end, also
-/// for a person whose app or gateway is gone, and a connection that ends takes all typing with it.
+/// A person types until the server says that they stopped, or until their message arrives. There is no time limit: the
+/// server sends no renewals, however long somebody types. It always sends the end, even if that person's app or gateway
+/// is gone. When the own connection ends, everybody is removed.
 public struct Typists: Equatable, Sendable {
     private let ownID: String
     public private(set) var userIDs: [String] = []
 
     public init(ownID: String) { self.ownID = ownID }
 
+    /// Applies a typing event. Those of the person's own devices are ignored.
     public mutating func note(_ userID: String, isTyping: Bool) {
         guard userID != ownID else { return }
         if !isTyping { return end(userID) }
         if !userIDs.contains(userID) { userIDs.append(userID) }
     }
 
-    /// Ends a typing whose message has arrived.
+    /// Ends a person's typing, because their message has arrived.
     public mutating func end(_ userID: String) { userIDs.removeAll { $0 == userID } }
 
-    /// Removes everyone: a lost connection delivers no ends.
+    /// Removes everybody, because a lost connection delivers no ends.
     public mutating func removeAll() { userIDs = [] }
 }

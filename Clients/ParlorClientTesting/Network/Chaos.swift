@@ -1,20 +1,21 @@
-/// The random faults of a network. Each value is the probability per packet.
+/// The random faults of a network. Each value is a probability per packet.
 public struct Chaos: Sendable, Equatable {
-    /// The probability that an event is held until a few packets later.
+    /// The probability that an event arrives a few packets later.
     public var lateEvents = 0.1
+    /// The probability that an event arrives twice.
     public var doubledEvents = 0.1
-    /// The probability that the server acts, but its answer is lost.
+    /// The probability that the server acts on a request but its answer is lost.
     public var lostAnswers = 0.05
     /// The probability that a request does not reach the server.
     public var lostRequests = 0.05
-    /// The probability that an ack overtakes its own events.
+    /// The probability that an ack arrives before the events that its request causes.
     public var earlyAcks = 0.1
     /// The probability that the socket ends.
     public var drops = 0.02
 
     public init() {}
 
-    /// Chaos without faults, to which some can be added.
+    /// No faults. A test sets those that it needs.
     public static var none: Chaos {
         var chaos = Chaos()
         chaos.lateEvents = 0
@@ -27,7 +28,7 @@ public struct Chaos: Sendable, Equatable {
     }
 }
 
-/// The order in which held events finally arrive.
+/// The order in which held packets are delivered.
 public enum ReleaseOrder: Sendable, Equatable {
     case asSent, reversed
     case shuffled(seed: UInt64)

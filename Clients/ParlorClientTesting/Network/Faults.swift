@@ -1,6 +1,6 @@
 import ParlorClient
 
-/// The faults of one device's network, and the packets that pass it. Pure.
+/// The faults of one device's network, and the packets that it holds. It does no I/O.
 struct Faults: Sendable {
     private struct Running: Sendable {
         var chaos: Chaos
@@ -8,7 +8,7 @@ struct Faults: Sendable {
     }
 
     var isOffline = false
-    /// The number of requests that will not reach the server.
+    /// The number of next requests that do not reach the server.
     var requestsToLose = 0
     var answersToLose = 0
     /// True if a lost answer also ends its socket.
@@ -17,7 +17,7 @@ struct Faults: Sendable {
     var eventsToDouble = 0
     var packetsUntilDrop: Int?
     var answerDelay: Duration = .zero
-    /// Answers of an intermediary to the next requests over HTTP.
+    /// The answers to the next HTTP requests, which replace the server's.
     var foreignAnswers: [HTTPResponse] = []
     var holdsAcks = false
     private(set) var isHeld: (@Sendable (String) -> Bool)?
@@ -31,7 +31,7 @@ struct Faults: Sendable {
 
     mutating func hold(_ isHeld: @escaping @Sendable (String) -> Bool) { self.isHeld = isHeld }
 
-    /// Ends the holding, and returns the held packets.
+    /// Holds no more packets, and returns the held ones.
     mutating func release(_ order: ReleaseOrder) -> [Parlor.Delivery] {
         isHeld = nil
         holdsAcks = false
@@ -51,7 +51,7 @@ struct Faults: Sendable {
 
     mutating func stopChaos() { running = nil }
 
-    /// Drops packets held for a socket that has ended.
+    /// Drops the packets that are held for a socket which has ended.
     mutating func forget(_ socketID: Int) { held.removeAll { $0.socketID == socketID } }
 
     mutating func losesRequest() -> Bool { takes(\.requestsToLose) || happens(\.lostRequests) }
@@ -60,6 +60,7 @@ struct Faults: Sendable {
 
     mutating func sendsAckFirst() -> Bool { takes(\.earlyAcks) || happens(\.earlyAcks) }
 
+    /// Returns the packets that arrive when the server sends this one, and whether the socket then ends.
     mutating func pass(_ packet: Parlor.Delivery) -> Passage {
         if let count = packetsUntilDrop {
             packetsUntilDrop = count > 0 ? count - 1 : nil
@@ -84,8 +85,8 @@ struct Faults: Sendable {
         return passage
     }
 
-    /// Takes all late packets before the end of a replay: with its cursor the device cannot claim
-    /// earlier ones.
+    /// Takes all late packets before the end of a replay is delivered. The device's new cursor counts them as
+    /// received, so otherwise they would be lost.
     private mutating func takeAllLate(on socketID: Int) -> [Parlor.Delivery] {
         guard running != nil, isHeld == nil, !holdsAcks else { return [] }
         let arriving = held.filter { $0.socketID == socketID }
@@ -93,7 +94,7 @@ struct Faults: Sendable {
         return arriving
     }
 
-    /// Takes late packets; each may arrive with any later packet.
+    /// Takes some of the late packets at random. Each arrives with one of the next packets.
     private mutating func takeLate() -> [Parlor.Delivery] {
         guard running != nil else { return [] }
         var arriving: [Parlor.Delivery] = []

@@ -1,6 +1,6 @@
 import ParlorClient
 
-/// A scripted Parlor and its devices' connections. Every call is one step; only receivers wait.
+/// A scripted Parlor and the connections of its devices. Every call is one step. Only receivers wait.
 struct Network: Sendable {
     struct Connection: Sendable {
         let deviceID: Int
@@ -8,7 +8,7 @@ struct Network: Sendable {
         var receiver: CheckedContinuation<String, any Error>?
     }
 
-    /// A waiting receiver to resume once the lock is free.
+    /// A receiver and its result. It is resumed when the lock is free.
     struct Wake: Sendable {
         let receiver: CheckedContinuation<String, any Error>
         let result: Result<String, ClientFailure>
@@ -45,7 +45,7 @@ struct Network: Sendable {
         let request = Parlor.request(in: text)
         if let request {
             requests[deviceID, default: []].append(request.event)
-            // The device notices the loss by the end of its socket.
+            // The device notices the loss because its socket ends.
             if faults[deviceID]?.losesRequest() == true { return drop(socketID) }
         }
         parlor.receive(text, on: socketID)
@@ -57,7 +57,7 @@ struct Network: Sendable {
             return wakes.append(Wake(receiver: receiver, result: .failure(Self.offline)))
         }
         if connection.inbox.isEmpty {
-            precondition(connection.receiver == nil, "two receive from one socket at the same time")
+            precondition(connection.receiver == nil, "two tasks receive from one socket at the same time")
             connection.receiver = receiver
         } else {
             wakes.append(Wake(receiver: receiver, result: .success(connection.inbox.removeFirst())))
@@ -84,7 +84,7 @@ struct Network: Sendable {
         return response
     }
 
-    /// Ends a connection abruptly; packets under way are lost.
+    /// Ends a connection abruptly. Packets that are on their way are lost.
     mutating func drop(_ socketID: Int) {
         guard let connection = connections.removeValue(forKey: socketID) else { return }
         faults[connection.deviceID]?.forget(socketID)
@@ -101,7 +101,7 @@ struct Network: Sendable {
 
     /// Delivers the server's packets.
     ///
-    /// - Parameter ackFirst: a socket whose ack overtakes the events of the same step.
+    /// - Parameter socketID: a socket whose ack is delivered before the events of the same step.
     mutating func flush(ackFirst socketID: Int? = nil) {
         let (deliveries, closed) = parlor.takeDeliveries()
         let early = deliveries.filter { $0.kind == .ack && $0.socketID == socketID }

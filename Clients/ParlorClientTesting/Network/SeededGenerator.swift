@@ -1,4 +1,4 @@
-/// Random numbers that are the same for the same seed (SplitMix64, Steele, Lea and Flood 2014).
+/// A source of random numbers that are the same for the same seed (SplitMix64; Steele, Lea and Flood 2014).
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

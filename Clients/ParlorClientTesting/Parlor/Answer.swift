@@ -5,9 +5,9 @@ extension Parlor {
     struct Answer {
         var status: Int
         var data: JSON
-        /// The cursor of the next page, for a paged list.
+        /// The cursor of the next page: `.some(nil)` on the last page, nil if the answer is not a page.
         var next: String??
-        /// True if the `tempId` was used before.
+        /// True if the `tempId` was used before, so nothing was stored.
         var isDuplicate = false
 
         init(_ status: Int, _ data: JSON = .null, next: String?? = nil, isDuplicate: Bool = false) {
@@ -18,7 +18,7 @@ extension Parlor {
         }
     }
 
-    /// Returns the limit, clamped to its range.
+    /// Returns the query's `limit`, clamped to 1...max.
     static func limit(_ query: [String: String], standard: Int, max: Int) throws(Refused) -> Int {
         guard let text = query["limit"] else { return standard }
         guard let limit = Int(text) else { throw .malformed("limit is no number.") }
@@ -33,7 +33,7 @@ extension Parlor {
 }
 
 extension JSON {
-    /// Returns a required text.
+    /// Returns a required member, which has to be a text without control characters.
     func required(_ name: String) throws(Parlor.Refused) -> String {
         guard let value = member(name) else { throw .invalid(name, "is missing") }
         guard let text = value.string else { throw .malformed("\(name) is no text.") }

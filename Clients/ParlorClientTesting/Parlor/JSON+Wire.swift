@@ -6,22 +6,21 @@ extension JSON {
 
     /// Parses JSON; nil if it is malformed.
     init?(parsing data: Data) {
-        // The reason for malformed JSON does not matter.
         guard let value = try? JSONDecoder().decode(JSON.self, from: data) else { return nil }
         self = value
     }
 
-    /// The encoded value. Members are sorted by name, so equal values have the same text.
+    /// The encoded value. Members are sorted by name, so that equal values have equal bytes.
     var data: Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Only NaN and infinities can't be encoded, and no client can send one.
+        // `try?`: only NaN and infinities cannot be encoded, and no client can send one.
         return (try? encoder.encode(self)) ?? Data("null".utf8)
     }
 
     var text: String { String(decoding: data, as: UTF8.self) }
 
-    /// Returns a member that exists and is not null.
+    /// Returns a member; nil if it is missing or null.
     func member(_ name: String) -> JSON? {
         guard let value = self[name], value != .null else { return nil }
         return value

@@ -62,9 +62,10 @@ extension Parlor {
         return Answer(200, answer)
     }
 
+    /// The time, in milliseconds, in which a repeated refresh gets the same answer.
     private static let attemptLifetime = 60_000
 
-    /// Ends a session: its tokens and the devices that it registered.
+    /// Ends a session, with its tokens and the devices that it registered.
     private mutating func end(_ family: Int) {
         refreshTokens = refreshTokens.filter { $0.value.family != family }
         tokens = tokens.filter { $0.value.family != family }
@@ -90,7 +91,7 @@ extension Parlor {
         ])
     }
 
-    /// Returns nil if the token is missing, unknown or expired.
+    /// Returns the person of an access token; nil if the token is missing, unknown or expired.
     func userID(of token: String?) -> String? {
         guard let token, let known = tokens[token], known.expiresAt > now else { return nil }
         return known.userID

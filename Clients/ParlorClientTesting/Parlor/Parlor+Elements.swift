@@ -118,7 +118,7 @@ extension Parlor {
         return content
     }
 
-    /// Returns the position: `.null` to remove it, nil if the request has none.
+    /// Returns the request's position: `.null` removes it, nil keeps it.
     private static func position(_ fields: JSON) throws(Refused) -> JSON? {
         guard let position = fields["position"], position != .null else { return fields["position"] }
         guard case .object = position else { throw .malformed("position is no object.") }

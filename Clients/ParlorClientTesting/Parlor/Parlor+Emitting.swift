@@ -7,7 +7,7 @@ extension Parlor {
         case everyone
     }
 
-    /// An event that is replayed to sockets that reconnect.
+    /// An event that is kept, and replayed to clients that were away.
     struct LogEntry: Sendable {
         var audience: Audience
         var roomID: String
@@ -16,9 +16,9 @@ extension Parlor {
         var participants: [String]
     }
 
-    /// Sends an event to its sockets, and logs it if it is replayed.
+    /// Sends an event to its audience, and logs it for replays unless it is for everyone.
     ///
-    /// - Parameter namesRoom: adds `roomId` to the data.
+    /// - Parameter namesRoom: true to add `roomId` to the data.
     mutating func emit(
         _ event: String, _ data: JSON, to audience: Audience, in roomID: String, namesRoom: Bool = true
     ) {
@@ -41,7 +41,7 @@ extension Parlor {
         }
     }
 
-    /// Sends the room an event that is never replayed: typing or presence.
+    /// Sends a room an event that is never replayed, such as typing and presence.
     mutating func emitVolatile(
         _ event: String, _ members: [String: JSON], in roomID: String, exceptFor userID: String? = nil
     ) {
@@ -53,12 +53,12 @@ extension Parlor {
 
     mutating func deliver(_ event: String, _ data: JSON, to socketID: Int) {
         let text = "42" + JSON.array([.string(event), data]).text
-        // The end of a replay cannot be early or late.
+        // No fault may move the end of a replay, so it counts as a control packet.
         let kind = event == "sync:done" ? Delivery.Kind.control : .event(event)
         deliveries.append(Delivery(socketID: socketID, kind: kind, text: text))
     }
 
-    /// The connected sockets in the order of their arrival.
+    /// The sockets that have joined the namespace, oldest first.
     var liveSockets: [(id: Int, socket: Socket)] {
         sockets.filter { $0.value.userID != nil }.sorted { $0.key < $1.key }.map { (id: $0.key, socket: $0.value) }
     }

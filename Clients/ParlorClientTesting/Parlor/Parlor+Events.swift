@@ -32,7 +32,7 @@ extension Parlor {
         }
     }
 
-    /// Handles changes that are available over sockets and HTTP alike.
+    /// Makes a change that clients can request both over a socket and over HTTP. Returns the ack's members.
     mutating func change(_ event: String, _ fields: JSON, in roomID: String?, by userID: String) throws(Refused) -> JSON
     {
         switch event {

@@ -96,7 +96,7 @@ extension Parlor {
             .filter { $0.message.createdAt < before }
             .sorted { ($0.message.createdAt, $0.message.seq) < ($1.message.createdAt, $1.message.seq) }
         let shown = found.suffix(limit)
-        // Times are unique here, so one is enough as a cursor.
+        // Each message has a different time here, so a time is enough as a cursor.
         let next = found.count > limit ? shown.first.map { String($0.message.createdAt) } : nil
         return Answer(200, .array(shown.map { json($0.message, in: $0.room) }), next: .some(next))
     }

@@ -12,13 +12,13 @@ extension Parlor {
 
         var routes: [Route] = []
         var events: [String: ScriptedServer.Handler] = [:]
-        /// The badges' counts by name, room and person.
+        /// The counts of badges, by name, room and person.
         var badges: [String: [String: [String: Int]]] = [:]
-        /// The fields' values by name and room.
+        /// The values of fields, by name and room.
         var fields: [String: [String: JSON]] = [:]
     }
 
-    /// Returns the plugin's route for a path with the path's parameters; nil if no plugin has it.
+    /// Returns the handler for a path, and the path's parameters; nil if no plugin has such a route.
     func pluginRoute(_ method: String, _ path: [String]) -> (
         handler: ScriptedServer.Handler, parameters: [String: JSON]
     )? {
@@ -31,7 +31,7 @@ extension Parlor {
         return nil
     }
 
-    /// Runs a plugin's handler, and does what it wants.
+    /// Runs a plugin's handler, and applies its effects.
     mutating func run(_ handler: ScriptedServer.Handler, _ fields: JSON, by userID: String) throws(Refused) -> Answer {
         var call = ScriptedCall(personID: userID, fields: fields)
         if !call.roomID.isEmpty { _ = try room(call.roomID, of: userID) }
@@ -58,7 +58,7 @@ extension Parlor {
         }
     }
 
-    /// Returns the members of a Room with a person's badges, and whether one is above zero.
+    /// Returns the members `badges` and `hasUnread` of a room for a person.
     func badges(of userID: String, in room: RoomState) -> [String: JSON] {
         var counts = plugins.badges.mapValues { $0[room.id]?[userID] ?? 0 }
         counts["messages"] = room.unread(by: userID)
@@ -68,7 +68,7 @@ extension Parlor {
         ]
     }
 
-    /// Returns the fields of plugins in a Room.
+    /// Returns the plugins' fields of a room.
     func pluginFields(of room: RoomState) -> JSON { .object(plugins.fields.mapValues { $0[room.id] ?? .null }) }
 }
 

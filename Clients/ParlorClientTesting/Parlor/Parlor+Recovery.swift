@@ -3,16 +3,16 @@ import ParlorClient
 extension Parlor {
     struct Cursor {
         var position: Int
-        /// The generation of the log; `forgetHistory` begins a new one.
+        /// The log's generation. `forgetHistory` begins a new one.
         var generation: Int
     }
 
-    /// Returns a person's cursor: opaque to clients, and useless to others.
+    /// Returns a cursor for a person. Other people cannot use it.
     func cursor(for userID: String, at position: Int? = nil) -> String {
         "\(generation)/\(position ?? log.count)/\(userID)"
     }
 
-    /// Parses a cursor; nil if it is not this person's.
+    /// Parses a cursor; nil if it is invalid or another person's.
     func cursor(_ text: String?, of userID: String) -> Cursor? {
         let parts = text?.split(separator: "/") ?? []
         guard parts.count == 3, parts[2] == userID, let generation = Int(parts[0]), let position = Int(parts[1]),
@@ -42,7 +42,7 @@ extension Parlor {
             ]))
     }
 
-    /// Returns the entries that a person missed since a position: person events and those of their rooms.
+    /// Returns the events for a person and for their rooms since a position.
     func missed(by userID: String, since position: Int) -> [(position: Int, entry: LogEntry)] {
         entries(since: position).filter { _, entry in
             switch entry.audience {
@@ -53,7 +53,7 @@ extension Parlor {
         }
     }
 
-    /// Returns a room's events since a position.
+    /// Returns the events for a room since a position.
     func missed(in roomID: String, since position: Int) -> [LogEntry] {
         entries(since: position).map(\.entry).filter { $0.audience == .room && $0.roomID == roomID }
     }

@@ -2,7 +2,7 @@ import Foundation
 import ParlorClient
 
 extension Parlor {
-    /// Returns the room. Other people's rooms count as missing.
+    /// Returns a room of a person. Other people's rooms are refused as not found.
     func room(_ id: String?, of userID: String) throws(Refused) -> RoomState {
         guard let id, let room = rooms[id], room.isParticipant(userID) else { throw .notFound("room") }
         return room
@@ -76,7 +76,9 @@ extension Parlor {
                 }))
     }
 
-    /// - Parameter isListed: true for my-rooms, where an unnamed room has an empty name.
+    /// Returns a room as one person sees it.
+    ///
+    /// - Parameter isListed: true for `my-rooms`, where an unnamed room has an empty name instead of null.
     func json(_ room: RoomState, for userID: String, isListed: Bool = false) -> JSON {
         let isMessage = room.messagesUpdatedAt.map { $0 > room.updatedAt } ?? false
         let last = room.messages.last.map { message in
@@ -118,7 +120,7 @@ extension Parlor {
         room.name ?? room.participants.compactMap { accounts[$0.userID]?.person.displayName }.joined(separator: " & ")
     }
 
-    /// Returns the name; nil if it is empty, which removes it.
+    /// Returns the request's name; nil if it is empty, which removes the room's name.
     private static func roomName(_ fields: JSON) throws(Refused) -> String? {
         let name = try fields.required("name").trimmingCharacters(in: .whitespacesAndNewlines)
         guard name.unicodeScalars.count <= 100 else { throw .invalid("name", "has at most 100 characters") }

@@ -2,7 +2,7 @@ import Foundation
 import ParlorClient
 
 extension Parlor {
-    /// Answers a request as the contract says, including errors.
+    /// Answers a request as the contract says. A refusal is an answer, too.
     mutating func answer(_ request: HTTPRequest) -> HTTPResponse {
         let headers = Dictionary(request.headers.map { ($0.lowercased(), $1) }) { $1 }
         let requestID = headers["x-request-id"] ?? "request-\(nextNumber())"
@@ -88,7 +88,9 @@ extension Parlor {
         }
     }
 
-    /// - Parameter path: the path after `/api/rooms`.
+    /// Handles a request below `/api/rooms`.
+    ///
+    /// - Parameter path: the segments after `/api/rooms`.
     private mutating func performInRooms(
         _ method: String, _ path: [String], _ query: [String: String], _ fields: JSON, by userID: String
     ) throws(Refused) -> Answer {
@@ -112,14 +114,14 @@ extension Parlor {
         }
     }
 
-    /// The paths after `/api`; `*` stands for an id.
+    /// The paths of the routes after `/api`; `*` stands for an id.
     private static let routes = [
         "auth/register", "auth/login", "auth/refresh", "auth/logout", "users/me", "users/without-rooms",
         "users/*/messages", "sync", "devices", "devices/*", "rooms", "rooms/*", "rooms/*/name", "rooms/*/messages",
         "rooms/*/messages/*", "rooms/*/elements", "rooms/*/elements/*",
     ].map { $0.split(separator: "/").map(String.init) }
 
-    /// Returns the refusal of a path: the route does not exist, or lacks this method.
+    /// Returns the refusal for a path that has no handler: there is no such route, or it lacks this method.
     private static func refusal(of path: [String]) -> Refused {
         let isRoute = routes.contains { route in
             route.count == path.count && zip(route, path).allSatisfy { $0 == "*" || $0 == $1 }

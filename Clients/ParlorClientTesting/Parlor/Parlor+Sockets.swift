@@ -1,7 +1,7 @@
 import Foundation
 import ParlorClient
 
-/// Engine.IO 4 and Socket.IO 5 over one WebSocket.
+// Engine.IO 4 and Socket.IO 5 over one WebSocket.
 extension Parlor {
     struct Socket: Sendable {
         /// The person; nil until CONNECT.
@@ -10,9 +10,9 @@ extension Parlor {
         var joined: Set<String> = []
         /// The time at which typing ends, by room.
         var typing: [String: Int] = [:]
-        /// The log position at which the socket became live, if it sent a cursor, and those at which it left
-        /// rooms since.
+        /// The log position at which the socket went live; nil if it connected without `since`.
         var continuesFrom: Int?
+        /// The log positions at which the socket left rooms since then.
         var continuedRooms: [String: Int] = [:]
     }
 
@@ -25,7 +25,7 @@ extension Parlor {
         control("0" + JSON.object(handshake).text, to: socketID)
     }
 
-    /// Closes a socket; others see its person leave.
+    /// Closes a socket. Its rooms get the end of its person's typing and presence.
     mutating func close(_ socketID: Int) {
         guard let socket = sockets[socketID] else { return }
         if let userID = socket.userID {
@@ -131,7 +131,7 @@ extension Parlor {
         deliveries.append(Delivery(socketID: socketID, kind: .control, text: text))
     }
 
-    /// Returns the payload without the default namespace, which a client may name.
+    /// Returns a packet's payload without the default namespace, which a client may write out.
     private static func payload(of packet: Substring) -> Substring {
         packet.hasPrefix("/,") ? packet.dropFirst(2) : packet
     }

@@ -2,7 +2,8 @@ import ParlorClient
 
 /// A whole Parlor in memory, as the contract describes it: requests and packets in, answers and packets out.
 ///
-/// It is pure: the time is passed in, it starts no tasks, and equal input gives equal output.
+/// It does no I/O and starts no tasks, and the time is passed in. So the same input gives the same output. Times are
+/// in milliseconds.
 struct Parlor: Sendable {
     struct Settings: Sendable {
         var tokenLifetime = 15 * 60 * 1000
@@ -42,7 +43,7 @@ struct Parlor: Sendable {
         var attempt: (id: String, answer: JSON, at: Int)?
     }
 
-    /// A device; it is removed with the session that registered it.
+    /// A device that gets notifications. It is removed with the session that registered it.
     struct Device: Sendable {
         var userID: String
         var family: Int
@@ -67,16 +68,16 @@ struct Parlor: Sendable {
     var refreshTokens: [String: RefreshToken] = [:]
     var devices: [String: Device] = [:]
     var rooms: [String: RoomState] = [:]
-    /// The rooms by the `clientRequestId` that created them.
+    /// The ids of rooms, by the `clientRequestId` that created them.
     var roomsByRequest: [RoomState.TempID: String] = [:]
     var sockets: [Int: Socket] = [:]
     var log: [LogEntry] = []
-    /// The log's generation; cursors of earlier ones are too old.
+    /// The log's generation. Cursors of earlier generations are too old.
     var generation = 1
     var refusals: [ScriptedRefusal] = []
     var plugins = Plugins()
     var deliveries: [Delivery] = []
-    /// Sockets that were closed by the server.
+    /// The sockets that the server has closed.
     var closed: [Int] = []
 
     private(set) var now: Int
@@ -90,7 +91,7 @@ struct Parlor: Sendable {
 
     mutating func advance(to milliseconds: Int) { now = max(now, milliseconds) }
 
-    /// Returns the time of a change, later than that of every earlier change, even if the clock stands still.
+    /// Returns the time for a change. It is later than that of each earlier change, even if the clock stands still.
     mutating func stamp() -> Int {
         lastStamp = max(now, lastStamp + 1)
         return lastStamp
@@ -101,13 +102,13 @@ struct Parlor: Sendable {
         return lastNumber
     }
 
-    /// Returns an id like a UUIDv7, which sorts by creation.
+    /// Returns an id like a UUIDv7: ids sort by creation.
     mutating func makeID(at milliseconds: Int) -> String {
         let time = Self.hex(milliseconds, 12)
         return "\(time.prefix(8))-\(time.suffix(4))-7000-8000-\(Self.hex(nextNumber(), 12))"
     }
 
-    /// Throws the refusal that a test has scripted for this request, once.
+    /// Throws the next refusal that the test has set for this request, if there is one.
     mutating func checkRefusals(for name: String) throws(Refused) {
         guard let index = refusals.firstIndex(where: { $0.name == name }) else { return }
         throw refusals.remove(at: index).refused

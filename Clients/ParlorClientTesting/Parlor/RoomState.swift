@@ -35,7 +35,7 @@ struct RoomState: Sendable {
         var tempID: String?
     }
 
-    /// A `tempId` with its sender.
+    /// A `tempId` of one person. Another person's equal `tempId` is a different one.
     struct TempID: Hashable, Sendable {
         var userID: String
         var text: String
@@ -53,6 +53,7 @@ struct RoomState: Sendable {
     var lastSeq = 0
     var elements: [StoredElement] = []
     var rev = 0
+    /// The number of elements that each person has not seen, by the person's id.
     var unseen: [String: Int] = [:]
     /// The ids of messages by `tempId`, including deleted messages.
     var messagesByTempID: [TempID: String] = [:]

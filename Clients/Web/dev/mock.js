@@ -1,4 +1,5 @@
-// Shows the page with made-up data, without a server: dev/mock.html?messages=10000&state=loading|empty|failed|offline|signedOut
+// Shows the page with made-up data and without a server:
+// dev/mock.html?messages=10000&state=loading|empty|failed|offline|signedOut
 import { begin } from "../page/app.js";
 import { Value } from "../parlor/observable.js";
 

@@ -1,5 +1,6 @@
-// Serves the page and passes /api and /socket.io/ on to a Parlor on loopback: `node dev/serve.mjs [port] [parlor's port]`.
-// For development only; the gateway serves the page otherwise. /dev/ has the page on made-up data: dev/mock.html.
+// Serves the page, and passes /api and /socket.io/ on to a Parlor on loopback: `node dev/serve.mjs [port] [parlor's
+// port]`. It is for development only: otherwise the gateway serves the page. dev/mock.html shows the page with made-up
+// data.
 import { createServer, request } from "node:http";
 import { connect } from "node:net";
 import { readFile } from "node:fs/promises";
@@ -8,7 +9,7 @@ import { extname, join, normalize } from "node:path";
 const port = Number(process.argv[2] ?? 8090), upstream = Number(process.argv[3] ?? 8080);
 const root = new URL("..", import.meta.url).pathname;
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".json": "application/json" };
-// The gateway's (WebFile.swift): what it forbids must not work here either.
+// The gateway's policy (WebFile.swift), so that what it forbids does not work here either.
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: data: blob:; connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const isPassedOn = (url) => url.startsWith("/api/") || url.startsWith("/socket.io/");

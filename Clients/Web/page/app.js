@@ -10,7 +10,7 @@ import { showUnread } from "./unread.js";
 import { followDemoLink } from "./demo.js";
 import { toast } from "./dialog.js";
 
-/** Shows `parlor` in the page: signing in, or the list of rooms with one room. */
+/** Shows `parlor` in the page: the sign-in form, or the list of rooms beside one room. */
 export function begin(parlor) {
   const app = document.getElementById("app");
   const banner = h("div", { class: "banner", role: "status", hidden: true });
@@ -66,7 +66,7 @@ export function begin(parlor) {
   return started;
 }
 
-/** The list of rooms beside one room; one at a time on a narrow screen. */
+/** The list of rooms beside one room. A narrow screen shows one of the two. */
 function houseView(parlor, redraw) {
   const house = h("div", { class: "house" });
   const skip = h("a", { class: "skip", href: "#stage", on: {

@@ -4,7 +4,7 @@ import { openDialog } from "./dialog.js";
 import { field } from "./sign-in.js";
 import { radios } from "./menu.js";
 
-/** Five colours to choose from; `kind` is "tint" (paper) or "pen". */
+/** Returns buttons for five colours. `kind` is "tint", for paper, or "pen". */
 export function swatches(kind, chosen, choose) {
   const buttons = Array.from({ length: 5 }, (_, index) => h("button", {
     class: "swatch", type: "button", "aria-label": `${t("colour")} ${index + 1}`, [`data-${kind}`]: index,
@@ -12,7 +12,9 @@ export function swatches(kind, chosen, choose) {
   return radios("swatches", t("colour"), buttons, chosen, choose);
 }
 
-/** Asks for an element's content. Resolves with the changed fields, or undefined if it was cancelled. */
+/**
+ * Asks for the content of an element. Resolves with the changed fields, or with undefined if the dialog was cancelled.
+ */
 export function itemDialog(type, content, isNew) {
   const action = isNew ? t("add") : t("save");
   return openDialog(t(type), (close) => {
@@ -31,7 +33,7 @@ export function itemDialog(type, content, isNew) {
       },
       keydown: (event) => {
         if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-        // Otherwise the key would press the button that gets the focus again.
+        // Without this, the key would also press the button that gets the focus when the dialog closes.
         event.preventDefault();
         form.requestSubmit();
       },

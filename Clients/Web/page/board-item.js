@@ -2,8 +2,10 @@ import { h, svg, fill, webAddress, outsideLink } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "./texts.js";
 
-// How an element of the board looks. `content` is whatever some client wrote: every field is checked before it is used.
-// note {text, tint, w, h, z} · image {url, alt, w, h, z} · link {url, title, w, h, z} · stroke {points: [x, y, …], box: [w, h], pen, w, h, z}
+// How an element of the board looks. Any client may write anything into `content`, so each field is checked before it is
+// used.
+// note: {text, tint, w, h, z} · image: {url, alt, w, h, z} · link: {url, title, w, h, z}
+// stroke: {points: [x, y, …], box: [w, h], pen, w, h, z}
 
 export const TYPES = ["note", "image", "link", "stroke"];
 const SIZES = { note: [208, 144], image: [264, 192], link: [248, 76], stroke: [120, 80] };
@@ -72,7 +74,7 @@ function stroke(content) {
       svg("path", { d: curve(content.points) })));
 }
 
-/** A smooth path through points written as [x, y, x, y, …]. */
+/** Returns a smooth SVG path through points in the form [x, y, x, y, …]. */
 export function curve(points) {
   const flat = Array.isArray(points) ? points.slice(0, 8000).map((value) => number(value, -LARGEST, LARGEST, 0)) : [];
   if (flat.length < 2) return "";
@@ -84,9 +86,13 @@ export function curve(points) {
   return `${path}L${flat.at(-2)} ${flat.at(-1)}`;
 }
 
+/** The distance, in pixels, by which a simplified line may differ from the drawn one. */
 const TOLERANCE = 0.8;
 
-/** Returns fewer points for the same line, without those closer to it than `TOLERANCE` (Ramer, Douglas, Peucker). */
+/**
+ * Returns fewer points for the same line: it leaves out points closer to the line than `TOLERANCE` (Ramer, Douglas,
+ * Peucker).
+ */
 export function simplified(points) {
   if (points.length < 3) return points;
   const kept = new Uint8Array(points.length);

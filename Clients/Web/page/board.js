@@ -9,12 +9,12 @@ import { trackPointer } from "./pointer.js";
 
 const STEP = 8, MARGIN = 240;
 
-/** A room's board: elements that can be added, dragged, resized, edited, ordered and removed, by several people at once. */
+/** A room's board. Several people at once can add, drag, resize, edit, order and delete its elements. */
 export function boardView(board) {
   let chosen = null;
   let pen = 0;
   let isDrawing = false;
-  // The element under the pointer, and its box: it follows the pointer whatever the server sends meanwhile.
+  // The element that the pointer holds, and its box. It follows the pointer, even if the server moves it meanwhile.
   let held = null;
   let origin = { x: 0, y: 0 };
 
@@ -58,7 +58,7 @@ export function boardView(board) {
     }
   }
 
-  /** Returns the area with most elements: a single distant one is not what a person wants to see first. */
+  /** Scrolls to the area with most elements, because a single distant one is not what a person wants to see first. */
   function goToMost(boxes) {
     const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
     const x = middle(boxes.map((box) => box.x)), y = middle(boxes.map((box) => box.y));
@@ -105,7 +105,7 @@ export function boardView(board) {
     node.style.height = `${box.h}px`;
   }
 
-  /** Sizes the plane to its elements, also to the left and upwards. */
+  /** Makes the plane large enough for its elements, also to the left and upwards. */
   function measure(elements) {
     let left = 0, top = 0, right = 0, bottom = 0;
     for (const item of elements) {
@@ -204,7 +204,7 @@ export function boardView(board) {
     later();
   }
 
-  /** Whether somebody else has changed, while the dialog was open, what would be replaced now. */
+  /** Returns true if somebody else has changed, while the dialog was open, a field that would now be replaced. */
   function isChangedSince(before, now, changes) {
     return Object.keys(changes).some((key) => now[key] !== before[key] && now[key] !== changes[key]);
   }
@@ -248,7 +248,7 @@ export function boardView(board) {
     return board.snapshot.elements.reduce((most, item) => Math.max(most, boxOf(item).z), -1) + 1;
   }
 
-  /** Returns a free spot in view, else one near the middle. */
+  /** Returns a free spot that is visible, or one near the middle if there is none. */
   function freeSpot(type) {
     const { w, h: height } = boxOf({ type, content: {}, position: null });
     const left = plane.scrollLeft + origin.x, top = plane.scrollTop + origin.y;

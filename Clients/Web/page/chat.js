@@ -8,10 +8,10 @@ import { composerView } from "./composer.js";
 import { announce, ask, toast } from "./dialog.js";
 import { failed } from "./failed.js";
 
-/** How many older pages are fetched to open a room at its first unread message. */
+/** The maximum number of older pages that are fetched to open a room at its first unread message. */
 const SEARCHED_PAGES = 12;
 
-/** A room's conversation: messages in a windowed list, typists, and the composer. */
+/** A room's conversation: its messages in a windowed list, who is typing, and the composer. */
 export function chatView(parlor, conversation, { me, nameOf }) {
   const start = h("div", { class: "start" });
   const lines = h("div", { class: "lines" });
@@ -34,7 +34,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
   const element = h("section", { class: "chat", "aria-label": t("chat") }, scroller, empty, typing, h("div", { class: "composer" }, jump, composer.element));
 
   let isSettled = false;
-  /** The newest message's seq; null until it is known from the server. */
+  /** The `seq` of the last message that was announced; null until the server has confirmed what is shown. */
   let lastAnnounced = null;
   let seenTo = 0;
   let lastOwn = -1, lastRead = -1;
@@ -73,8 +73,9 @@ export function chatView(parlor, conversation, { me, nameOf }) {
   }
 
   /**
-   * Until the person scrolls or the server has confirmed what is shown, the view stays at the first unread message, else at the end.
-   * If all that was fetched is unread, the first one is farther back: then older pages are fetched, up to a limit.
+   * Keeps the view at the first unread message, or at the end, until the person scrolls or the server has confirmed
+   * what is shown. If all fetched messages are unread, the first unread one may be farther back. Then older pages are
+   * fetched, up to a limit.
    */
   function settle(shot) {
     if (isSettled || shot.items.length === 0) return;
@@ -139,7 +140,10 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     fill(typing, line && [h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")), h("span", { dir: "auto" }, line)]);
   }
 
-  /** Marks visible messages as read, loads older ones before they are needed, and shows the button to the end. */
+  /**
+   * Marks visible messages as read, loads older ones before they are needed, and shows the button that jumps to the
+   * end.
+   */
   function viewed() {
     const { hasOlder, isLoadingOlder, failure } = conversation.snapshot;
     if (isSettled && hasOlder && !isLoadingOlder && !failure && scroller.scrollTop < 1200 && scroller.clientHeight > 0) void conversation.loadOlder();
@@ -148,7 +152,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
       const seen = list.visible();
       const unread = seen.filter((item) => !item.isOwn && item.message && !item.message.readBy.some((reader) => reader.userId === me)).map((item) => item.id);
       if (unread.length) conversation.noteVisible(unread);
-      // Only once the room is open where it should be: before that, the view has been at the end for a moment.
+      // Before the view has settled, it may have been at the end for a moment, which does not count.
       if (isSettled) seenTo = Math.max(seenTo, seen.findLast((item) => item.message)?.message.seq ?? 0);
     }
     let fresh = 0;

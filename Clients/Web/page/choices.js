@@ -1,4 +1,4 @@
-// A person's choices for this browser: the theme, the language, and how rooms are listed.
+// A person's choices in this browser: the theme, the language, and how rooms are listed.
 
 export function chosen(key, otherwise) {
   try {
@@ -12,6 +12,6 @@ export function keepChoice(key, value) {
   try {
     localStorage.setItem(`parlor.${key}`, value);
   } catch {
-    // Storage is blocked: the choice lasts until the page is closed.
+    // The storage is blocked, so the choice lasts until the page is closed.
   }
 }

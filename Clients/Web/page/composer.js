@@ -5,7 +5,10 @@ import { t } from "./texts.js";
 const LONGEST = 4000;
 const drafts = new Map();
 
-/** The input of a message. Enter sends, Shift+Enter breaks the line, Esc leaves; unsent text is kept for the next visit to the room. */
+/**
+ * The input for a message. Enter sends, Shift+Enter starts a new line, Esc leaves the input. Unsent text is kept for
+ * the next visit to the room.
+ */
 export function composerView(roomId, { send, typed, stopped, goUp }) {
   const left = h("span", { class: "left", "aria-live": "polite" });
   const button = h("button", { class: "icon-button primary", type: "submit", "aria-label": t("send"), title: t("send") }, icon("send"));
@@ -65,7 +68,7 @@ export function composerView(roomId, { send, typed, stopped, goUp }) {
   return { element: form, begin: resize, focus: () => area.focus({ preventScroll: true }) };
 }
 
-/** Removes all drafts of a person who signed out. */
+/** Removes all drafts, because the person has signed out. */
 export function forgetDrafts() {
   drafts.clear();
 }

@@ -1,16 +1,16 @@
-/** The addresses of this machine itself. */
+/** The host names of this machine. */
 const HERE = new Set(["127.0.0.1", "localhost", "[::1]"]);
 
 /**
- * Signs in with a link that `parlor --demo` prints, `#/demo/NAME/PASSWORD`, and takes it out of the address. Only on this machine: on
- * a real server, following somebody's link must not sign one in as somebody else.
+ * Signs in with a link that `parlor --demo` prints, `#/demo/NAME/PASSWORD`, and removes it from the address. This works
+ * only on this machine: on a real server, a link must not sign anybody in as somebody else.
  */
 export async function followDemoLink(session) {
   const match = HERE.has(location.hostname) && /^#\/demo\/([\w.-]+)\/([\w-]+)$/.exec(location.hash);
   if (!match) return;
   history.replaceState(null, "", location.pathname);
   await session.open();
-  // Also signs out a person of the same name from an earlier demo, and removes their data.
+  // A person with the same name from an earlier demo is signed out, too, and their data is removed.
   await session.logout();
   await session.login(match[1], match[2]);
 }

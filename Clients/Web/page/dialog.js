@@ -5,8 +5,8 @@ import { t } from "./texts.js";
 let count = 0;
 
 /**
- * Opens a modal dialog; the browser keeps the focus in it, and Esc closes it. `body(close)` makes its content.
- * @returns resolves with what was given to `close`, or undefined.
+ * Opens a modal dialog. The browser keeps the focus in it, and Esc closes it. `body(close)` returns its content.
+ * @returns a promise of the value that was passed to `close`, or of undefined.
  */
 export function openDialog(title, body) {
   return new Promise((resolve) => {
@@ -37,7 +37,7 @@ export function openDialog(title, body) {
   });
 }
 
-/** Asks for confirmation. Resolves with true only for yes. */
+/** Asks for a confirmation. Resolves with true if the person confirms, and otherwise with false. */
 export function ask(title, lead, action) {
   return openDialog(title, (close) => [
     h("p", {}, lead),
@@ -49,7 +49,7 @@ export function ask(title, lead, action) {
 
 let toastTimer = null;
 
-/** Shows a brief notice. */
+/** Shows a notice for five seconds. */
 export function toast(message) {
   document.querySelector(".toast")?.remove();
   clearTimeout(toastTimer);
@@ -60,7 +60,7 @@ export function toast(message) {
   toastTimer = setTimeout(() => element.remove(), 5000);
 }
 
-/** Announces a text once to screen readers. */
+/** Announces a text to screen readers. */
 export function announce(message) {
   const live = document.getElementById("live");
   live.textContent = "";

@@ -3,8 +3,8 @@
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * Makes an element. `props`: `class`, `on` (listeners by event), `style` (set through CSSOM, as the policy allows),
- * or attributes.
+ * Makes an element. `props` has attributes, and `class`, `on` (listeners by event) and `style`. Styles are set through
+ * CSSOM, because the policy forbids inline styles.
  */
 export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
@@ -42,14 +42,15 @@ export function fill(parent, ...children) {
   return parent;
 }
 
-/** Writes text only if it differs, so that unchanged rows cost no layout. */
+/** Sets the text of an element only if it differs, so that unchanged rows cause no layout. */
 export function text(element, value) {
   if (element.textContent !== value) element.textContent = value;
 }
 
 /**
- * Updates `parent`'s children to match `items`: one element per key, made once, updated in place, moved only if out of order.
- * `make(item)` makes an element, `update(element, item)` runs on each.
+ * Updates the children of `parent` to match `items`. There is one element for each key. It is made once, updated in
+ * place, and moved only if it is out of order. `make(item)` makes an element, and `update(element, item)` runs on each
+ * element.
  */
 export function reconcile(parent, items, key, make, update) {
   const present = keyed(parent);
@@ -70,7 +71,7 @@ export function reconcile(parent, items, key, make, update) {
   }
 }
 
-/** Appends an element for the item after the last one that `reconcile` was given. */
+/** Appends an element for the item that follows those which `reconcile` got. */
 export function appendKeyed(parent, item, key, make, update) {
   const element = addKeyed(keyed(parent), key(item), make(item));
   update(element, item);
@@ -82,12 +83,12 @@ function addKeyed(present, id, element) {
   return element;
 }
 
-/** The elements that `reconcile` has made, by key. */
+/** Returns the elements that `reconcile` has made, by key. */
 export function keyed(parent) {
   return parent.keyed ?? (parent.keyed = new Map());
 }
 
-/** Runs `work` at most once a frame. A hidden page has no frames: there a timer stands in. */
+/** Returns a function that runs `work` at most once a frame. A hidden page has no frames, so a timer is used there. */
 export function onceAFrame(work) {
   let isDue = false;
   const run = () => {
@@ -102,7 +103,7 @@ export function onceAFrame(work) {
   };
 }
 
-/** An http or https address, normalised, or null for anything else. */
+/** Returns a normalised http or https address; null for anything else. */
 export function webAddress(value) {
   if (typeof value !== "string" || value.length > 4000) return null;
   try {
@@ -119,7 +120,7 @@ export function outsideLink(href, ...children) {
 
 const ADDRESS = /https?:\/\/[^\s<>"'`]+[^\s<>"'`.,;:!?)\]}]/g;
 
-/** Returns `value` as text nodes, with links for the addresses in it. */
+/** Returns the parts of a text: strings, and links for the addresses in it. */
 export function linked(value) {
   const parts = [];
   let end = 0;

@@ -12,7 +12,7 @@ function format(name, make) {
 
 const MINUTE = 60_000, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
 
-/** Formats a time as "5 min. ago"; as a date once it is a week old. */
+/** Formats a time such as "5 min. ago". A time that is a week old or older becomes a date. */
 export function relativeTime(time) {
   const date = new Date(time);
   const age = Date.now() - date.getTime();
@@ -36,7 +36,10 @@ export function exactTime(time) {
   return format("exact", () => new Intl.DateTimeFormat(language(), { dateStyle: "full", timeStyle: "medium" })).format(new Date(time));
 }
 
-/** Shows the exact time on hover over any `time` below `element`: written only on demand, as there are many. */
+/**
+ * Shows the exact time when the pointer is over a `time` in `element`. It is formatted only then, because there are
+ * many times.
+ */
 export function explainTimes(element) {
   element.addEventListener("pointerover", (event) => {
     const time = event.target.closest?.("time, [data-time]");
@@ -49,7 +52,7 @@ export function clockTime(time) {
   return format("clock", () => new Intl.DateTimeFormat(language(), { hour: "numeric", minute: "2-digit" })).format(new Date(time));
 }
 
-/** Formats a day as "Today", "Yesterday", or the date in words. */
+/** Formats a day as "Today", "Yesterday", or as a date in words. */
 export function dayName(time) {
   const date = new Date(time);
   const days = Math.round((startOfDay(new Date()) - startOfDay(date)) / DAY);
@@ -61,7 +64,7 @@ export function dayName(time) {
   })).format(date);
 }
 
-/** Returns a key that is the same for all times of one local day. */
+/** Returns a key that is the same for all times of one day in local time. */
 export function dayKey(time) {
   const date = new Date(time);
   return date.getFullYear() * 512 + date.getMonth() * 32 + date.getDate();
@@ -71,14 +74,14 @@ function startOfDay(date) {
   return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
 }
 
-/** Returns a person's initials, one or two characters. */
+/** Returns a person's initials: one or two characters. */
 export function initials(person) {
   const words = (person.firstName || person.username || "?").trim().split(/[\s._-]+/).filter(Boolean);
   const first = (word) => [...word][0] ?? "";
   return ((words.length > 1 ? first(words[0]) + first(words[1]) : first(words[0] ?? "?"))).toLocaleUpperCase(language());
 }
 
-/** Returns the people of a room as "A & B", the creator first. */
+/** Returns the names of a room's people as "A & B", the creator first. */
 export function peopleLine(room) {
   return [...room.participants]
     .sort((a, b) => (b.userId === room.createdBy) - (a.userId === room.createdBy))

@@ -1,6 +1,6 @@
 import { svg } from "./dom.js";
 
-// Lines on a grid of 24, drawn in the colour of the text around them.
+// The icons are lines on a grid of 24, in the colour of the text around them.
 const PATHS = {
   plus: "M12 5v14M5 12h14",
   close: "M6 6l12 12M18 6L6 18",

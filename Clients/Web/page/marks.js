@@ -1,7 +1,7 @@
 import { svg, h } from "./dom.js";
 import { initials } from "./format.js";
 
-// A room's window and a person's circle, drawn from the id, so that rooms without a name look different at a glance.
+// Pictures of rooms and people, drawn from the id, so that rooms without a name look different at a glance.
 
 function hash(id) {
   let value = 2166136261;
@@ -12,7 +12,7 @@ function hash(id) {
 
 const HUES = 8;
 
-/** An arched window of six panes; lit while somebody is in the room. */
+/** Returns the picture of a room: an arched window of six panes. It is lit while somebody is in the room. */
 export function roomMark(roomId) {
   const seed = hash(roomId);
   const mark = svg("svg", { viewBox: "0 0 40 40", class: "mark", "aria-hidden": "true", "data-hue": seed % HUES });
@@ -28,7 +28,7 @@ export function personMark(person, size = "") {
   return h("span", { class: `avatar ${size}`, "data-hue": hash(person.userId ?? person.id) % HUES, "aria-hidden": "true" }, initials(person));
 }
 
-/** The app's own sign: a lit window. */
+/** Returns the app's logo, a lit window, with its name. */
 export function wordmark() {
   const sign = svg("svg", { viewBox: "0 0 32 32", class: "sign", "aria-hidden": "true" });
   sign.append(

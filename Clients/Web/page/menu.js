@@ -6,7 +6,7 @@ import { personName } from "../parlor/display.js";
 import { personMark } from "./marks.js";
 import { ask } from "./dialog.js";
 
-/** A group of `buttons`, one of which is selected; `choose` gets its index. */
+/** Makes a radio group of `buttons`. `choose` gets the index of the button that is selected. */
 export function radios(className, label, buttons, chosen, choose) {
   const check = (index) => buttons.forEach((button, other) => {
     button.setAttribute("aria-checked", String(other === index));
@@ -23,13 +23,13 @@ export function radios(className, label, buttons, chosen, choose) {
   return h("div", { class: className, role: "radiogroup", "aria-label": label, on: { keydown: (event) => rove(event, buttons) } }, buttons);
 }
 
-/** A row of buttons for one of several choices, each with its icon if it has one, else its name. */
+/** Returns a row of buttons for several choices. Each shows its icon, or its name if it has no icon. */
 export function segments(label, options, chosen, choose) {
   const buttons = options.map(({ name, sign }) => h("button", { type: "button", title: name, "aria-label": name }, sign ? icon(sign, 18) : name));
   return radios("segments", label, buttons, options.findIndex(({ id }) => id === chosen), (index) => choose(options[index].id));
 }
 
-/** Arrow keys move among `buttons` and choose. */
+/** Handles arrow keys in a group of buttons: they move the focus and press the button. */
 export function rove(event, buttons) {
   const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
   const index = buttons.indexOf(document.activeElement);
@@ -55,7 +55,7 @@ export function languageSegments(redraw) {
   });
 }
 
-/** The button with the person's initials, and the menu that it opens. */
+/** Returns the button with the person's initials, which opens the account menu. */
 export function accountMenu(parlor, redraw) {
   const user = parlor.session.snapshot.user;
   const button = h("button", { class: "icon-button", type: "button", "aria-label": t("menu"), title: t("menu"), "aria-haspopup": "dialog", "aria-expanded": "false", on: { click: toggle } }, personMark(user));

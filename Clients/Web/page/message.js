@@ -4,7 +4,7 @@ import { t, failureText, language } from "./texts.js";
 import { personMark } from "./marks.js";
 import { clockTime, dayKey, dayName } from "./format.js";
 
-/** Messages of one sender within this time are one group. */
+/** Messages of one sender that follow each other within this time, in milliseconds, are one group. */
 const GROUP = 5 * 60_000;
 
 export function makeMessage(item, actions) {
@@ -13,7 +13,7 @@ export function makeMessage(item, actions) {
   return row;
 }
 
-/** Redraws a row only if something in it changed. */
+/** Updates a row. It is drawn again only if something in it has changed. */
 export function updateMessage(row, item, previous, { isFresh, showsState, isOnline, position, count, nameOf }) {
   const isNewDay = !previous || dayKey(previous.createdAt) !== dayKey(item.createdAt);
   const isFirst = isNewDay || isFresh || previous.senderId !== item.senderId || Date.parse(item.createdAt) - Date.parse(previous.createdAt) > GROUP;

@@ -7,7 +7,7 @@ import { openDialog } from "./dialog.js";
 import { field } from "./sign-in.js";
 import { goTo } from "./route.js";
 
-/** Asks for a person, then a name, and creates a room. `person` skips the first question. */
+/** Asks for a person and a name, and creates a room. If `person` is given, only the name is asked for. */
 export async function newRoom(parlor, person = null) {
   const someone = person ?? (await choosePerson(parlor));
   if (!someone) return;

@@ -1,10 +1,11 @@
 import { onceAFrame } from "./dom.js";
 
+/** The distance, in pixels, up to which a press is a click. */
 const THRESHOLD = 4;
 
 /**
- * Follows a pointer from where it went down. `from(event)` says whether it counts, `begin(event)` runs then, `move(dx, dy, events)` at most
- * once a frame, `end(isMoved)` once. A press that does not move farther than a few pixels stays a click.
+ * Follows a pointer while it is down. `from(event)` returns whether the press counts, and `begin(event)` whether the
+ * drag can begin. Then `move(dx, dy, events)` runs at most once a frame, and `end(isMoved)` once.
  */
 export function trackPointer(element, { from, begin, move, end }) {
   element.addEventListener("pointerdown", (down) => {

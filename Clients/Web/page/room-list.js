@@ -10,12 +10,12 @@ import { accountMenu, segments } from "./menu.js";
 import { newRoom } from "./new-room.js";
 import { roomAddress } from "./route.js";
 
-/** The minimum height of a row. */
+/** The minimum height of a row, in pixels. */
 const LOWEST_ROW = 64;
-/** The time, in milliseconds, for which rows out of view are made before the next frame: what one does meanwhile waits so long. */
+/** The time, in milliseconds, that is spent in a frame on rows out of view. Input has to wait for that long. */
 const TIME_FOR_MORE = 20;
 
-/** The list of rooms, by activity or by person. */
+/** The list of rooms, sorted or grouped by person. */
 export function roomListView(parlor, redraw) {
   const rooms = parlor.rooms;
   const me = rooms.userId;
@@ -25,7 +25,7 @@ export function roomListView(parlor, redraw) {
 
   const later = onceAFrame(() => draw());
   const addLater = onceAFrame(() => addMore());
-  /** What the last `draw` found to show, of which the first are there. */
+  /** Everything that the list shows. The first rows are made at once, the others in later frames. */
   let entries = [];
   const menu = accountMenu(parlor, redraw);
   const filter = h("input", { class: "input", type: "search", placeholder: t("filterRooms"), "aria-label": t("filterRooms"), autocomplete: "off", on: {

@@ -10,7 +10,7 @@ import { toast } from "./dialog.js";
 import { rove } from "./menu.js";
 import { goTo } from "./route.js";
 
-/** One open room: its name and people over the conversation and the board. */
+/** One open room: its name and people above the conversation and the board. */
 export function roomView(parlor, roomId) {
   const opened = parlor.open(roomId);
   const me = parlor.rooms.userId;
@@ -148,7 +148,7 @@ export function roomView(parlor, roomId) {
   };
 }
 
-/** Returns the placeholder shown while no room is open. */
+/** Returns what is shown while no room is open. */
 export function noRoomView() {
   return { element: h("div", { class: "empty" }, roomMark("welcome"), h("h1", {}, t("chooseRoom")), h("p", {}, t("chooseRoomLead"))), end() {} };
 }

@@ -1,4 +1,4 @@
-// The open room is in the address, after the #, so that Back and reloading work and the server serves one page.
+// The open room is in the address, after the #. So Back and reloading work, and the server needs only one page.
 
 export function route() {
   const match = /^#\/room\/([^/]+)$/.exec(location.hash);
@@ -17,7 +17,7 @@ export function goTo(roomId) {
   location.hash = roomId ? roomAddress(roomId) : "#/";
 }
 
-/** Removes the room from the address without an entry in the history. */
+/** Removes the room from the address, without a new entry in the history. */
 export function clear() {
   if (location.hash) history.replaceState(null, "", location.pathname + location.search);
 }

@@ -6,7 +6,7 @@ import { themeSegments, languageSegments } from "./menu.js";
 
 let fieldCount = 0;
 
-/** A labelled input. */
+/** Makes an input with a label. */
 export function field(label, props, { hint, isOptional } = {}) {
   const id = `field-${(fieldCount += 1)}`;
   const input = h("input", { class: "input", id, "aria-describedby": hint ? `${id}-hint` : null, ...props });
@@ -17,7 +17,7 @@ export function field(label, props, { hint, isOptional } = {}) {
   return { element, input };
 }
 
-/** The forms for signing in, and for creating an account. */
+/** The forms for signing in and for creating an account. */
 export function signInView(session, redraw) {
   const view = h("main", { class: "porch" });
   const form = h("div", { class: "porch-form" });
@@ -92,7 +92,7 @@ export function signInView(session, redraw) {
   return { element: view, begin: () => form.querySelector("input").focus(), end() {} };
 }
 
-/** A house front at night: arched windows, some of them lit. */
+/** Returns a picture of a house at night with arched windows, some of which are lit. */
 function facade() {
   const front = svg("svg", { class: "facade", viewBox: "0 0 540 330", preserveAspectRatio: "xMidYMin slice", "aria-hidden": "true" });
   const lit = new Set([1, 8, 9, 10, 12]);

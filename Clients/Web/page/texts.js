@@ -16,7 +16,7 @@ function use(code) {
   document.documentElement.lang = code;
 }
 
-/** The language in use: the chosen one, else the browser's first available, else English. */
+/** Returns the language in use: the chosen one, the first of the browser's languages that is available, or English. */
 export function language() {
   return current;
 }
@@ -27,13 +27,13 @@ function initialLanguage() {
   return (navigator.languages ?? [navigator.language]).map((tag) => tag.slice(0, 2).toLowerCase()).find((tag) => tag in TABLES) ?? "en";
 }
 
-/** Changes the language for this browser to one of `languages`. The caller draws everything again. */
+/** Changes the language in this browser to one of `languages`. The caller has to draw everything again. */
 export function setLanguage(code) {
   use(code);
   keepChoice("language", code);
 }
 
-/** The text of `key` with `values` filled in. */
+/** Returns the text for `key`, with `values` filled in. */
 export function t(key, values = {}) {
   let entry = TABLES[current][key] ?? en[key] ?? key;
   if (typeof entry === "object") entry = entry[plurals.select(values.count)] ?? entry.other;
@@ -43,7 +43,7 @@ export function t(key, values = {}) {
   });
 }
 
-/** Returns the text for a failure: the table's if there is one, else the server's own. */
+/** Returns the text for a failure: the one for its code, or the server's own if there is none. */
 export function failureText(failure) {
   const known = TABLES[current][`error.${failure?.code}`];
   return known ?? (failure?.kind === "refused" || !failure?.kind ? failure?.message : null) ?? t("error.unknown");

@@ -1,6 +1,6 @@
 import { keepChoice } from "./choices.js";
 
-/** The chosen theme: "system", "light" or "dark". */
+/** Returns the chosen theme: "system", "light" or "dark". */
 export function theme() {
   return document.documentElement.dataset.theme ?? "system";
 }

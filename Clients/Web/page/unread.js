@@ -3,16 +3,19 @@ import { badgeText } from "../parlor/display.js";
 let shown = null;
 let wanted = null;
 let isDue = false;
-/** Runs work that nobody waits for, once what is shown has been painted. */
+/** Runs work that is not urgent when the page is idle. */
 const whenIdle = globalThis.requestIdleCallback ?? ((work) => setTimeout(work, 200));
 
-/** Shows the count in the title and on the icon of the tab. The icon of a visible page waits for idle time. */
+/**
+ * Shows the count in the title and on the icon of the tab. If the page is visible, the icon changes when the page is
+ * idle.
+ */
 export function showUnread(count, roomName) {
   const title = `${count > 0 ? `(${badgeText(count)}) ` : ""}${roomName ? `${roomName} · ` : ""}Parlor`;
   if (document.title !== title) document.title = title;
   wanted = count > 0;
   if (isDue || shown === wanted) return;
-  // A hidden page has little idle time, and its icon is what one sees of it.
+  // A hidden page is rarely idle, and its icon is what people see of it.
   if (document.hidden) return showIcon(wanted);
   isDue = true;
   whenIdle(() => {
@@ -34,7 +37,7 @@ function showIcon(isUnread) {
   }
 }
 
-/** Returns the icon with a lamp in its corner. */
+/** Returns the icon with a dot in its corner, as a data URL. */
 function drawn() {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = 64;

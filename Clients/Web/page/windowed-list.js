@@ -1,10 +1,12 @@
 import { h, onceAFrame } from "./dom.js";
 
-// Rows of unknown height, of which only those near the view are in the document. Each row's height is measured once it has been
-// there and kept by key; the others count with the average. What is in view stays in view: every change is made around an anchor,
-// the first visible row and how far it is scrolled.
+// A list of rows whose heights are unknown. Only the rows near the view are in the document. The height of a row is
+// measured when it is there, and kept by key; other rows count with the average. What is visible stays visible: each
+// change is made around an anchor, which is the first visible row and how far it is scrolled.
 
+/** The distance from the view, in pixels, within which rows are in the document. */
 const OVERSCAN = 700;
+/** The distance from the end, in pixels, within which the view counts as being at the end. */
 const AT_END = 48;
 
 export class WindowedList {
@@ -19,7 +21,7 @@ export class WindowedList {
   #items = [];
   #indexes = new Map();
   #rows = new Map();
-  // By key, for when items move; and by index with their running sum, for looking up.
+  // The heights by key, which stay when items move; by index; and their running sum, for lookups.
   #heights = new Map();
   #known = new Float64Array(0);
   #tops = new Float64Array(1);
@@ -31,7 +33,10 @@ export class WindowedList {
   #sizes;
   isAtEnd = true;
 
-  /** `key(item)`; `make(item)` makes a row; `update(row, index)` brings it up to date; `onView()` runs after each change of what is seen. */
+  /**
+   * `key(item)` returns an item's key, `make(item)` makes a row, and `update(row, index)` updates it. `onView()` runs
+   * after each change of what is visible.
+   */
   constructor(scroller, content, { key, make, update, onView }) {
     this.#scroller = scroller;
     this.#content = content;
@@ -54,7 +59,7 @@ export class WindowedList {
     return this.#items;
   }
 
-  /** Shows `items`. The view keeps its row, or the end if it was there. */
+  /** Shows `items`. The view stays at the same row, or at the end if it was there. */
   setItems(items) {
     if (items === this.#items) return this.refresh();
     const anchor = this.#anchor();
@@ -64,7 +69,7 @@ export class WindowedList {
     this.#render(this.#resolve(anchor), true);
   }
 
-  /** Updates the rows in the document, as after a change that concerns all. */
+  /** Updates all rows in the document. */
   refresh() {
     this.#render(this.#resolve(this.#anchor()), true);
   }
@@ -74,7 +79,7 @@ export class WindowedList {
     this.#render({ isEnd: true });
   }
 
-  /** Brings a row into view, `gap` pixels below the upper edge. */
+  /** Scrolls to a row, `gap` pixels below the upper edge. */
   scrollToKey(key, gap = 0) {
     const index = this.#indexes.get(key);
     if (index === undefined) return;
@@ -91,7 +96,7 @@ export class WindowedList {
     return this.#indexes.has(key);
   }
 
-  /** Returns the items that are in view. */
+  /** Returns the items that are visible. */
   visible() {
     if (this.#scroller.clientHeight === 0) return [];
     const top = this.#scroller.scrollTop - this.#offset();
@@ -104,7 +109,10 @@ export class WindowedList {
     return this.#before.offsetTop;
   }
 
-  /** Recomputes heights by index. The average changes only here, so that unseen rows do not shift during scrolling. */
+  /**
+   * Computes the heights by index again. The average changes only here, so that rows do not shift while the person
+   * scrolls.
+   */
   #lookUp() {
     if (this.#heights.size > 0) this.#average = [...this.#heights.values()].reduce((sum, height) => sum + height, 0) / this.#heights.size;
     this.#known = Float64Array.from(this.#items, (item) => this.#heights.get(this.#key(item)) ?? this.#average);
@@ -135,7 +143,7 @@ export class WindowedList {
     return { keys, offset: top - this.#tops[index], index };
   }
 
-  /** Returns the anchor among the present items: its row, or the next that still exists. */
+  /** Returns the anchor's place among the current items: its row, or the next row that still exists. */
   #resolve(anchor) {
     if (anchor.isEnd) return anchor;
     for (const [step, key] of anchor.keys.entries()) {
@@ -147,7 +155,7 @@ export class WindowedList {
 
   #render(anchor, isChanged = false) {
     if (this.#scroller.clientHeight === 0 && this.#rows.size === 0 && this.#items.length > 60) return;
-    // Repeated if rows turned out so much smaller than estimated that the view is not filled.
+    // This is repeated if the rows are so much smaller than estimated that they do not fill the view.
     for (let pass = 0; pass < 3; pass += 1) {
       const height = this.#scroller.clientHeight;
       const total = this.#tops[this.#items.length];
@@ -228,7 +236,7 @@ export class WindowedList {
   }
 
   #scrolled() {
-    // After a resize the observer draws: "at the end" was true for the old size.
+    // After a resize, the observer draws. `isAtEnd` must keep its value from the old size until then.
     if (this.#scroller.clientHeight === 0 || this.#scroller.clientHeight !== this.#height) return;
     this.#noteEnd();
     const top = this.#scroller.scrollTop - this.#offset();
@@ -244,7 +252,7 @@ export class WindowedList {
     const anchor = this.#resolve(this.#anchor());
     this.#height = this.#scroller.clientHeight;
     if (width !== this.#width) {
-      // Lines break differently: measured heights are now estimates.
+      // Lines break differently now, so the measured heights no longer hold.
       this.#width = width;
       this.#heights.clear();
     }

@@ -10,10 +10,10 @@ import { Server } from "./server.js";
 import { RoomsSocket } from "./socket.js";
 import { within } from "./timing.js";
 
-/** The time limit for final writes and sends before stopping. */
+/** The time limit, in milliseconds, for the last writes and requests before stopping. */
 const FLUSH_TIME = 3_000;
 
-/** Everything of one signed-in person; all events and changes come through this object, in order. */
+/** Everything of one signed-in person. All events and changes pass through this object, in order. */
 export class Account {
   #socket;
   #server;
@@ -27,7 +27,7 @@ export class Account {
   #open = new Map();
   #session;
 
-  /** @param connection a Value that the app shows. */
+  /** @param connection a Value with the state of the connection, which the app shows. */
   constructor({ platform, address, session, storage, channel, mode, user, connection }) {
     this.user = user;
     this.#connection = connection;
@@ -56,7 +56,7 @@ export class Account {
   }
 
   async stop() {
-    await within(this.#backing.platform, FLUSH_TIME, "there was no more time", this.flush()).catch(() => {});
+    await within(this.#backing.platform, FLUSH_TIME, "the time to stop is over", this.flush()).catch(() => {});
     this.outbox.stop();
     this.#socket.stop();
     this.#server.close();
@@ -77,8 +77,9 @@ export class Account {
   }
 
   /**
-   * Stops for good, as nobody or somebody else is signed in.
-   * @param erases whether the person signed out: nothing stays on the device. Otherwise unsent changes wait for the next sign-in.
+   * Stops for good, because nobody or somebody else is signed in.
+   * @param erases true if the person signed out: then nothing stays on the device. Otherwise unsent changes wait for
+   * the next sign-in.
    */
   async end({ erases }) {
     this.#isEnded = true;
@@ -128,7 +129,10 @@ export class Account {
     });
   }
 
-  /** A room opened by its address is open before the rooms are loaded, and then learns its participants. */
+  /**
+   * Passes a room's participants to its conversation. A room that is opened by its address may not be loaded yet: then
+   * this waits.
+   */
   #nameParticipants(roomId, conversation) {
     const isNamed = () => {
       const known = this.rooms.get(roomId);
@@ -149,13 +153,13 @@ export class Account {
     room.conversation.leave();
     room.board.leave();
     this.#server.leave(roomId).then(() => {
-      // A screen may have returned meanwhile.
+      // A screen may have opened the room again meanwhile.
       if (!this.#open.has(roomId)) this.rooms.leave(roomId);
       this.#receipts.flush();
     });
   }
 
-  /** Removes all traces of a room that one is no longer part of. */
+  /** Removes everything of a room that the person no longer belongs to. */
   #forget(roomId) {
     const room = this.#open.get(roomId);
     if (room && !room.isGone) {
@@ -179,7 +183,7 @@ export class Account {
     if (type === "disconnected") {
       this.#isAway = true;
       const isOver = failure.kind === "signed_out" || failure.code === "disconnected";
-      // A request reveals a session that was ended elsewhere.
+      // The session may have been ended elsewhere. This request finds out.
       if (failure.code === "disconnected") this.#session.call("GET", "/users/me").catch(() => {});
       const state = isOver ? "ended" : retryAt === null ? "idle" : "offline";
       this.#connection.set({ state, transport: null, failure: state === "idle" ? null : failure, retryAt });
@@ -201,7 +205,7 @@ export class Account {
     }
   }
 
-  /** Skips an event that violates the contract: it must not end the others. */
+  /** Applies an event. One that violates the contract is ignored, so that later ones are still applied. */
   #apply(name, data) {
     try {
       this.rooms.apply(name, data);
@@ -210,7 +214,7 @@ export class Account {
       room.conversation.apply(name, data);
       room.board.apply(name, data);
     } catch (error) {
-      console.error(`parlor: the event ${name} was passed over`, error);
+      console.error(`parlor: the event ${name} was ignored`, error);
     }
   }
 
@@ -218,7 +222,7 @@ export class Account {
     return entry.change.type === "message" ? sendMessage(this.#server, entry) : this.#sendBoardChange(entry);
   }
 
-  /** Rebases the changes that wait behind this one on its result. */
+  /** Sends a board change. Later changes of the same element are then based on its result. */
   async #sendBoardChange(entry) {
     const outcome = await sendBoardChange(this.#server, entry);
     const element = outcome.value?.element;

@@ -1,8 +1,8 @@
 import { isSame } from "./json.js";
 
 /**
- * The elements as shown: the server's in the order of creation, then new ones, each with the outbox's changes applied.
- * An element that looks as before is the same object as in `previous`.
+ * Returns the elements as they are shown: stored ones in the order of creation, then new ones, each with its unsent
+ * changes applied. An element that has not changed is the same object as in `previous`.
  */
 export function boardElements({ store, entries, ownId, previous }) {
   const changes = new Map();
@@ -34,7 +34,7 @@ function created(id, { change, createdAt }, ownId) {
   };
 }
 
-/** @returns null if it will be deleted. */
+/** Applies unsent changes to an element. @returns null if the element will be deleted. */
 function overlay(base, entries, ownId) {
   const element = { ...base, state: "saved", failure: null };
   for (const { change, state, failure, createdAt } of entries) {
@@ -52,7 +52,7 @@ function overlay(base, entries, ownId) {
 
 function keepIfSame(known, element) {
   if (known && Object.keys(element).every((key) => isUnchanged(known[key], element[key]))) return known;
-  // The outbox continues to modify its own objects.
+  // The outbox modifies its own objects later, so they are copied.
   if (element.state !== "saved") {
     for (const key of ["content", "position"]) {
       element[key] = known && isSame(known[key], element[key]) ? known[key] : structuredClone(element[key]);

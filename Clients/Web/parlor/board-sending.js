@@ -3,15 +3,17 @@ import { isSame } from "./json.js";
 import { commonOutcome } from "./sending-outcome.js";
 
 /**
- * Sends one change of a board. The outbox calls it, also while the room is not open.
+ * Sends one change of a board. The outbox calls it, even while the room is not open.
  *
- * - A create is idempotent by its `tempId`. Its answer names the element for the changes behind it.
- * - An update without content carries no version: the last one wins. One with content carries the version that it was made on; after
- *   a 409 the list says what the server has: the same as this (an earlier try has arrived), the content that it was made on (another
- *   one has moved it: it is sent again on that), or a newer one, which wins.
- * - A delete of what is gone is done.
+ * - The `tempId` makes a create idempotent. Its answer has the element's id, which later changes need.
+ * - An update without content has no version: the last one wins.
+ * - An update with content has the version that it is based on. After a 409, this fetches the room's elements. If the
+ *   content is that of this update, an earlier attempt succeeded. If it is that of the base, only the position has
+ *   changed, and the update is sent again with the new version. Otherwise the server's content wins.
+ * - A delete succeeds if the element is already gone.
  *
- * @returns an outcome of the outbox; `done` has `{ element }`, `{ deleted: id }` or `{ conflict: element }` as its value.
+ * @returns an outcome for the outbox; the value of `done` is `{ element }`, `{ deleted: id }` or `{ conflict: element
+ * }`.
  */
 export async function sendBoardChange(server, entry) {
   const { change } = entry;
@@ -44,7 +46,10 @@ function update(server, { roomId, content, position, version }, elementId) {
   return server.updateElement(roomId, elementId, fields);
 }
 
-/** For a change behind a create whose answer was lost with the page: the list has its `tempId`. */
+/**
+ * Finds the element of a create whose answer was lost when the page was closed, by its `tempId`.
+ * @returns its id, or null.
+ */
 async function findElement(server, { id, change }) {
   const element = (await server.elements(change.roomId)).find(({ tempId, createdBy }) => tempId === id && createdBy === change.userId);
   if (!element) return null;

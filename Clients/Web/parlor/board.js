@@ -6,15 +6,17 @@ import { Loading } from "./loading.js";
 import { Observable, keepFields, keepList } from "./observable.js";
 import { Pause } from "./timing.js";
 
-/** The delay of a list requested because of a clearing, in which further events arrive. */
+/**
+ * The delay, in milliseconds, before the elements are fetched after a clearing. Further events may arrive meanwhile.
+ */
 const DOUBT_PAUSE = 300;
 
-/** The name of a board's lane in the outbox. */
+/** Returns the name of a board's lane in the outbox. */
 export function boardLane(roomId) {
   return `${roomId}/board`;
 }
 
-/** One room's elements, live, with one's own changes on top. See parlor.d.ts. */
+/** One room's elements, which events keep up to date, with the person's unsent changes applied. See parlor.d.ts. */
 export class Board extends Observable {
   #backing;
   #ownId;
@@ -26,7 +28,7 @@ export class Board extends Observable {
   #visit = 0;
   #cacheWriter;
   #doubt = null;
-  /** Elements hidden while a clearing is under way. */
+  /** The ids of elements that are hidden while a clearing is in progress. */
   #clearing = null;
 
   constructor(roomId, backing, { isAway }) {
@@ -74,7 +76,8 @@ export class Board extends Observable {
     const entries = this.#entriesOf(id);
     const waiting = entries.filter((entry) => entry.state !== "sending");
     const isNew = entries[0]?.change.type === "create";
-    // A change that was never sent is dropped. One that may have arrived has to be created, so that it can be deleted by its id.
+    // A create that was never sent is dropped. One that may have reached the server is sent again, because only its
+    // answer has the id with which the element can be deleted.
     const isUnsent = isNew && !entries[0].isAttempted;
     for (const entry of waiting) {
       if (isUnsent || entry.change.type !== "create" || entry.state === "failed") this.#backing.outbox.remove(entry);
@@ -93,7 +96,7 @@ export class Board extends Observable {
       await this.#backing.server.clearRoom(this.roomId);
       this.#store.clear();
     } finally {
-      // Also after a failure: whether the server has acted is unknown.
+      // Also after a failure, because the server may have acted.
       await this.#loading.refresh();
       this.#clearing = null;
       this.invalidate();
@@ -186,7 +189,7 @@ export class Board extends Observable {
     return { elementId: this.#store.get(id)?.id };
   }
 
-  /** Merges waiting changes of one element. */
+  /** Changes an element. If its last change is not being sent, the two are merged. */
   #update(id, fields) {
     const entries = this.#entriesOf(id);
     const last = entries.at(-1);
@@ -203,7 +206,10 @@ export class Board extends Observable {
     this.#append(id, change);
   }
 
-  /** Returns the version on which an edit is based: the server's, or the result of one's own earlier change. */
+  /**
+   * Sets the version that an edit is based on: the server's. Behind an unsent change it is set later, from that
+   * change's answer.
+   */
   #base(change, stored, isBehindOwn) {
     if (isBehindOwn || !stored) return;
     change.version = stored.version;
@@ -244,7 +250,7 @@ export class Board extends Observable {
   }
 }
 
-/** Copies a change, which must not change with the caller's object. */
+/** Copies a value, because the caller may modify its own later. */
 function copy(value) {
   return value === null ? null : structuredClone(value);
 }

@@ -1,10 +1,13 @@
 import { removeAll } from "./storage.js";
 import { Pause } from "./timing.js";
 
-/** The delay, in milliseconds, in which further changes join a write. */
+/** The delay of a write in milliseconds. Further changes within it are written with it. */
 const PAUSE = 500;
 
-/** One person's last known rooms, messages and elements, for the next start. Unreadable entries count as missing. */
+/**
+ * The last known rooms, messages and elements of one person, for the next start. An entry that cannot be read counts as
+ * missing.
+ */
 export class Cache {
   #storage;
   #prefix;
@@ -39,12 +42,12 @@ export class Cache {
     return this.#write([[`${roomId}/elements`, elements]]);
   }
 
-  /** Removes a room that is no longer one's own. */
+  /** Removes a room that the person no longer belongs to. */
   remove(roomId) {
     return this.#write([[`${roomId}/messages`, undefined], [`${roomId}/elements`, undefined]]);
   }
 
-  /** Removes everything after signing out; nothing is cached any more. */
+  /** Removes everything, for a sign-out. Later writes do nothing. */
   async removeAll() {
     this.#isEnded = true;
     await removeAll(this.#storage, this.#prefix);
@@ -64,7 +67,7 @@ export class Cache {
   }
 }
 
-/** Writes a store to the cache a while after it has changed, or at once; nothing before the cache was read. */
+/** Writes a store to the cache, soon after a change or at once. Before the cache was read, it writes nothing. */
 export class CacheWriter {
   #platform;
   #version;
@@ -74,20 +77,20 @@ export class CacheWriter {
   #isBegun = false;
   #isEnded = false;
 
-  /** @param version returns a value that differs after each change. @param keep writes what the store has. */
+  /** @param version returns a value that differs after each change. @param keep writes the content of the store. */
   constructor(platform, version, keep) {
     this.#platform = platform;
     this.#version = version;
     this.#keep = keep;
   }
 
-  /** Called when the cache has been read. @param version of the store that the cache has already. */
+  /** Allows writing, because the cache has been read. @param version the store's version that the cache already has. */
   begin(version = this.#writtenVersion) {
     this.#isBegun = true;
     this.#writtenVersion = version;
   }
 
-  /** Stops writing, as what the store has is no longer to be cached. */
+  /** Stops writing for good. */
   end() {
     this.#isEnded = true;
     this.#pause?.cancel();

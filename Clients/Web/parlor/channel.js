@@ -1,6 +1,6 @@
 import { report } from "./report.js";
 
-/** What tabs of one origin say to one another; without BroadcastChannel, nothing. */
+/** Messages between the tabs of one origin. Without BroadcastChannel, nothing is sent. */
 export class TabChannel {
   #channel = null;
   #listeners = new Map();
@@ -8,7 +8,7 @@ export class TabChannel {
   constructor(platform, name) {
     if (!platform.BroadcastChannel) return;
     this.#channel = new platform.BroadcastChannel(name);
-    // node: a channel alone keeps no process alive.
+    // In node, a channel must not keep the process alive.
     this.#channel.unref?.();
     this.#channel.onmessage = ({ data }) => this.#listeners.get(data?.topic)?.(data.content);
   }
@@ -17,7 +17,10 @@ export class TabChannel {
     this.#listeners.set(topic, listener);
   }
 
-  /** Never throws: what is posted has happened in this tab, and others only learn of it later. */
+  /**
+   * Sends a message to the other tabs. It never throws: the change has been made in this tab, and other tabs may notice
+   * it later.
+   */
   post(topic, content) {
     try {
       this.#channel?.postMessage({ topic, content });

@@ -10,12 +10,12 @@ import { Typists, TypingSignal } from "./typing.js";
 /** The number of a room's messages that are cached for the next start. */
 const CACHED = 200;
 
-/** The name of a room's lane in the outbox. */
+/** Returns the name of the lane for a room's messages in the outbox. */
 export function messagesLane(roomId) {
   return `${roomId}/messages`;
 }
 
-/** One room's messages, live. See parlor.d.ts. */
+/** One room's messages, which events keep up to date. See parlor.d.ts. */
 export class Conversation extends Observable {
   #backing;
   #ownId;
@@ -29,13 +29,17 @@ export class Conversation extends Observable {
   #isGone = false;
   #unfollow = null;
   #cacheWriter;
-  /** Rises with every entering and leaving. */
+  /** Rises each time the room is entered or left. */
   #visit = 0;
-  /** Rises when missed events will not be replayed. */
+  /** Rises when events may have been missed: after a loss of the connection, and when the room is left. */
   #losses = 0;
+  /** The value of `#losses` when each message was sent. */
   #sentAfter = new Map();
 
-  /** @param backing shared by all of one person's conversations: `{ platform, server, outbox, receipts, cache, ownId, onTyping }`. */
+  /**
+   * @param backing what all conversations of one person share: `{ platform, server, outbox, receipts, cache, ownId,
+   * onTyping }`.
+   */
   constructor(roomId, backing, { isAway }) {
     super();
     this.roomId = roomId;
@@ -100,7 +104,7 @@ export class Conversation extends Observable {
     try {
       await this.#backing.server.deleteMessage(this.roomId, messageId);
     } catch (error) {
-      // Another device was faster, or an earlier answer was lost.
+      // Another device deleted it first, or an earlier answer was lost.
       if (!ClientFailure.of(error).is("message_not_found")) throw error;
     }
     this.#store.delete(messageId);
@@ -164,7 +168,7 @@ export class Conversation extends Observable {
     return this.#cacheWriter.write();
   }
 
-  /** Removes everything shown, as the room is no longer one's own. */
+  /** Removes everything that is shown, because the person no longer belongs to the room. */
   end() {
     this.#isGone = true;
     this.#loading.leave();
@@ -228,14 +232,15 @@ export class Conversation extends Observable {
     this.#sentAfter.delete(entry.id);
     this.#store.insert({ ...message, tempId: message.tempId ?? entry.id });
     this.#changed();
-    // A later fetch may lack the message, because it was deleted since this answer.
+    // Events may have been missed since the message was sent: it may have been deleted after this answer. So fetch
+    // again.
     if (!isOfNow) this.#loading.begin();
   }
 
   /** Runs after every change of the store. */
   #changed() {
     const { outbox } = this.#backing;
-    // Messages that an echo or a page has shown to be stored need not be sent again.
+    // An event or a page has shown that the server has these messages, so they need not be sent again.
     for (const entry of [...outbox.entries(this.#lane)]) if (this.#store.has(entry.id)) outbox.remove(entry);
     this.#loader.fillGapSoon();
     if (this.#loading.failure?.is("room_not_found") && !this.#isGone) this.#backing.onGone(this.roomId);

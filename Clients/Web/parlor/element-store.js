@@ -3,11 +3,12 @@ import { RecentValues } from "./recent.js";
 const REMEMBERED = 2_000;
 
 /**
- * One room's elements as the server has them: the newest `version` of each, whatever arrives late, doubled or out of order;
- * deleted ones stay deleted.
+ * One room's elements as the server has them: the newest `version` of each, even if data arrives late, twice or out of
+ * order. Deleted elements stay deleted.
  *
- * A clearing names no elements, and a replay may repeat it after newer ones: an element that it removes may return with its own
- * event, and then `isDoubtful` causes a request for the list.
+ * The event of a clearing does not name elements, and a replay may repeat it after newer elements were created. So an
+ * element that it removed may return with its own event. `isDoubtful` is then true, and the elements have to be
+ * fetched.
  */
 export class ElementStore {
   #ownId;
@@ -15,7 +16,7 @@ export class ElementStore {
   #byTempId = new Map();
   #gone = new RecentValues(REMEMBERED);
   #cleared = new RecentValues(REMEMBERED);
-  /** Events since the request, while a list is under way. */
+  /** The elements that events have changed since the list was requested; null without a request. */
   #touched = null;
   version = 0;
   isDoubtful = false;
@@ -24,22 +25,25 @@ export class ElementStore {
     this.#ownId = ownId;
   }
 
-  /** Oldest first; ids sort by creation. */
+  /** All elements, oldest first. Ids sort by creation. */
   get all() {
     return [...this.#elements.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** @param shownId as `shownId(element)`. */
+  /** Returns the element with an id that `shownId` has returned. */
   get(shownId) {
     return this.#elements.get(this.#byTempId.get(shownId) ?? shownId);
   }
 
-  /** Returns the id on the screen, which stays the same when one's own new element becomes a stored one. */
+  /** Returns the id for the screen. That of an own element stays the same when the server stores the element. */
   shownId(element) {
     return element.createdBy === this.#ownId ? element.tempId ?? element.id : element.id;
   }
 
-  /** Inserts an element from an event or an answer. @param isNew false: a missing one has been cleared meanwhile. */
+  /**
+   * Inserts an element from an event or an answer.
+   * @param isNew false to ignore it if it is missing, as it was cleared meanwhile.
+   */
   put(element, isNew = true) {
     this.#touched?.add(element.id);
     if (this.#gone.has(element.id)) return;
@@ -60,22 +64,25 @@ export class ElementStore {
       this.#cleared.set(id);
       this.#remove(id);
     }
-    // A list requested from now on shows which ones it meant.
+    // Only a list that is requested from now on shows which elements were removed.
     this.isDoubtful = true;
   }
 
-  /** Shows cached elements. */
+  /** Adds cached elements, unless the store knows better. */
   showCached(elements) {
     for (const element of elements) if (!this.#gone.has(element.id) && !this.#elements.has(element.id)) this.#set(element);
   }
 
-  /** Notes that a list is requested from now on. */
+  /** Notes that a list is being requested. */
   beginList() {
     this.#touched = new Set();
     this.isDoubtful = false;
   }
 
-  /** Applies the full list: missing elements are removed, unless an event since the request has them. */
+  /**
+   * Applies a complete list. Elements that are missing in it are removed, unless an event has changed them since the
+   * request.
+   */
   takeList(elements) {
     const listed = new Set(elements.map((element) => element.id));
     for (const id of [...this.#elements.keys()]) {
@@ -101,7 +108,7 @@ export class ElementStore {
   #remove(id) {
     const element = this.#elements.get(id);
     if (!this.#elements.delete(id)) return;
-    // A waiting update finds nothing under its name.
+    // A waiting update then no longer finds the element by its `tempId`.
     this.#byTempId.delete(element.tempId);
     this.version += 1;
   }

@@ -1,4 +1,4 @@
-/** The reason for a failed operation. See parlor.d.ts. */
+/** The reason why a call failed. See parlor.d.ts. */
 export class ClientFailure extends Error {
   constructor(kind, message, { code = kind, isRetryable = kind === "offline", status = null, requestId = null, retryAfter = null } = {}) {
     super(message);
@@ -10,7 +10,7 @@ export class ClientFailure extends Error {
     return new ClientFailure("offline", message);
   }
 
-  /** The failure after `stop()`: requests are not retried, and the next `start()` catches up. */
+  /** Returns the failure of requests after `stop()`. They are not retried; the next `start()` catches up. */
   static stopped() {
     return new ClientFailure("offline", "stopped", { isRetryable: false });
   }
@@ -23,12 +23,12 @@ export class ClientFailure extends Error {
     return new ClientFailure("refused", message || code, { isRetryable: false, ...details, code });
   }
 
-  /** Converts any error: one that is not the server's is one of reaching it. */
+  /** Converts any error. One that is not a ClientFailure becomes `offline`. */
   static of(error) {
     return error instanceof ClientFailure ? error : ClientFailure.offline(String(error?.message ?? error));
   }
 
-  /** Returns the failure for a code with which the server has refused. */
+  /** Returns true if the server has refused with this code. */
   is(code) {
     return this.kind === "refused" && this.code === code;
   }

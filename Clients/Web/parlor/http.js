@@ -1,8 +1,9 @@
 import { ClientFailure } from "./failure.js";
 import { Pause } from "./timing.js";
 
+/** The time limit of a request, in milliseconds. */
 const TIMEOUT = 20_000;
-/** The longest pause that a server may ask for. */
+/** The longest pause, in seconds, that a server can ask for. */
 const LONGEST_WAIT = 3_600;
 
 /** Sends requests to one server, and reads its answers. */
@@ -16,10 +17,11 @@ export class Caller {
   }
 
   /**
-   * @param path below `/api`, encoded by `path`.
-   * @returns `{ data, page, degraded }`; data is null for 204.
-   * @throws ClientFailure. An answer that violates the contract comes not from the server, but from a proxy or a hotel's login
-   * page: it counts as `offline`, which is temporary.
+   * Sends a request.
+   * @param path the path below `/api`, encoded by `path`.
+   * @returns `{ data, page, degraded }`; `data` is null for 204.
+   * @throws ClientFailure. An answer that violates the contract counts as `offline`, which is retryable: it comes from
+   * something else, such as a proxy or a hotel's login page.
    */
   async call(method, path, { query = {}, body, token, signal } = {}) {
     const parameters = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== undefined && value !== null));
@@ -69,7 +71,7 @@ function read(response, text, requestId) {
   if (isSuccess && answer && "data" in answer) return answer;
   const error = answer?.error;
   if (isSuccess || typeof error?.code !== "string") {
-    throw ClientFailure.offline(`Not the server, but something before it has answered (${status}).`);
+    throw ClientFailure.offline(`Something other than the server has answered (${status}).`);
   }
   const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
   throw ClientFailure.refused(error.code, error.message, {

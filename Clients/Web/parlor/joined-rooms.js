@@ -1,7 +1,9 @@
 import { ClientFailure } from "./failure.js";
 import { Backoff, Pause } from "./timing.js";
 
-/** Rooms that are to be joined: on each connection again, until they are left or the server refuses. */
+/**
+ * The rooms to join. They are joined again on each connection, until they are left or the server refuses them for good.
+ */
 export class JoinedRooms {
   #platform;
   #wanted = new Set();
@@ -13,7 +15,7 @@ export class JoinedRooms {
     this.#platform = platform;
   }
 
-  /** Rooms are joined on this connection from now on; null: there is none. */
+  /** Joins all rooms on a new connection. @param link null if there is no connection. */
   use(link) {
     this.#link = link;
     this.#joined.clear();
@@ -22,7 +24,8 @@ export class JoinedRooms {
   }
 
   /**
-   * @returns the room. @throws ClientFailure; if it is retryable, the room will still be joined as soon as can be.
+   * Joins a room.
+   * @returns the room. @throws ClientFailure; if it is retryable, the room is still joined as soon as possible.
    */
   async join(roomId) {
     this.#wanted.add(roomId);
@@ -31,7 +34,7 @@ export class JoinedRooms {
     return this.#join(roomId, link);
   }
 
-  /** Succeeds without a connection: the room is not joined again. */
+  /** Leaves a room, which is not joined again. Without a connection this succeeds at once. */
   async leave(roomId) {
     this.#wanted.delete(roomId);
     this.#joined.delete(roomId);
@@ -61,7 +64,7 @@ export class JoinedRooms {
         await this.#join(roomId, link);
         backoff.reset();
       } catch (error) {
-        // The service behind is away, or there were too many joins; what is refused for good is not wanted any more.
+        // The service is unavailable, or there were too many joins. A room that is refused for good was removed above.
         if (ClientFailure.of(error).isRetryable && link === this.#link) {
           await new Pause(this.#platform, backoff.next(this.#platform.random())).done;
         }

@@ -1,4 +1,4 @@
-/** Whether two values are the same JSON, whatever the order of members. */
+/** Returns true if two values are the same JSON. The order of members does not matter. */
 export function isSame(a, b) {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null || Array.isArray(a) !== Array.isArray(b)) return false;

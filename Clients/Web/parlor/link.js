@@ -2,13 +2,14 @@ import { ClientFailure } from "./failure.js";
 import { packets, parsePacket } from "./packets.js";
 import { Pause } from "./timing.js";
 
-/** The time limit of the server's handshake. */
+/** The time limit, in milliseconds, for the server's handshake. */
 const HANDSHAKE_TIMEOUT = 12_000;
+/** The time limit, in milliseconds, for an ack. */
 const ACK_TIMEOUT = 10_000;
 
 /**
- * One connection: Socket.IO over a transport. It ends when the server is silent for longer than its handshake allows; pending
- * acks then fail with the reason.
+ * One connection: Socket.IO over a transport. It ends if nothing arrives for longer than the server's handshake allows.
+ * When it ends, pending acks fail with the reason.
  */
 export class SocketLink {
   #platform;
@@ -22,12 +23,13 @@ export class SocketLink {
   #longestSilence = HANDSHAKE_TIMEOUT;
   #pingInterval = 25_000;
   #heardAt;
-  /** The reason of its end. */
+  /** Why the connection has ended; null while it is open. */
   failure = null;
 
   /**
+   * Connects.
    * @param connect `connectWebSocket` or `connectPolling`.
-   * @param handlers `onEvent(name, data)`, and `onEnd(failure)` once.
+   * @param handlers `onEvent(name, data)` for each event, and `onEnd(failure)`, which is called once.
    */
   constructor(platform, connect, address, handlers) {
     this.#platform = platform;
@@ -48,7 +50,7 @@ export class SocketLink {
   }
 
   /**
-   * Joins the namespace; after a refusal, another token may be tried.
+   * Joins the namespace. After a refusal, it can be called again with another token.
    * @returns null, or `{ message, code }` of a refusal. @throws ClientFailure
    */
   connect(auth) {
@@ -59,14 +61,19 @@ export class SocketLink {
     });
   }
 
-  /** Whether nothing was received for longer than pings are apart: the connection is dead, even if nobody has reported it. */
+  /**
+   * True if no packet has arrived for 5 s longer than the ping interval. The connection is then dead, even without an
+   * error.
+   */
   get isStale() {
     return this.#platform.now() - this.#heardAt > this.#pingInterval + 5_000;
   }
 
   /**
+   * Sends an event, and waits for its ack.
    * @returns the object of a successful ack.
-   * @throws ClientFailure `refused`; `offline` if no ack arrived in time: the server may have acted.
+   * @throws ClientFailure `refused`; `offline` if the connection has ended or no ack arrived in time. The server may
+   * then have acted.
    */
   ask(event, payload) {
     if (this.failure) return Promise.reject(this.failure);
@@ -81,12 +88,12 @@ export class SocketLink {
     });
   }
 
-  /** Sends an event without asking for an ack. */
+  /** Sends an event without an ack. */
   send(event, payload) {
     if (!this.failure) this.#transport.send(packets.event(event, payload));
   }
 
-  /** Ends the connection; only the first call counts. */
+  /** Ends the connection. Only the first call counts. */
   close(failure) {
     if (this.failure) return;
     this.failure = failure;
@@ -109,7 +116,7 @@ export class SocketLink {
     try {
       packet = parsePacket(text);
     } catch {
-      return this.close(ClientFailure.offline("Something that is not the server has answered."));
+      return this.close(ClientFailure.offline("Something other than the server has answered."));
     }
     this.#take(packet);
   }
@@ -142,17 +149,17 @@ export class SocketLink {
 
   #settle(id, data) {
     const ack = this.#acks.get(id);
-    // An ack without a waiting request came too late.
+    // No request waits for this ack, so it came too late.
     if (!ack) return;
     this.#acks.delete(id);
     ack.pause.cancel();
     if (data?.success === true) return ack.resolve(data);
     const error = data?.error;
-    if (typeof error?.code !== "string") return ack.reject(ClientFailure.offline("An answer that is none."));
+    if (typeof error?.code !== "string") return ack.reject(ClientFailure.offline("The ack is malformed."));
     ack.reject(ClientFailure.refused(error.code, error.message, { isRetryable: error.retryable === true }));
   }
 
-  /** One timer for many packets: when it fires, it checks the time of the last one. */
+  /** Watches for silence with one timer for many packets: when it fires, it checks the time of the last packet. */
   #watch() {
     const wait = this.#heardAt + this.#longestSilence - this.#platform.now();
     this.#silence = new Pause(this.#platform, Math.max(wait, 0));

@@ -2,10 +2,11 @@ import { ClientFailure } from "./failure.js";
 import { Backoff, Pause } from "./timing.js";
 
 /**
- * Keeps fetched data current: it is fetched on entering and whenever events may have been missed, one
- * fetch at a time, and retried after a temporary failure.
+ * Keeps fetched data current. It fetches when a room is entered and when events may have been missed, one fetch at a
+ * time, and retries after a retryable failure.
  *
- * `isVerified`: all that is shown has been fetched, the server sends every change, and there is a connection.
+ * `isVerified` is true if everything shown has been fetched, the room is joined, and there is a connection that has
+ * caught up.
  */
 export class Loading {
   #platform;
@@ -20,10 +21,13 @@ export class Loading {
   isAway;
   isLoading = false;
   failure = null;
-  /** Rises when earlier requests become obsolete. */
+  /** Rises when the results of earlier requests become obsolete. */
   epoch = 0;
 
-  /** @param fetch `(isCurrent) → { refusal }`: why it is not joined for now, if so; checks `isCurrent()` after each wait. */
+  /**
+   * @param fetch `(isCurrent) → { refusal }`. `refusal` is why the room cannot be joined for now, if so. It has to
+   * check `isCurrent()` after each wait, and to change nothing if that is false.
+   */
   constructor(platform, { isAway, fetch, onChange }) {
     this.#platform = platform;
     this.#fetch = fetch;
@@ -44,14 +48,14 @@ export class Loading {
     this.begin();
   }
 
-  /** Cancels what is under way. */
+  /** Ends the fetch that is in progress, and the retries. */
   leave() {
     this.#isEntered = false;
     this.#end();
   }
 
   connected() {
-    // Even during a fetch, which began without a connection.
+    // This restarts a fetch that is in progress, because it began without a connection.
     if (!this.#isFetched) this.begin();
   }
 
@@ -66,13 +70,13 @@ export class Loading {
     this.#onChange();
   }
 
-  /** Resolves with the last fetch. */
+  /** Fetches again. Resolves when the last fetch has ended, even if it failed. */
   async refresh() {
     this.begin();
     while (this.#running) await this.#running;
   }
 
-  /** Marks the shown data as outdated. */
+  /** Marks the data as unverified, and starts a fetch in place of one that is in progress. */
   begin() {
     if (!this.#isEntered) return;
     this.#end();
@@ -101,7 +105,7 @@ export class Loading {
   async #run(epoch) {
     const isCurrent = () => epoch === this.epoch;
     try {
-      // A turn later, so that the caller continues first.
+      // The fetch begins in the next microtask, so that the caller continues first.
       await null;
       if (!isCurrent()) return;
       const { refusal = null } = await this.#fetch(isCurrent);

@@ -1,4 +1,4 @@
-/** A line of a conversation, of a message that the server has. */
+/** Returns the item of a conversation for a message that the server has. */
 export function messageItem(message, ownId) {
   const isOwn = message.senderId === ownId;
   return Object.freeze({
@@ -13,7 +13,7 @@ export function messageItem(message, ownId) {
   });
 }
 
-/** A line of a conversation, of an entry of the outbox. */
+/** Returns the item of a conversation for a message in the outbox. */
 export function pendingItem(entry, ownId) {
   return Object.freeze({
     id: entry.id,

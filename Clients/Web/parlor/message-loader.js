@@ -2,14 +2,17 @@ import { ClientFailure } from "./failure.js";
 import { Backoff, Pause } from "./timing.js";
 
 const PAGE = 50;
-/** The number of shown messages to fetch again after an absence that the server cannot replay. */
+/** The maximum number of shown messages that are fetched again after an absence that the server cannot replay. */
 const REFETCH_LIMIT = 1_000;
-/** The server's largest page. */
+/** The largest page that the server returns. */
 const LARGE_PAGE = 200;
-/** The time for which a missing message may be merely late. */
+/** The time, in milliseconds, in which a missing message may still arrive by itself. */
 const GAP_PAUSE = 500;
 
-/** Fetches a conversation's pages: the newest on entering, older ones on request, and missing messages between two. */
+/**
+ * Fetches the pages of a conversation: the newest when it is entered, older ones on request, and messages missing in
+ * between.
+ */
 export class MessageLoader {
   #platform;
   #server;
@@ -20,9 +23,12 @@ export class MessageLoader {
   #onChange;
   #gap = null;
   #gapBackoff = new Backoff(500, 30_000);
-  /** Whether the room was shown verified since it was entered: its messages are then worth fetching again. */
+  /**
+   * True if all shown messages were verified since the room was entered. Then they are all fetched again after an
+   * absence.
+   */
   #wasVerified = false;
-  /** The lowest of others' messages that were unread when first fetched. */
+  /** The `seq` of the first message of others that was unread when the room was opened; null if there was none. */
   #firstUnreadSeq = null;
   #newestAtEntering = null;
   isLoadingOlder = false;
@@ -54,9 +60,10 @@ export class MessageLoader {
   }
 
   async fetchShown(isCurrent) {
-    // Only after an absence: on entering, cached messages below the newest page may be far from it.
+    // Older messages are fetched again only after an absence. On entering, cached messages may be far below the newest
+    // page.
     const oldest = this.#wasVerified ? this.#store.items[0]?.message.seq : undefined;
-    // Before the page: messages sent during the fetch arrive as events.
+    // The room is joined before the page is fetched, so that messages sent meanwhile arrive as events.
     const refusal = await this.#join();
     if (!isCurrent()) return {};
     let page = await this.#server.messages(this.#roomId, { limit: PAGE });
@@ -72,7 +79,7 @@ export class MessageLoader {
       count += page.items.length;
     }
     this.#store.dropUnverified();
-    // Events that arrived before the page have some of them, too.
+    // Unread messages may also have come with events before the page.
     if (!this.#wasVerified) this.#noteUnread(this.#store.items.map((item) => item.message));
     this.#wasVerified = true;
     return { refusal };
@@ -97,7 +104,7 @@ export class MessageLoader {
     this.#onChange();
   }
 
-  /** Handles a gap between two messages: the missing one is late, or was lost, and then it is fetched. */
+  /** Fetches messages that are missing between two others, unless they arrive within `GAP_PAUSE`. */
   fillGapSoon() {
     if (this.#gap || !this.#loading.isFetched || !this.#store.firstGap) return;
     this.#waitForGap(GAP_PAUSE);
@@ -109,7 +116,7 @@ export class MessageLoader {
     gap.done.then(async (isOver) => {
       if (!isOver) return;
       const failure = await this.#fillGaps();
-      // Left meanwhile, and perhaps entered again.
+      // The room may have been left meanwhile, and entered again.
       if (this.#gap !== gap) return;
       this.#gap = null;
       if (failure) this.#waitForGap(this.#gapBackoff.next(this.#platform.random(), failure.retryAfter));
@@ -117,7 +124,7 @@ export class MessageLoader {
     });
   }
 
-  /** @returns the failure to retry after, or null. */
+  /** @returns the failure after which to retry, or null. */
   async #fillGaps() {
     const { epoch } = this.#loading;
     const isCurrent = () => epoch === this.#loading.epoch && this.#loading.isFetched;
@@ -156,7 +163,10 @@ export class MessageLoader {
     }
   }
 
-  /** @returns the server's reason why the room is not joined for now, if any. */
+  /**
+   * @returns null, or the failure if the room cannot be joined for now.
+   * @throws ClientFailure if it can never be joined.
+   */
   async #join() {
     try {
       await this.#server.join(this.#roomId);

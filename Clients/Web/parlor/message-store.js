@@ -2,14 +2,15 @@ import { messageItem } from "./message-item.js";
 import { RecentValues } from "./recent.js";
 import { SeqRanges } from "./seq-ranges.js";
 
-/** The number of remembered ids: enough for requests under way when a message is deleted. */
+/** The number of deleted ids and early receipts to remember: enough for the requests that are in progress. */
 const REMEMBERED = 1_000;
 
 /**
- * One room's messages: every rule about their order, and none about their source.
+ * One room's messages in order. It does not know where they come from.
  *
- * `items` is the same whatever arrives late, doubled or out of order: by `seq`, each once, without deleted ones. The store knows
- * which ranges of the room's counter it has: a number missing within them was deleted. `version` rises with each change.
+ * `items` is sorted by `seq`, has each message once and no deleted ones, even if data arrives late, twice or out of
+ * order. The store knows which ranges of `seq` it has completely: a number that is missing within them was deleted.
+ * `version` rises with each change.
  */
 export class MessageStore {
   #ownId;
@@ -19,7 +20,10 @@ export class MessageStore {
   #seqs = new Map();
   #tempIds = new Set();
   #verified = new SeqRanges();
-  /** The lowest number loaded by pages: an event about an older message is ignored, as its page will have it. */
+  /**
+   * The lowest `seq` that pages have loaded. An event about an older message is ignored, because its page will have the
+   * change.
+   */
   #floor = null;
   #gone = new RecentValues(REMEMBERED);
   /** Receipts that arrived before their message. */
@@ -31,7 +35,7 @@ export class MessageStore {
     this.#participantIds = participantIds;
   }
 
-  /** Not to be modified; a new array after each change of what is in it would cost too much here, so copy it to keep it. */
+  /** The items. The array must not be modified, and it changes later: a copy after each change would cost too much. */
   get items() {
     return this.#items;
   }
@@ -44,17 +48,20 @@ export class MessageStore {
     return this.#floor;
   }
 
-  /** The lowest gap between verified ranges. */
+  /** The first gap between two verified ranges, as `[low, high]`; undefined if there is none. */
   get firstGap() {
     return this.#verified.firstGap;
   }
 
-  /** Whether one's own message of this `tempId` is stored. */
+  /** Returns true if the person's own message with this `tempId` is stored. */
   has(tempId) {
     return this.#tempIds.has(tempId);
   }
 
-  /** The people who have to read a message for it to be read by all. Until they are known, only the server says that it is. */
+  /**
+   * Sets the people who have to read a message before it counts as read. Until they are known, only the server's value
+   * counts.
+   */
   setParticipants(ids) {
     this.#participantIds = ids;
     for (const { message } of [...this.#items]) this.#put(message);
@@ -74,7 +81,7 @@ export class MessageStore {
     this.#put(message);
   }
 
-  /** Removes a message of the server's for good. */
+  /** Removes a message for good: late data does not bring it back. */
   delete(messageId) {
     this.#gone.set(messageId);
     const seq = this.#seqs.get(messageId);
@@ -93,7 +100,7 @@ export class MessageStore {
     }
   }
 
-  /** Shows cached messages, which the server may correct. They never replace what it has sent meanwhile. */
+  /** Adds cached messages, which are unverified. They never replace what the server has sent meanwhile. */
   showCached(messages) {
     for (const message of messages) {
       if (this.#gone.has(message.id) || this.#at(message.seq) || this.#verified.contains(message.seq)) continue;
@@ -101,16 +108,20 @@ export class MessageStore {
     }
   }
 
-  /** Marks all messages as unverified, because events may have been missed: they stay visible, and have to be fetched again. */
+  /**
+   * Marks all messages as unverified, because events may have been missed. They stay visible, and have to be fetched
+   * again.
+   */
   markUnverified() {
     this.#verified.clear();
   }
 
   /**
-   * Merges a page from the server: a message missing within its bounds is deleted. A page is older than the events that arrive while
-   * it is fetched; those win.
+   * Merges a page from the server. A message that is missing within the page's bounds was deleted. Events that arrived
+   * while the page was fetched take precedence over it.
    *
-   * @param asked `{ newest: true }`, `{ before: seq }`, or `{ gap: [low, high] }` (from its first on).
+   * @param asked which page it is: `{ newest: true }`, `{ before: seq }`, or `{ gap: [low, high] }`, which begins with
+   * `low`.
    */
   merge({ items: page, next }, asked) {
     const messages = [...page].sort((a, b) => a.seq - b.seq);
@@ -134,7 +145,7 @@ export class MessageStore {
     if (lowest !== undefined) this.#setFloor(Math.min(this.#floor ?? lowest, lowest));
   }
 
-  /** Removes messages not fetched since `markUnverified()`; they come back as older pages. */
+  /** Removes messages that were not fetched since `markUnverified()`. Older pages bring them back. */
   dropUnverified() {
     for (let index = this.#items.length - 1; index >= 0; index -= 1) {
       if (!this.#verified.contains(this.#items[index].message.seq)) this.#removeAt(index);
@@ -142,7 +153,7 @@ export class MessageStore {
     if (this.#verified.lowest !== undefined) this.#setFloor(this.#verified.lowest);
   }
 
-  /** Removes all messages, as the room is no longer one's own. */
+  /** Removes all messages, because the person no longer belongs to the room. */
   removeAll() {
     if (this.#items.length > 0) this.version += 1;
     this.#items = [];
@@ -157,18 +168,18 @@ export class MessageStore {
     this.#floor = floor;
   }
 
-  /** Returns the range of the counter that a page covers completely. */
+  /** Returns the range of `seq` that a page covers completely. */
   #bounds(messages, hasMore, { before, gap }) {
     const [first, last] = [messages[0]?.seq, messages.at(-1)?.seq];
     if (gap) return [gap[0], hasMore ? last ?? 0 : Math.max(last ?? 0, gap[1])];
     const low = hasMore ? first ?? Infinity : 1;
     if (before !== undefined) return [low, before - 1];
-    // A message here that was unverified was on the server before the page was requested.
+    // Unverified messages were on the server before the page was requested, so the page covers them.
     const unverified = this.#items.findLast((item) => !this.#verified.contains(item.message.seq))?.message.seq;
     return [low, Math.max(last ?? 0, unverified ?? 0)];
   }
 
-  /** Stores a message at its seq, over what is known of it: receipts are only ever added. */
+  /** Stores a message at its `seq`. Known receipts stay. */
   #put(message) {
     const index = this.#indexAtOrAfter(message.seq);
     const known = this.#items[index]?.message.seq === message.seq ? this.#items[index] : undefined;
@@ -204,7 +215,7 @@ export class MessageStore {
   }
 
   #indexAtOrAfter(seq) {
-    // The end first, where nearly all go.
+    // Nearly all messages go to the end, so it is checked first.
     if (this.#items.length === 0 || this.#items.at(-1).message.seq < seq) return this.#items.length;
     let [low, high] = [0, this.#items.length - 1];
     while (low < high) {

@@ -2,7 +2,7 @@ import { report } from "./report.js";
 
 /**
  * A value that changes. The snapshot is made on demand, and stays the same object until `invalidate`.
- * Subclasses implement `makeSnapshot(previous)`, and return `previous` if nothing that it shows has changed.
+ * Subclasses implement `makeSnapshot(previous)`, which returns `previous` if nothing in it has changed.
  */
 export class Observable {
   #snapshot;
@@ -20,14 +20,14 @@ export class Observable {
   }
 
   subscribe(listener) {
-    // Two subscriptions of one function are two subscriptions.
+    // The same function may subscribe twice, so it is wrapped in an object.
     const entry = { listener };
     if (this.#listeners.size === 0) this.#seen = this.snapshot;
     this.#listeners.add(entry);
     return () => this.#listeners.delete(entry);
   }
 
-  /** Marks the snapshot as outdated. */
+  /** Marks the snapshot as outdated, and schedules the listeners. */
   invalidate() {
     this.#isStale = true;
     if (this.#isScheduled || this.#listeners.size === 0) return;
@@ -51,18 +51,18 @@ export class Observable {
   }
 }
 
-/** Returns `previous` if it has the same items in the same order, else `list`, frozen. For snapshots. */
+/** Returns `previous` if it has the same items in the same order, otherwise `list`, frozen. For snapshots. */
 export function keepList(previous, list) {
   const isSame = previous?.length === list.length && list.every((item, index) => item === previous[index]);
   return isSame ? previous : Object.freeze(list);
 }
 
-/** Returns `previous` if no field differs, else `fields`, frozen. For snapshots. */
+/** Returns `previous` if no field differs, otherwise `fields`, frozen. For snapshots. */
 export function keepFields(previous, fields) {
   return previous && Object.keys(fields).every((key) => fields[key] === previous[key]) ? previous : Object.freeze(fields);
 }
 
-/** An observable whose owner sets it. */
+/** An observable whose owner sets its fields. */
 export class Value extends Observable {
   #value;
 

@@ -1,24 +1,27 @@
 import { removeAll } from "./storage.js";
 
-/** An own change that the server does not have yet. */
+/** A change of the person that the server does not have yet. */
 export class OutboxEntry {
-  /** The storage key; keys sort in the order made. */
+  /** The key in the storage. Keys sort in the order in which the changes were made. */
   key = null;
   /** `queued`, `sending` or `failed`. */
   state = "queued";
   failure = null;
   isKept = false;
   isRemoved = false;
-  /** Whether it may have reached the server. */
+  /** True if it may have reached the server. */
   isAttempted = false;
 
-  /** @param id of the message or element that it is about; a new one's `tempId`. @param change what to send, JSON. */
+  /** @param id the id of the message or element; for a new one, its `tempId`. @param change what to send, as JSON. */
   constructor({ lane, id, change, createdAt }) {
     Object.assign(this, { lane, id, change, createdAt });
   }
 }
 
-/** Writes entries: one write at a time, each of all that has changed meanwhile, as one transaction. */
+/**
+ * Writes entries to the storage, one write at a time. Each write has everything that has changed meanwhile, in one
+ * transaction.
+ */
 export class OutboxKeeper {
   #platform;
   #storage;
@@ -26,7 +29,9 @@ export class OutboxKeeper {
   #channel;
   #onKept;
   #dirty = new Set();
-  /** Resolves when the stored entries are read, or cannot be: the keys of later ones depend on them. */
+  /**
+   * Resolves when the stored entries have been read, or when that has failed. The keys of later entries depend on them.
+   */
   #reading = null;
   #writing = null;
   #isClosed = false;
@@ -51,10 +56,10 @@ export class OutboxKeeper {
     const kept = await this.#storage.readAll(this.#prefix);
     return kept.map(([key, record]) => {
       const entry = new OutboxEntry(record);
-      // Later keys sort behind it even if the clock was set back: their count starts again.
+      // Later keys must sort behind this one, even if the clock was set back. Their count starts again at 0.
       this.#lastTime = Math.max(this.#lastTime, timeOf(key, this.#prefix) + 1);
       const state = record.failure ? "failed" : "queued";
-      // Whether an entry under way has arrived is unknown.
+      // An entry that was being sent when the page ended may have arrived.
       return Object.assign(entry, { key, state, failure: record.failure, isKept: true, isAttempted: true });
     });
   }
@@ -79,7 +84,7 @@ export class OutboxKeeper {
     await removeAll(this.#storage, this.#prefix);
   }
 
-  /** Rises also when the clock is set back, and differs between tabs. */
+  /** Makes a key that is higher than all before, even if the clock is set back, and that no other tab makes. */
   #makeKey(id) {
     this.#lastTime = Math.max(this.#lastTime, this.#platform.now());
     const count = String(this.#count++).padStart(6, "0");
@@ -91,7 +96,7 @@ export class OutboxKeeper {
   }
 
   async #writeAll() {
-    // At least a turn later, so that all of one turn are one transaction.
+    // This waits at least until the next microtask, so that all changes of one turn are one transaction.
     await this.#reading;
     try {
       while (this.#dirty.size > 0 && !this.#isClosed) {
@@ -100,7 +105,7 @@ export class OutboxKeeper {
         await this.#writeEntries(entries);
       }
     } finally {
-      // In the turn in which nothing was left: whatever comes next starts another write.
+      // This is the turn in which nothing was left, so that the next change starts another write.
       this.#writing = null;
     }
   }
@@ -113,9 +118,9 @@ export class OutboxKeeper {
       for (const entry of entries) entry.isKept = true;
     } catch (error) {
       for (const entry of entries) {
-        // An older version is kept, or it is already known to have failed. Else it would be lost with the page.
+        // If an older version of the entry is stored, it is not lost. Otherwise it would be lost with the page.
         if (entry.isKept || entry.isRemoved) continue;
-        const failure = { code: "not_kept", message: `It cannot be kept on this device (${error?.message ?? error}).` };
+        const failure = { code: "not_kept", message: `It cannot be stored on this device (${error?.message ?? error}).` };
         Object.assign(entry, { state: "failed", failure });
       }
     }

@@ -4,15 +4,15 @@ import { report } from "./report.js";
 import { Backoff, Pause } from "./timing.js";
 
 /**
- * Own changes until the server has them, across reloads.
+ * The person's changes that the server does not have yet. They survive reloads.
  *
- * Each lane (a room's messages, a room's board) has one change under way, in the order made; lanes don't wait for one another. A
- * change is in the storage before it is sent; one that the storage refuses has failed with `not_kept`. One that may have arrived,
- * but was not answered, is sent again under the same id. It leaves the outbox only when the server has it, when it is discarded, or
- * when its room is no longer one's own.
+ * Each lane (a room's messages, or a room's board) sends one change at a time, in the order made. Lanes do not wait for
+ * each other. A change is stored before it is sent; if that fails, the change fails with `not_kept`. A change without
+ * an answer is sent again under the same id. A change leaves the outbox only when the server has it, when it is
+ * discarded, or when the person loses the room.
  *
- * While the server is unreachable or asks to wait, a lane waits: for the connection, or for a pause that doubles. A change that the
- * server refuses for good has failed, and those after it go on.
+ * If the server cannot be reached or asks to wait, a lane waits for the connection or for a pause that doubles. If the
+ * server refuses a change for good, that change fails, and later ones are sent.
  */
 export class Outbox {
   #platform;
@@ -22,19 +22,20 @@ export class Outbox {
   #connections = 0;
   #isStopped = true;
   #isTakenOver = null;
-  /** Whether stored entries are being read: they are sent before later ones. */
+  /** True while stored entries are being read. Nothing is sent meanwhile, because they come first. */
   #isReading = false;
   counts = new Value({ waiting: 0, failed: 0 });
 
   /**
-   * @param send `(entry) → { type: "done", value } | { type: "gone" } | { type: "again" } | { type: "later", retryAfter }
-   * | { type: "failed", failure }`; never throws. `again`: the entry was modified, and is sent at once.
+   * @param send `(entry) → outcome`, where the outcome is `{ type: "done", value }`, `{ type: "gone" }`,
+   * `{ type: "again" }`, `{ type: "later", retryAfter }` or `{ type: "failed", failure }`. It never throws. `again`
+   * means that it has modified the entry, which is then sent at once.
    */
   constructor({ platform, storage, prefix, channel, send }) {
     this.#platform = platform;
     this.#send = send;
     this.#keeper = new OutboxKeeper({ platform, storage, prefix, channel, onKept: (entries) => this.#noteKept(entries) });
-    // Another tab's entry: the server has it, or it was discarded there.
+    // Another tab has removed these entries: the server has them, or they were discarded there.
     channel.listen("outbox", (keys) => {
       for (const lane of this.#lanes.values()) for (const entry of [...lane.entries]) if (keys.includes(entry.key)) this.#drop(entry);
     });
@@ -50,18 +51,18 @@ export class Outbox {
     for (const lane of this.#lanes.keys()) this.#wake(lane);
   }
 
-  /** Stops sending, and leaves the storage as it is. */
+  /** Stops sending. The stored entries stay. */
   stop() {
     this.#isStopped = true;
     for (const lane of this.#lanes.values()) lane.pause?.pause.cancel();
   }
 
-  /** Resolves when all that was appended is in the storage, or refused. */
+  /** Resolves when all changes are stored, or have failed because they cannot be stored. */
   flush() {
     return this.#keeper.flush();
   }
 
-  /** Removes everything unsent from this device after signing out; nothing is stored any more. */
+  /** Removes all unsent changes from this device, for a sign-out. Nothing is stored after that. */
   async removeAll() {
     this.stop();
     for (const lane of this.#lanes.values()) lane.entries = [];
@@ -69,14 +70,16 @@ export class Outbox {
     await this.#keeper.removeAll();
   }
 
-  /** The entries of a lane in the order made. Not to be modified. */
+  /** Returns the entries of a lane, in the order made. The array must not be modified. */
   entries(lane) {
     return this.#lanes.get(lane)?.entries ?? [];
   }
 
   /**
-   * @param listener runs after each change of the lane, and with `(entry, value)` just before an entry that the server has leaves it.
-   * If it throws, its error is reported.
+   * Follows a lane.
+   * @param listener runs after each change of the lane. It runs with `(entry, value)` just before an entry is removed
+   * because the server has it. If it throws, its error is reported.
+   * @returns a function that ends this.
    */
   follow(lane, listener) {
     const { followers } = this.#lane(lane);
@@ -92,7 +95,7 @@ export class Outbox {
     return entry;
   }
 
-  /** Stores an entry whose change was modified; only while it is not under way. */
+  /** Stores and sends an entry whose change was modified. It must not be called while the entry is being sent. */
   update(entry) {
     if (entry.state === "failed") Object.assign(entry, { state: "queued", failure: null });
     this.#keeper.keep(entry);
@@ -100,38 +103,38 @@ export class Outbox {
     this.#wake(entry.lane);
   }
 
-  /** Stores a waiting entry with information from an answer. */
+  /** Stores a waiting entry that now has data from an answer. */
   keep(entry) {
     this.#keeper.keep(entry);
   }
 
-  /** Sends a failed change again; waiting ones are sent at once. */
+  /** Sends a failed change again. Waiting changes of the lane are sent at once, too. */
   retry(entry) {
     this.update(entry);
     this.#lanes.get(entry.lane).pause?.pause.cancel();
   }
 
-  /** @returns false for one that is under way: it cannot be cancelled. */
+  /** Removes an unsent entry. @returns false if it is being sent, which cannot be cancelled. */
   discard(entry) {
     if (entry.state === "sending") return false;
     this.remove(entry);
     return true;
   }
 
-  /** Removes an entry that the server has, or that is obsolete: a late answer changes nothing. */
+  /** Removes an entry that the server has, or that is obsolete. A late answer to it is ignored. */
   remove(entry) {
     if (entry.isRemoved) return;
     this.#drop(entry);
     this.#keeper.remove(entry);
   }
 
-  /** Removes the entries of a room that is no longer one's own; none is sent. */
+  /** Removes all entries of a lane, because the person no longer belongs to the room. */
   removeLane(lane) {
     for (const entry of [...this.entries(lane)]) this.remove(entry);
     this.#lanes.get(lane)?.pause?.pause.cancel();
   }
 
-  /** Ends the waits for a connection, as the server can be reached again. */
+  /** Ends the pauses that wait for a connection, because the server can be reached again. */
   noteConnection() {
     this.#connections += 1;
     for (const { pause } of this.#lanes.values()) if (pause?.endsOnConnection) pause.pause.cancel();
@@ -150,7 +153,7 @@ export class Outbox {
     const kept = await this.#keeper.readAll();
     const known = new Set([...this.#lanes.values()].flatMap(({ entries }) => entries.map((entry) => entry.key)));
     for (const lane of new Set(kept.map((entry) => entry.lane))) {
-      // Made while the storage was read: behind all stored ones.
+      // Entries that were made while the storage was read come after the stored ones.
       this.#lane(lane).entries.unshift(...kept.filter((entry) => entry.lane === lane && !known.has(entry.key)));
       this.#notify(lane);
     }
@@ -176,7 +179,7 @@ export class Outbox {
     if (lane.isSending || this.#isReading) return;
     lane.isSending = true;
     let entry;
-    // An entry that is not stored yet holds up those after it: the keeper wakes the lane.
+    // An entry that is not stored yet makes later ones wait. When it is stored, the lane continues.
     while (!this.#isStopped && (entry = lane.entries.find(({ state }) => state === "queued"))?.isKept) {
       entry.state = "sending";
       entry.isAttempted = true;
@@ -194,7 +197,7 @@ export class Outbox {
     if (outcome.type === "later") {
       this.#notify(entry.lane);
       const asked = outcome.retryAfter ?? null;
-      // The connection came during the attempt, so its lack was not the cause.
+      // The connection came during the attempt, so waiting for it makes no sense. The entry is sent again at once.
       if (this.#isStopped || (asked === null && connection !== this.#connections)) return;
       const pause = new Pause(this.#platform, lane.backoff.next(this.#platform.random(), asked));
       lane.pause = { pause, endsOnConnection: asked === null };
@@ -218,7 +221,7 @@ export class Outbox {
     this.#runFollowers(this.#lane(lane));
   }
 
-  /** The error of a follower must not end the write or the send that it follows. */
+  /** Runs the followers. Their errors must not end the write or the send. */
   #runFollowers({ followers }, ...happening) {
     for (const follower of [...followers]) {
       try {

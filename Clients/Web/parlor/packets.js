@@ -1,6 +1,6 @@
-// Socket.IO protocol 5 over Engine.IO 4, as far as Parlor uses it: the default namespace, no binary.
+// The part of Socket.IO 5 over Engine.IO 4 that Parlor uses: the default namespace, without binary data.
 
-/** Separates packets in one body of long-polling. */
+/** Separates the packets in one body of long-polling. */
 export const SEPARATOR = "\x1e";
 
 const ENGINE = { open: "0", close: "1", ping: "2", pong: "3", message: "4", noop: "6" };
@@ -13,8 +13,9 @@ export const packets = {
 };
 
 /**
- * @returns `{ type, … }`: `open` with `handshake`; `ping` with `payload`; `close`; `connected`; `refused` with `message` and `code`;
- * `disconnect`; `event` with `name` and `data`; `ack` with `id` and `data`; `other`.
+ * Parses a packet.
+ * @returns `{ type, … }`: `open` with `handshake`; `ping` with `payload`; `close`; `connected`; `refused` with
+ * `message` and `code`; `disconnect`; `event` with `name` and `data`; `ack` with `id` and `data`; `other`.
  * @throws SyntaxError for a malformed packet.
  */
 export function parsePacket(text) {

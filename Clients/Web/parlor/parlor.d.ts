@@ -1,24 +1,26 @@
 /**
- * parlor.js: the client library for the web. Plain ES modules, no dependency, no DOM.
+ * parlor.js: the client library for the web. It consists of plain ES modules, without dependencies and without the DOM.
+ * This file is its reference, so it is one file although it is long.
  *
- * Everything that changes is an {@link Observable}: `snapshot` is an immutable object that stays the same until something changes, and
- * listeners run once for all changes of one turn. Ids are opaque strings; times are ISO 8601 strings, as the server writes them.
+ * Everything that changes is an {@link Observable}: `snapshot` is an immutable object that stays the same until
+ * something changes, and listeners run once for all changes of one turn. Ids are opaque strings. Times are ISO 8601
+ * strings, as the server writes them.
  */
 
-// ---- Observing -------------------------------------------------------------------------------------------------------------------
+// ---- Observing ------------------------------------------------------------------------------------------------------
 
-/** A value that changes. `snapshot` is replaced, never modified: compare with `===` to see whether anything changed. */
+/** A value that changes. `snapshot` is replaced and never modified, so `===` shows whether anything has changed. */
 export interface Observable<Snapshot> {
   readonly snapshot: Snapshot;
   /**
-   * Runs `listener` after each change, in a microtask, once for all changes of one turn; not at once.
-   * A listener that throws does not keep the others from running; its error goes to `reportError`.
-   * @returns a function that ends the subscription; safe to call twice.
+   * Runs `listener` after each change, in a microtask, once for all changes of one turn. It does not run at the time of
+   * the call. If a listener throws, the others run all the same, and its error goes to `reportError`.
+   * @returns a function that ends the subscription. It can be called more than once.
    */
   subscribe(listener: (snapshot: Snapshot) => void): () => void;
 }
 
-// ---- What the server says --------------------------------------------------------------------------------------------------------
+// ---- The server's data ----------------------------------------------------------------------------------------------
 
 export interface Person {
   readonly id: string;
@@ -32,7 +34,7 @@ export interface Participant {
   readonly username: string;
   readonly firstName: string | null;
   readonly joinedAt: string;
-  /** They have the room open now. */
+  /** True if this person has the room open. */
   readonly isPresent: boolean;
 }
 
@@ -43,12 +45,12 @@ export interface LastMessage {
   readonly createdAt: string;
 }
 
-/** A row of the list. Fields that a newer server adds are passed through. */
+/** A room as one person sees it. Fields of newer servers are passed through. */
 export interface Room {
   readonly id: string;
-  /** null if the room has no name; never "". */
+  /** null if the room has no name; it is never "". */
   readonly name: string | null;
-  /** Never empty: the name, or the participants joined by " & ", the creator first. */
+  /** The name, or the participants joined by " & ", the creator first. It is never empty. */
   readonly displayName: string;
   readonly createdBy: string;
   readonly createdAt: string;
@@ -56,15 +58,15 @@ export interface Room {
   readonly messagesUpdatedAt: string | null;
   readonly lastActivityAt: string;
   readonly lastActivityType: "message" | "roomUpdate";
-  /** Someone has the room open now. */
+  /** True if somebody has the room open. */
   readonly isActive: boolean;
   readonly participants: readonly Participant[];
   readonly elementCount: number;
-  /** Services that are added to the server may have further badges. */
+  /** The counts of what is new to the person. Added services may have further badges. */
   readonly badges: { readonly messages: number; readonly elements: number; readonly [name: string]: number };
   readonly hasUnread: boolean;
   readonly lastMessage: LastMessage | null;
-  /** Ids of others who are typing, in the order they began. Only for rooms that are open: the server sends it to no one else. */
+  /** The ids of others who are typing, in the order in which they began. It is empty unless the room is open here. */
   readonly typing: readonly string[];
 }
 
@@ -72,7 +74,7 @@ export interface PersonWithRooms {
   readonly id: string;
   readonly username: string;
   readonly firstName: string | null;
-  /** By content, latest first. */
+  /** Sorted by content, latest first. */
   readonly rooms: readonly Room[];
 }
 
@@ -90,15 +92,16 @@ export interface Message {
   readonly tempId: string | null;
 }
 
+/** A point on a board, in units of the app's own. */
 export interface Position { readonly x: number; readonly y: number }
 
-/** The server's element of a board. */
+/** An element of a board, as the server has it. */
 export interface Element {
   readonly id: string;
   readonly roomId: string;
-  /** `[a-z][a-z0-9_-]{0,31}`: "note", "image", "link", "stroke" for the page. */
+  /** `[a-z][a-z0-9_-]{0,31}`. Parlor's page uses "note", "image", "link" and "stroke". */
   readonly type: string;
-  /** Any JSON object up to 64 KiB, kept as sent. */
+  /** Any JSON object of at most 64 KiB. The server does not change it. */
   readonly content: { readonly [key: string]: unknown };
   readonly position: Position | null;
   readonly createdBy: string;
@@ -109,94 +112,99 @@ export interface Element {
   readonly tempId: string | null;
 }
 
-// ---- Failures --------------------------------------------------------------------------------------------------------------------
+// ---- Failures -------------------------------------------------------------------------------------------------------
 
-/** Why a call failed. */
+/** The reason why a call failed. */
 export class ClientFailure extends Error {
   /**
-   * `offline`: the server was not reached, or the connection was lost before the answer: it may have been done.
-   * `refused`: the server refused; `code` is the contract's, `message` the server's. `signed_out`: nobody is signed in (any more).
-   * `not_kept`: this device could not store it.
+   * - `offline`: the server was not reached, or the connection was lost before the answer. The server may have acted.
+   * - `refused`: the server refused. `code` is one of the contract's, and `message` is the server's.
+   * - `signed_out`: nobody is signed in, or the session has ended.
+   * - `not_kept`: this device could not store it.
    */
   readonly kind: "offline" | "refused" | "signed_out" | "not_kept";
-  /** The contract's code (`room_not_found`, `invalid_field`, …) if refused, else the same as `kind`. */
+  /** For `refused`, a code of the contract, such as `room_not_found`. Otherwise the same as `kind`. */
   readonly code: string;
-  /** The same call may succeed later. */
+  /** True if the same call may succeed later. */
   readonly isRetryable: boolean;
   readonly status: number | null;
   readonly requestId: string | null;
-  /** Milliseconds that the server asked to wait. */
+  /** The time, in milliseconds, that the server asked to wait. */
   readonly retryAfter: number | null;
 }
 
-// ---- The platform and storage ----------------------------------------------------------------------------------------------------
+// ---- The platform and storage ---------------------------------------------------------------------------------------
 
 /**
- * Where tokens, unsent changes and the cache are kept. Values are JSON. One storage serves all tabs of one origin.
- * Keys begin with `session`, or with `USERID/`.
+ * The storage of tokens, unsent changes and the cache. Values are JSON. All tabs of one origin share one storage.
+ * Keys begin with `session` or with `USERID/`.
  */
 export interface ParlorStorage {
+  /** Returns the value of a key; undefined if there is none. */
   read(key: string): Promise<unknown | undefined>;
-  /** All entries whose key begins with `prefix`, by key. */
+  /** Returns all entries whose key begins with `prefix`, sorted by key. */
   readAll(prefix: string): Promise<Array<[key: string, value: unknown]>>;
-  /** All of it or nothing; `undefined` removes. Resolves when it would survive a reload. */
+  /** Makes all changes or none. `undefined` removes a key. Resolves when the changes would survive a reload. */
   write(changes: Array<[key: string, value: unknown | undefined]>): Promise<void>;
 }
 
-/** In IndexedDB, under one database name. */
+/** Returns a storage in IndexedDB, in a database with this name. */
 export function indexedDBStorage(name?: string, factory?: IDBFactory): ParlorStorage;
-/** In memory: nothing survives. For tests, and for browsers that refuse IndexedDB. */
+/** Returns a storage in memory, which does not survive a reload. For tests, and for browsers without IndexedDB. */
 export function memoryStorage(): ParlorStorage;
 
-/** Everything that the library takes from its environment. Tests replace it. */
+/** Everything that the library uses of its environment. Tests replace it. */
 export interface Platform {
   fetch: typeof fetch;
-  /** Whether the browser says that it has no network. False says nothing. */
+  /** Returns true if the browser says that it has no network. If it returns false, there may be none either. */
   isOffline(): boolean;
-  /** Absent: long-polling only. */
+  /** Without it, only long-polling is used. */
   WebSocket?: typeof WebSocket;
   setTimeout(run: () => void, milliseconds: number): unknown;
   clearTimeout(timer: unknown): void;
-  /** Milliseconds since 1970. */
+  /** Returns the milliseconds since 1970. */
   now(): number;
-  /** From 0 up to 1. */
+  /** Returns a number from 0 up to 1. */
   random(): number;
-  /** Never the same twice: ids of messages, elements and rooms that are made here. */
+  /** Returns a unique id, for messages, elements and rooms that are made here. */
   makeId(): string;
-  /** Web Locks. Absent: each tab refreshes the tokens on its own. */
+  /** Web Locks. Without them, each tab renews the session on its own. */
   locks?: { request<T>(name: string, run: () => Promise<T>): Promise<T> };
-  /** Absent: tabs do not notify one another. */
+  /** Without it, tabs do not notify each other. */
   BroadcastChannel?: typeof BroadcastChannel;
 }
 
-/** What a browser (or a worker) offers. */
+/** Returns the environment of a browser, a worker or node. */
 export function browserPlatform(overrides?: Partial<Platform>): Platform;
 
-// ---- Everything together ---------------------------------------------------------------------------------------------------------
+// ---- Everything together --------------------------------------------------------------------------------------------
 
 export interface ParlorOptions {
-  /** "https://host" or "http://host:port"; "" is the page's own origin. */
+  /** The server's address, such as "https://host" or "http://host:port"; "" for the page's own origin. */
   server: string;
-  /** Default: IndexedDB where there is any, else memory. */
+  /** By default IndexedDB if there is one, otherwise memory. */
   storage?: ParlorStorage;
   platform?: Platform;
-  /** "auto": WebSocket, and long-polling where no WebSocket opens. Default: "auto". */
+  /** By default "auto": a WebSocket, or long-polling if no WebSocket opens. */
   transport?: "auto" | "websocket" | "polling";
 }
 
 export interface Connection {
-  /** `ended`: it does not reconnect by itself, because nobody is signed in or the server ended the session. */
+  /**
+   * `ended` means that it does not reconnect by itself, because nobody is signed in or the server has ended the
+   * session.
+   */
   readonly state: "idle" | "connecting" | "connected" | "offline" | "ended";
-  /** All that was missed has been received: what is shown is current. */
+  /** True if everything missed has been received, so what is shown is current. */
   readonly isCaughtUp: boolean;
   readonly transport: "websocket" | "polling" | null;
   readonly failure: ClientFailure | null;
-  /** When the next attempt begins, in milliseconds since 1970, while offline. */
+  /** While offline, the time of the next attempt, in milliseconds since 1970. */
   readonly retryAt: number | null;
 }
 
 /**
- * One server and whoever is signed in to it.
+ * One server and the person who is signed in to it.
  *
  * ```js
  * const parlor = new Parlor({ server: "" });
@@ -207,28 +215,34 @@ export interface Connection {
 export class Parlor {
   constructor(options: ParlorOptions);
   readonly session: Session;
-  /** null until somebody is signed in; a new object for each person. Set before `session` says so. */
+  /** null while nobody is signed in, and a new object for each person. It is set before `session` changes. */
   readonly rooms: Rooms | null;
   readonly connection: Observable<Connection>;
-  /** Own changes that the server does not have yet, over all rooms, and those that failed. */
+  /** The numbers of the person's changes in all rooms that wait, and that have failed. */
   readonly unsent: Observable<{ readonly waiting: number; readonly failed: number }>;
 
-  /** Reads the kept session, and connects if there is one. Resolves when it is known whether somebody is signed in. */
+  /**
+   * Reads the stored session, and connects if there is one. Resolves when it is known whether somebody is signed in.
+   */
   start(): Promise<void>;
-  /** Disconnects. What is unsent stays, and is sent after the next `start()`. */
+  /**
+   * Sends and stores what it can in a few seconds, then disconnects. Unsent changes are sent after the next `start()`.
+   */
   stop(): Promise<void>;
   /**
-   * Connects at once, without waiting for the next attempt. Call it on `online` and `offline`, and on `visibilitychange` to visible.
-   * A connection that has received nothing for longer than the ping interval is closed and opened again; so is any connection if
-   * the browser says that it has no network.
+   * Connects at once instead of after the pause. Call it on `online` and `offline`, and when the page becomes visible.
+   * A connection that has received nothing for longer than the ping interval is replaced. So is any connection if the
+   * browser says that it has no network.
    */
   wake(): void;
-  /** Call it on `pagehide`: writes the cache, sends waiting read receipts, ends typing. */
+  /** Writes the cache, sends waiting read receipts, and ends typing. Call it on `pagehide`. */
   flush(): Promise<void>;
 
   /**
-   * Opens a room: the person is present there, its element badge is cleared, and its messages and elements load, cached ones first.
-   * Screens of one room share one conversation and one board; each screen calls `close()` on what it got.
+   * Opens a room. The person is then present there, its badge for elements is cleared, and its messages and elements
+   * load, cached ones first. All screens of a room share one conversation and one board. Each screen has to call
+   * `close()` on its result.
+   * @throws ClientFailure `signed_out` if nobody is signed in.
    */
   open(roomId: string): OpenRoom;
 }
@@ -237,114 +251,132 @@ export interface OpenRoom {
   readonly roomId: string;
   readonly conversation: Conversation;
   readonly board: Board;
-  /** Safe to call twice. Unsent changes go on being sent. */
+  /** Closes the room for one screen. Unsent changes are still sent. It can be called more than once. */
   close(): void;
 }
 
-// ---- Session ---------------------------------------------------------------------------------------------------------------------
+// ---- Session --------------------------------------------------------------------------------------------------------
 
 export interface SessionSnapshot {
-  /** `unknown` until `start()` has read the storage. */
+  /** It is `unknown` until `start()` has read the storage. */
   readonly status: "unknown" | "signedOut" | "signedIn";
   readonly user: Person | null;
-  /** Why the session ended, if not by `logout()`; else null. */
+  /** Why the session ended; null after `logout()`, and while somebody is signed in. */
   readonly failure: ClientFailure | null;
 }
 
 /**
- * Who is signed in, in all tabs of this origin: signing in or out in one does so in all.
+ * The person who is signed in. All tabs of an origin share the session: signing in or out in one tab does so in all.
  *
- * A refresh token works once. So one tab refreshes for all, under a Web Lock, with an `attemptId` that is stored before the request.
+ * A refresh token works only once. So one tab renews the session for all, under a Web Lock, with an `attemptId` that is
+ * stored before the request.
  */
 export class Session implements Observable<SessionSnapshot> {
   readonly snapshot: SessionSnapshot;
   subscribe(listener: (snapshot: SessionSnapshot) => void): () => void;
-  /** @throws ClientFailure `username_taken`, `email_taken`, `invalid_field`, … */
+  /** Creates an account and signs in. @throws ClientFailure `username_taken`, `email_taken`, `invalid_field`, … */
   register(fields: { username: string; password: string; firstName?: string; email?: string }): Promise<Person>;
-  /** @param username or e-mail. @throws ClientFailure `invalid_credentials`, … */
+  /** Signs in. @param username the username or the e-mail address. @throws ClientFailure `invalid_credentials`, … */
   login(username: string, password: string): Promise<Person>;
-  /** Signs in with tokens from elsewhere, such as a demo link's. @returns the person who is signed in now. */
+  /** Signs in with tokens from elsewhere. @returns the person who is now signed in. */
   adopt(tokens: { token: string; expiresAt: string; refreshToken: string; user: Person }): Promise<Person>;
-  /** Removes everything of this person from the device, also unsent changes. Ends the session on the server if it can be reached. */
+  /**
+   * Removes all data of the person from the device, including unsent changes. Asks the server once to end the session.
+   */
   logout(): Promise<void>;
 }
 
-// ---- Rooms -----------------------------------------------------------------------------------------------------------------------
+// ---- Rooms ----------------------------------------------------------------------------------------------------------
 
 export type RoomOrder = "activity" | "messages" | "content";
 
 export interface RoomsSnapshot {
-  /** By `order`, latest first. */
+  /** Sorted by `order`, latest first. */
   readonly rooms: readonly Room[];
   readonly order: RoomOrder;
-  /** By latest activity; people of two-person rooms. */
+  /** The other people in rooms of two, sorted by latest activity. */
   readonly people: readonly PersonWithRooms[];
   readonly unreadMessages: number;
   readonly unseenElements: number;
   readonly isLoading: boolean;
-  /** The server has answered. Until then `rooms` has the cached ones: an empty list does not mean that there are no rooms. */
+  /** True when the server has answered. Until then `rooms` has the cached rooms, and an empty list may be wrong. */
   readonly isLoaded: boolean;
-  /** Why loading failed the last time; `rooms` stays as it was. */
+  /** Why the last load failed; `rooms` stays as it was. */
   readonly failure: ClientFailure | null;
 }
 
-/** The rooms of one person, live. An answer never undoes an event that arrived after the request was sent. */
+/**
+ * The rooms of one person, which events keep up to date. An answer never undoes an event that arrived after its
+ * request.
+ */
 export class Rooms implements Observable<RoomsSnapshot> {
   readonly snapshot: RoomsSnapshot;
   subscribe(listener: (snapshot: RoomsSnapshot) => void): () => void;
   readonly userId: string;
   get(roomId: string): Room | undefined;
   setOrder(order: RoomOrder): void;
-  /** Loads all rooms, by a request made after this call. Resolves when `rooms` is up to date or `failure` is set. */
+  /**
+   * Loads all rooms with a request that is sent after this call. Resolves when `rooms` is up to date or `failure` is
+   * set.
+   */
   refresh(): Promise<void>;
   /**
-   * Makes a new room. The same call again within five minutes of one that got no answer makes no second room.
+   * Makes a new room. If a call had no answer, the same call within five minutes does not make a second room.
    * @throws ClientFailure
    */
   create(userId: string, name?: string): Promise<Room>;
-  /** "" removes the name. The new name shows at once, and is undone if the call fails. @throws ClientFailure */
+  /**
+   * Renames a room; "" removes the name. The new name shows at once, and is undone if the call fails.
+   * @throws ClientFailure
+   */
   rename(roomId: string, name: string): Promise<Room>;
-  /** People who share no room with this person, by username. @param q prefix of username or first name. @throws ClientFailure */
+  /**
+   * Returns people who share no room with the person, sorted by username.
+   * @param q the beginning of a username or first name.
+   * @throws ClientFailure
+   */
   findPeople(q?: string, options?: { cursor?: string; limit?: number; signal?: AbortSignal }):
     Promise<{ people: Person[]; next: string | null }>;
 }
 
-// ---- Conversation ----------------------------------------------------------------------------------------------------------------
+// ---- Conversation ---------------------------------------------------------------------------------------------------
 
-/** One line: a message that the server has, or one on its way there. The object stays the same until it changes. */
+/**
+ * A message that the server has, or one that is not sent yet. The object stays the same until something in it changes.
+ */
 export interface MessageItem {
-  /** Stays the same when a pending message becomes a stored one. */
+  /** It stays the same when the server stores a pending message. */
   readonly id: string;
   readonly senderId: string;
   readonly text: string;
-  /** The server's time once it has it, and this device's until then. */
+  /** The server's time; until the server has the message, this device's. */
   readonly createdAt: string;
   readonly isOwn: boolean;
-  /** `sending`: waiting, or on its way. `sent`: the server has it. `read`: all others have read it. */
+  /** `sending` means waiting or being sent, `sent` that the server has it, and `read` that all others have read it. */
   readonly state: "sending" | "sent" | "read" | "failed";
-  /** Only if failed. */
+  /** The reason if `state` is `failed`, otherwise null. */
   readonly failure: { readonly code: string; readonly message: string } | null;
-  /** null until the server has it. */
+  /** The server's message; null until the server has it. */
   readonly message: Message | null;
 }
 
 export interface ConversationSnapshot {
-  /** By `seq`, then unsent ones in the order they were sent. */
+  /** Sorted by `seq`, followed by unsent messages in the order of the calls. */
   readonly items: readonly MessageItem[];
   readonly hasOlder: boolean;
   readonly isLoading: boolean;
   readonly isLoadingOlder: boolean;
-  /** Everything shown is confirmed by the server, and every change arrives as an event. */
+  /** True if the server has confirmed everything that is shown, and every change arrives as an event. */
   readonly isVerified: boolean;
   readonly failure: ClientFailure | null;
-  /** Ids of others who are typing, in the order they began. */
+  /** The ids of others who are typing, in the order in which they began. */
   readonly typing: readonly string[];
   /**
-   * The first message of others that was unread when the room was opened, for the "new messages" mark; null if there was none.
-   * It stays while the room is open.
+   * The first message of others that was unread when the room was opened, for a "new messages" line; null if there was
+   * none. It stays the same while the room is open.
    */
   readonly firstUnreadId: string | null;
-  /** The person is no longer in the room, or it does not exist. */
+  /** True if the room does not exist, or if the person is no longer in it. */
   readonly isGone: boolean;
 }
 
@@ -352,29 +384,37 @@ export class Conversation implements Observable<ConversationSnapshot> {
   readonly snapshot: ConversationSnapshot;
   subscribe(listener: (snapshot: ConversationSnapshot) => void): () => void;
   readonly roomId: string;
-  /** Shows and stores it at once, and sends it as soon as the server can be reached. @returns its item's id; null if it is blank. */
+  /**
+   * Shows and stores a message at once, and sends it as soon as the server can be reached.
+   * @returns the item's id; null for a blank text.
+   */
   send(text: string): string | null;
   /** Sends a failed message again, under the same `tempId`. */
   retry(itemId: string): void;
-  /** Removes an unsent message. @returns false if it is on its way or stored. */
+  /** Removes an unsent message. @returns false if it is being sent or already stored. */
   discard(itemId: string): boolean;
-  /** Deletes an own stored message for everyone. @throws ClientFailure */
+  /** Deletes a stored message of the person's own for everyone. @throws ClientFailure */
   delete(itemId: string): Promise<void>;
-  /** Loads the page before the first message; does nothing if there is none, or one is being loaded. */
+  /** Loads the page before the first message. Does nothing if there is none, or if a page is being loaded. */
   loadOlder(): Promise<void>;
+  /** Fetches the messages again. Resolves when the fetch has ended; `failure` says whether it failed. */
   refresh(): Promise<void>;
-  /** These items are visible: unread ones of others count as read. Receipts are sent in batches. */
+  /** Notes that items are visible: unread messages of others count as read. Receipts are sent in batches. */
   noteVisible(itemIds: Iterable<string>): void;
-  /** The person has changed the text. Typing ends by itself after two idle seconds, and on sending. */
+  /**
+   * Notes that the person has changed the text. Typing ends by itself after two idle seconds, and when a message is
+   * sent.
+   */
   typed(): void;
+  /** Ends typing at once, for example because the text is empty again. */
   stoppedTyping(): void;
 }
 
-// ---- Board -----------------------------------------------------------------------------------------------------------------------
+// ---- Board ----------------------------------------------------------------------------------------------------------
 
-/** An element as it is shown: the server's, with the changes made here that the server does not have yet. */
+/** An element as it is shown: the server's, with the person's unsent changes applied. */
 export interface BoardElement {
-  /** Stays the same when a new element becomes a stored one: use it as the key, and in every call. */
+  /** It stays the same when the server stores a new element. Use it as the key, and in every call. */
   readonly id: string;
   readonly type: string;
   readonly content: { readonly [key: string]: unknown };
@@ -386,18 +426,18 @@ export interface BoardElement {
   readonly isOwn: boolean;
   readonly state: "saved" | "saving" | "failed";
   readonly failure: { readonly code: string; readonly message: string } | null;
-  /** The server's; null until it has it. */
+  /** The server's element; null until the server has it. */
   readonly element: Element | null;
 }
 
-/** An edit that was not saved, because the server had a newer version, which is shown. */
+/** An edit that was not saved, because somebody else had changed the content first. That content is shown. */
 export interface BoardConflict {
   readonly id: string;
   readonly content: { readonly [key: string]: unknown };
 }
 
 export interface BoardSnapshot {
-  /** Oldest first. Which element covers which is up to `content`. */
+  /** Oldest first. Which element covers which is for `content` to say. */
   readonly elements: readonly BoardElement[];
   readonly isLoading: boolean;
   readonly isVerified: boolean;
@@ -406,33 +446,42 @@ export interface BoardSnapshot {
 }
 
 /**
- * Changes show at once, and are stored until the server has them. While one is on its way, later ones of the same element are merged,
- * so `move` may be called with every pointer event. Of moves the last one wins. Edits carry the version that was seen: on a conflict
- * the server's version is shown.
+ * One room's board. Changes show at once, and are stored until the server has them. While one change is being sent,
+ * later ones of the same element are merged, so `move` may be called for every pointer event. The last move wins. An
+ * edit is based on the content that is shown: if somebody else has changed that first, the server's content is shown,
+ * and `conflict` has the edit.
  */
 export class Board implements Observable<BoardSnapshot> {
   readonly snapshot: BoardSnapshot;
   subscribe(listener: (snapshot: BoardSnapshot) => void): () => void;
   readonly roomId: string;
-  /** @returns the id of the new element. */
+  /** Creates an element. @returns its id. */
   create(fields: { type: string; content?: object; position?: Position | null }): string;
+  /** Moves an element; null removes its position. */
   move(id: string, position: Position | null): void;
-  /** Replaces the whole content. */
+  /** Replaces the whole content of an element. */
   edit(id: string, content: object): void;
+  /** Deletes an element for everyone. */
   delete(id: string): void;
-  /** Removes all elements, also those of others. Needs a connection; undone if it fails. @throws ClientFailure */
+  /**
+   * Deletes all elements for everyone. It is sent once and never kept for later. If it fails, the elements are shown
+   * again; unsent changes are dropped in any case.
+   * @throws ClientFailure
+   */
   clear(): Promise<void>;
-  /** Sends a failed change again. */
+  /** Sends the failed changes of an element again. */
   retry(id: string): void;
-  /** Drops failed changes of an element: the server's version is shown, or a new element disappears. */
+  /** Drops the failed changes of an element. The server's version is then shown, or a new element disappears. */
   discard(id: string): void;
+  /** Removes the conflict from the snapshot. The server's content stays. */
   dismissConflict(): void;
+  /** Fetches the elements again. Resolves when the fetch has ended; `failure` says whether it failed. */
   refresh(): Promise<void>;
 }
 
-// ---- Display ---------------------------------------------------------------------------------------------------------------------
+// ---- Display --------------------------------------------------------------------------------------------------------
 
-/** The first name, else the username. */
+/** Returns the first name, or the username if there is none. */
 export function personName(person: { firstName?: string | null; username: string }): string;
-/** "" for 0, "99+" over 99. */
+/** Returns the text of a badge: "" for 0, and "99+" over 99. */
 export function badgeText(count: number): string;

@@ -24,7 +24,7 @@ export class Parlor {
 
   constructor({ server, platform = browserPlatform(), storage, transport = "auto" }) {
     this.#platform = platform;
-    // A socket's address is a whole one; the page's own origin is asked for as "".
+    // "" means the page's own origin. A socket needs a complete address.
     this.#address = (server || globalThis.location?.origin || "").replace(/\/+$/, "");
     this.#storage = storage ?? (globalThis.indexedDB ? indexedDBStorage(`parlor ${this.#address}`) : memoryStorage());
     this.#mode = transport;
@@ -68,7 +68,7 @@ export class Parlor {
     return this.#account.open(roomId);
   }
 
-  /** Somebody has signed in, or out. */
+  /** Replaces the account, because somebody has signed in or out. */
   async #use(user, isLogout) {
     const before = this.#account;
     this.#account = null;
@@ -84,7 +84,7 @@ export class Parlor {
   }
 }
 
-/** The counts of the person signed in. */
+/** The counts of unsent changes of the person who is signed in. */
 class Unsent extends Observable {
   #counts = null;
   #end = () => {};

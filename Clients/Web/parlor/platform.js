@@ -1,4 +1,7 @@
-/** The environment's functions in a browser, a worker or node. All are bound to their owner: browsers refuse a loose `fetch`. */
+/**
+ * Returns the functions of a browser, a worker or node. Each is called on its owner, because browsers refuse a detached
+ * `fetch`.
+ */
 export function browserPlatform(overrides = {}) {
   const scope = globalThis;
   const locks = scope.navigator?.locks;
@@ -17,7 +20,7 @@ export function browserPlatform(overrides = {}) {
   };
 }
 
-/** Makes a UUID by hand: `randomUUID` needs a secure context, and a server on a local network has no TLS. */
+/** Makes a unique id. `randomUUID` exists only in a secure context, and a server on a local network has no TLS. */
 function makeId(crypto) {
   if (crypto.randomUUID) return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));

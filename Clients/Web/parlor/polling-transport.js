@@ -1,12 +1,13 @@
 import { ClientFailure } from "./failure.js";
 import { packets, SEPARATOR } from "./packets.js";
 
-/** The value until the handshake sets it. */
+/** The maximum size of a body in bytes, until the handshake sets it. */
 const MAX_PAYLOAD = 100_000;
 
 /**
- * HTTP long-polling: one GET that waits, and one POST at a time. `onText` gets each packet, `onEnd` a ClientFailure, once, unless
- * `close` was called first. @returns `{ name, send(text), close() }`
+ * Connects by HTTP long-polling: one GET that waits, and one POST at a time. `onText` gets each packet. `onEnd` gets a
+ * ClientFailure once, unless `close` was called before.
+ * @returns `{ name, send(text), close() }`
  */
 export function connectPolling(platform, address, { onText, onEnd }) {
   const base = `${address}/socket.io/?EIO=4&transport=polling`;
@@ -25,7 +26,7 @@ export function connectPolling(platform, address, { onText, onEnd }) {
   }
 
   async function request(method, body) {
-    // A cached earlier answer must not be taken for a new one: no two requests have the same URL.
+    // Each request has a different URL, so that no cache answers it.
     const unique = `${url ?? base}&t=${platform.now().toString(36)}${Math.floor(platform.random() * 1e6).toString(36)}`;
     const headers = body === undefined ? {} : { "Content-Type": "text/plain;charset=UTF-8" };
     const response = await platform.fetch(unique, { method, body, headers, signal: stop.signal, cache: "no-store" });
@@ -61,7 +62,7 @@ export function connectPolling(platform, address, { onText, onEnd }) {
     isPosting = false;
   }
 
-  /** Returns as many packets as one body may hold; at least one. A character is at most three bytes for each UTF-16 unit. */
+  /** Takes as many packets as fit into one body, at least one. A UTF-16 unit has at most three bytes. */
   function takePayload() {
     let count = 1;
     let size = outgoing[0].length * 3;
@@ -86,7 +87,7 @@ export function connectPolling(platform, address, { onText, onEnd }) {
       isOver = true;
       stop.abort();
       outgoing = [];
-      // Spares the server the wait for a silence; if this does not reach it, it ends the session by itself.
+      // This ends the session at once. If it does not reach the server, the session ends there after a timeout.
       if (url) platform.fetch(url, { method: "POST", body: packets.close, keepalive: true }).catch(() => {});
     },
   };

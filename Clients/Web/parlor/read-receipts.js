@@ -2,15 +2,17 @@ import { ClientFailure } from "./failure.js";
 import { RecentValues } from "./recent.js";
 import { Backoff, Pause } from "./timing.js";
 
+/** Receipts are sent when none was added for so many milliseconds, or at the latest after `LONGEST_WAIT`. */
 const PAUSE = 500;
 const LONGEST_WAIT = 2_000;
-/** The server's limit of ids in one call. */
+/** The maximum number of ids in one request. */
 const CALL_LIMIT = 500;
 const REMEMBERED = 2_000;
 
 /**
- * Sends read receipts in few calls: ids are gathered until none has come for a moment. Receipts that could not be sent wait
- * for the next connection, the next message read, or a pause. They are not stored: a person who opens the room again reads again.
+ * Sends read receipts in few requests: ids are gathered until none has come for a moment. Receipts that could not be
+ * sent wait for the next connection, the next message that is read, or a pause. They are not stored: after
+ * a reload, they are sent when the person opens the room again.
  */
 export class ReadReceipts {
   #platform;
@@ -24,7 +26,7 @@ export class ReadReceipts {
     this.#server = server;
   }
 
-  /** Adds others' messages that were read. Ids gathered before are not sent again. */
+  /** Adds messages of others that were read. An id that was added before is ignored. */
   add(roomId, messageIds) {
     const fresh = messageIds.filter((id) => !this.#seen.has(id));
     if (fresh.length === 0 || this.#isEnded) return;
@@ -39,12 +41,12 @@ export class ReadReceipts {
     this.#wait(roomId, room, Math.max(0, Math.min(PAUSE, room.firstAt + LONGEST_WAIT - now)));
   }
 
-  /** Sends all at once, and resolves when the last is answered. */
+  /** Sends all receipts now. Resolves when the last request has ended. */
   async flush() {
     await Promise.all([...this.#rooms].map(([roomId, room]) => this.#send(roomId, room)));
   }
 
-  /** Discards all receipts after signing out. */
+  /** Discards all receipts, because the person is no longer signed in. */
   end() {
     this.#isEnded = true;
     for (const { wait } of this.#rooms.values()) wait?.cancel();
@@ -58,7 +60,7 @@ export class ReadReceipts {
     wait.done.then((isOver) => isOver && this.#send(roomId, room));
   }
 
-  /** Sends one call at a time: messages read meanwhile are gathered for the next. */
+  /** Sends one request at a time. Receipts that are added meanwhile wait for the next one. */
   async #send(roomId, room) {
     while (room.sending) await room.sending;
     if (room.ids.size === 0 || this.#isEnded) return;
@@ -77,7 +79,7 @@ export class ReadReceipts {
         room.backoff.reset();
       } catch (error) {
         const failure = ClientFailure.of(error);
-        // The room is no longer one's own, or the server will never accept these: they are dropped. Others wait.
+        // Receipts that the server refuses for good are dropped. Other receipts wait.
         if (failure.kind !== "refused" || failure.isRetryable || failure.code === "unauthenticated") {
           if (!room.wait && (failure.isRetryable || failure.kind === "refused")) this.#wait(roomId, room, room.backoff.next(this.#platform.random(), failure.retryAfter));
           break;

@@ -1,4 +1,7 @@
-/** The most recently set values by id: beyond `limit` the oldest is dropped. An id that is set again counts once, as the newest. */
+/**
+ * The values that were set last, by id. Beyond `limit`, the oldest is dropped. An id that is set again becomes the
+ * newest.
+ */
 export class RecentValues {
   #limit;
   #values = new Map();
@@ -15,7 +18,7 @@ export class RecentValues {
     return this.#values.get(id);
   }
 
-  /** @returns the id that is dropped for it. */
+  /** Sets a value. @returns the id that was dropped, if any. */
   set(id, value = true) {
     this.#values.delete(id);
     this.#values.set(id, value);
@@ -27,7 +30,7 @@ export class RecentValues {
 }
 
 /**
- * A bounded record of seen ids: the last ones, and that none is newer than the newest dropped one.
+ * A bounded record of ids that were seen. It has the last ones; every id up to the newest dropped one counts as seen.
  * Ids sort by creation.
  */
 export class RecentIds {
@@ -39,7 +42,7 @@ export class RecentIds {
     if (id > this.#newestForgotten) this.#newestForgotten = id;
   }
 
-  /** @returns false if it was seen already. */
+  /** Adds an id. @returns false if it was seen before. */
   insert(id) {
     if (id <= this.#newestForgotten || this.#ids.has(id)) return false;
     const forgotten = this.#ids.set(id);

@@ -3,21 +3,23 @@ import { RecentIds } from "./recent.js";
 const NOTHING = Object.freeze({ elements: 0, unreadMessages: 0, unseenElements: 0, others: Object.freeze({}) });
 
 /**
- * The rules by which counts follow what the server sends. Pure.
+ * The rules for the counts of rooms, without any I/O.
  *
- * - A room's element count is the one in the event, if its `rev` is newer than the last one seen: lost, late and doubled events
- *   cause no drift. A skipped `rev` reveals a lost event: then the room has to be requested.
- * - Others' elements are unseen while the room is not open; one's own never are. Deleting and clearing lower nothing; opening zeroes.
- * - Others' messages are unread until the server says otherwise, each counted once, whether the event comes to the room, to everyone, or both.
+ * - A room's number of elements is that of the event with the newest `rev`, so lost, late and doubled events cause no
+ *   drift. A skipped `rev` reveals a lost event: then the room has to be fetched.
+ * - Elements of others are unseen if they were created while the room was not open. The person's own never are.
+ *   Deleting elements and clearing the room do not lower the count. Opening the room sets it to 0.
+ * - Messages of others are unread until the server says otherwise. Each is counted once, even if its event comes both
+ *   to the room and to everyone.
  * - Badges of added services are the server's last ones.
- * - Rooms that were not loaded are not one's own, and leave no trace.
+ * - Events of rooms that were not loaded are ignored, because those are other people's.
  */
 export class RoomCounts {
   #userId;
   #counts = new Map();
   #notes = new Map();
   #open = new Set();
-  /** Open rooms in which something unseen was marked as seen. */
+  /** The open rooms in which unseen elements were marked as seen here. */
   #zeroed = new Set();
 
   constructor(userId) {
@@ -32,14 +34,20 @@ export class RoomCounts {
     return this.#counts.has(roomId);
   }
 
-  /** Applies an answer with all rooms. @param overtaken rooms that events have changed since; they stay as they are. */
+  /**
+   * Applies an answer with all rooms.
+   * @param overtaken the rooms that events have changed since the request; their counts stay.
+   */
   loadAll(answer, overtaken = new Set(), lacking = new Set()) {
     const ids = new Set(answer.map((room) => room.id));
     for (const id of [...this.#counts.keys()]) if (!ids.has(id) && !overtaken.has(id)) this.#drop(id);
     for (const room of answer) if (!this.has(room.id) || !overtaken.has(room.id)) this.load(room, lacking);
   }
 
-  /** @param lacking fields that the answer has only as far as the server knew them: they stay as they are. */
+  /**
+   * Applies an answer with one room.
+   * @param lacking the fields that the answer may have outdated; their known values stay.
+   */
   load(room, lacking = new Set()) {
     const known = this.#counts.get(room.id);
     const { messages, elements, ...others } = room.badges;
@@ -48,7 +56,7 @@ export class RoomCounts {
     if (known && lacking.has("messages")) count.unreadMessages = known.unreadMessages;
     count.unseenElements = this.#unseen(count.unseenElements, room.id);
     const note = this.#note(room.id);
-    // An answer counts everything up to its last message, unless it lacks these counts.
+    // The answer has counted all messages up to its last one, unless it lacks this count.
     if (!lacking.has("messages")) note.messages.skipThrough(room.lastMessage?.id ?? "");
     this.#counts.set(room.id, count);
   }
@@ -58,29 +66,33 @@ export class RoomCounts {
     this.#drop(roomId);
   }
 
-  /** Opens the room: all in it is seen. */
+  /** Opens the room: all of its elements are seen. */
   enter(roomId) {
     this.#open.add(roomId);
     this.#change(roomId, (count) => { count.unseenElements = this.#unseen(count.unseenElements, roomId); });
   }
 
-  /** @returns whether its room has to be requested: something unseen was marked as seen, and the server may not know. */
+  /**
+   * Closes the room.
+   * @returns true if the room has to be fetched, because elements were marked as seen here that the server may not
+   * count as seen.
+   */
   leave(roomId) {
     this.#open.delete(roomId);
     return this.#zeroed.delete(roomId);
   }
 
-  /** Notes that events may have been missed: a skipped `rev` says nothing until the next event. */
+  /** Notes that events may have been missed. So a `rev` that is skipped by the next event is expected. */
   noteAbsence() {
     for (const note of this.#notes.values()) note.isFollowing = false;
   }
 
-  /** @returns whether its room has to be requested, as earlier events were missed or are late. */
+  /** Applies an event. @returns true if the room has to be fetched, because earlier events were missed or are late. */
   apply(name, data) {
     switch (name) {
       case "message:new": this.#countMessage(data.message.id, data.message.senderId, data.message.roomId); break;
       case "message:new:global": this.#countMessage(data.messageId, data.senderId, data.roomId); break;
-      // A replayed event lacks its `:global` event. The count comes with an answer.
+      // A replayed event comes without its `:global` event, which has the number of elements. An answer brings that.
       case "element:created": this.#countUnseen(data.element.id, data.element.createdBy, data.element.roomId); break;
       case "element:created:global": case "element:updated:global": case "element:deleted:global": case "room:cleared:global":
         return this.#applyElements(name, data);
@@ -90,7 +102,7 @@ export class RoomCounts {
           Object.assign(count, { unreadMessages: messages, unseenElements: this.#unseen(elements, data.roomId), others });
         });
         break;
-      // The event has the element as it was created: a known one may have changed since.
+      // The event has the room as it was created. A known room may have changed since.
       case "room:created": if (!this.has(data.room.id)) this.load(data.room); break;
     }
     return false;
@@ -100,7 +112,7 @@ export class RoomCounts {
     if (!this.has(roomId)) return false;
     const note = this.#note(roomId);
     const isNew = name === "element:created:global" && this.#countUnseen(elementId, createdBy, roomId);
-    // A late event: its count is old, and later badges may include it.
+    // This event is late: its count is outdated, and later badges may include its element.
     if (note.rev !== null && rev <= note.rev) return isNew;
     const hasSkipped = note.isFollowing && rev !== note.rev + 1;
     Object.assign(note, { rev, isFollowing: true });
@@ -113,16 +125,16 @@ export class RoomCounts {
     this.#change(roomId, (count) => { count.unreadMessages += 1; });
   }
 
-  /** @returns whether it is another person's, and new. */
+  /** @returns true if the element is another person's and was not counted before. */
   #countUnseen(id, creatorId, roomId) {
     if (creatorId === this.#userId || !this.has(roomId) || !this.#note(roomId).created.insert(id)) return false;
-    // Seen if the server knows that the room is open, which it may not know yet.
+    // The element is seen, unless the server does not know yet that the room is open.
     if (this.#open.has(roomId)) this.#zeroed.add(roomId);
     else this.#change(roomId, (count) => { count.unseenElements += 1; });
     return true;
   }
 
-  /** Returns the unseen count, which is zero in an open room. */
+  /** Returns the number of unseen elements, which is 0 in an open room. */
   #unseen(count, roomId) {
     if (!this.#open.has(roomId)) return count;
     if (count > 0) this.#zeroed.add(roomId);

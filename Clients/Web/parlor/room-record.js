@@ -1,6 +1,7 @@
 /**
- * A room with its times in full, in milliseconds. The server writes `updatedAt` and `messagesUpdatedAt` in whole seconds, and
- * `lastActivityAt` in full: without it, rooms of one second would be in another order than the server's.
+ * Returns a room with its times in milliseconds. The server writes `updatedAt` and `messagesUpdatedAt` in whole
+ * seconds, and only `lastActivityAt` in milliseconds. Without these, rooms of the same second could be sorted
+ * differently than on the server.
  */
 export function roomRecord(answer) {
   const room = { ...answer, name: answer.name || null };
@@ -24,7 +25,7 @@ export function noteContent(record, at) {
   record.contentAt = Math.max(record.contentAt, at);
 }
 
-/** Sets the name, or joins the participants as the server does, the creator first. */
+/** Sets the name. Without one, joins the participants' names as the server does, the creator first. */
 export function takeName(record, name) {
   const { participants, createdBy } = record.room;
   const people = [...participants.filter(({ userId }) => userId === createdBy), ...participants.filter(({ userId }) => userId !== createdBy)];
@@ -38,17 +39,20 @@ const KEYS = {
   content: ({ contentAt }) => contentAt,
 };
 
-/** Compares rooms: latest first; ties are in the order of creation, newest first, as on the server. */
+/**
+ * Returns a function that compares rooms: latest first. If the times are equal, the newer room comes first, as on the
+ * server.
+ */
 export function byOrder(order) {
   const key = KEYS[order];
   return (a, b) => {
     const difference = key(b) - key(a);
-    // Two rooms without messages: -Infinity minus itself is not a number.
+    // For two rooms without messages the difference is NaN: -Infinity minus itself.
     return difference && !Number.isNaN(difference) ? difference : a.id < b.id ? 1 : -1;
   };
 }
 
-/** Returns all that `shownRoom` reads: the room is shown differently only if one of these differs. */
+/** Returns everything that `shownRoom` reads. If none of it differs, the room looks the same. */
 export function partsOf({ room, contentAt, messagesAt }, { unreadMessages, unseenElements, elements, others }, typing) {
   return [room, contentAt, messagesAt, unreadMessages, unseenElements, elements, JSON.stringify(others), typing];
 }

@@ -1,27 +1,30 @@
 import { RecentValues } from "./recent.js";
 import { activityAt, noteContent, noteMessages, roomRecord, takeName } from "./room-record.js";
 
-/** The time, in milliseconds, for which an event may trail an answer that already includes it; a later one is new. */
+/** An event within so many milliseconds after an answer may already be included in it. A later event is new. */
 const DOUBTFUL = 2_000;
 const REMEMBERED_DELETIONS = 64;
 
 /**
- * The rooms, the changes that events make, and the data to request because events lack it. Pure.
+ * The rooms, the changes that events make, and the data to fetch because events lack it. It does no I/O.
  *
- * `needs` has, by room, the data that an event lacked: a second event may bring it, an answer always does.
- * An event about other people's rooms leaves no trace.
+ * `needs` has, by room, the data that an event lacked. A second event may bring it, and an answer always does.
+ * Events about other people's rooms are ignored.
  */
 export class RoomShelf {
   records = new Map();
   needs = new Map();
-  /** Rooms missing from an answer with all rooms, which have to be requested: the answer may be older than they are. */
+  /**
+   * Known rooms that an answer with all rooms lacked. Each has to be fetched, because the answer may be older than the
+   * room.
+   */
   missing = new Set();
   deletedMessages = new RecentValues(REMEMBERED_DELETIONS);
-  /** By room, the time of a name that came with an event to the room, until the `:global` event. */
+  /** The times of names that came with events to rooms, by room, until the `:global` event of each. */
   namedAt = new Map();
   #now;
   #events = 0;
-  /** While answers are on their way: the last event of each room and of its name, as numbers of events. */
+  /** While requests are in progress: the number of the last event of each room, and of the last event with its name. */
   #touched = new Map();
   #named = new Map();
   #loads = 0;
@@ -45,7 +48,7 @@ export class RoomShelf {
     this.#named.clear();
   }
 
-  /** Applies an answer with all rooms. @returns the ids of those that events have changed since the request. */
+  /** Applies an answer with all rooms. @returns the ids of the rooms that events have changed since the request. */
   finishAll(load, answer, lacking = new Set()) {
     const overtaken = new Set([...this.#touched].filter(([, at]) => at > load).map(([id]) => id));
     const ids = new Set(answer.map((room) => room.id));
@@ -63,7 +66,11 @@ export class RoomShelf {
     return overtaken;
   }
 
-  /** Applies an answer with one room. @param isChange whether the request created or changed it. @returns false if it was overtaken. */
+  /**
+   * Applies an answer with one room.
+   * @param isChange true if the request created or changed the room.
+   * @returns false if an event has changed the room since the request.
+   */
   finishOne(load, answer, { lacking = new Set(), isChange = false } = {}) {
     const isOvertaken = (this.#touched.get(answer.id) ?? -1) > load;
     this.records.set(answer.id, this.#take(answer, load, isOvertaken, lacking));
@@ -71,7 +78,7 @@ export class RoomShelf {
     if (isOvertaken) this.need(answer.id, "answer");
     this.abandon();
     if (isChange && this.#loads > 0) {
-      // Other answers under way may be older.
+      // Answers to other requests in progress may be older than this change.
       this.#events += 1;
       this.#touched.set(answer.id, this.#events);
       this.#named.set(answer.id, this.#events);
@@ -109,7 +116,10 @@ export class RoomShelf {
 
   // Events
 
-  /** Applies an event; counts are handled elsewhere. @returns the id of its room, if that is on the shelf. */
+  /**
+   * Applies an event, without counts (`RoomCounts`).
+   * @returns the id of its room; null if the room or the event is unknown here.
+   */
   apply(name, data) {
     const roomId = data.roomId ?? data.message?.roomId ?? data.element?.roomId ?? data.room?.id;
     if (name === "room:created") return this.#applyNew(data.room);
@@ -140,7 +150,11 @@ export class RoomShelf {
     return room.id;
   }
 
-  /** @param isDoubtful whether the last answer may include it already. */
+  /**
+   * Notes an event of a room.
+   * @param isDoubtful true if the last answer may already include it.
+   * @returns false for unknown rooms.
+   */
   #touch(id, isDoubtful = false) {
     this.#events += 1;
     if (this.#loads > 0) this.#touched.set(id, this.#events);
@@ -151,8 +165,8 @@ export class RoomShelf {
   }
 
   /**
-   * Returns a full time for an event with only a second: it is placed after everything known of this second. For other
-   * rooms an answer has to decide.
+   * Returns a time in milliseconds for an event that has only a whole second. It is later than all known times of that
+   * second. The order among rooms of the same second is then uncertain, so those rooms are fetched.
    */
   fullTime(time, roomId) {
     const second = Date.parse(time);
@@ -167,7 +181,7 @@ export class RoomShelf {
   }
 }
 
-/** The change that each event makes; `this` is the shelf. */
+/** The change that each event makes to a room. `this` is the shelf. */
 const APPLY = {
   "message:new"(record, { message }) {
     this.meet(record.id, `message ${message.id}`);
@@ -177,7 +191,7 @@ const APPLY = {
     record.room = { ...record.room, lastMessage: { id, senderId, text, createdAt } };
   },
   "message:new:global"(record, { messageId, messagesUpdatedAt }) {
-    // Ids sort by creation: one that is not newer than the one shown was applied before, or is in an answer.
+    // Ids sort by creation. A message that is not newer than the last one is already included.
     if (messageId <= record.room.lastMessage?.id || this.deletedMessages.has(messageId)) return;
     noteMessages(record, this.fullTime(messagesUpdatedAt, record.id));
     this.need(record.id, `message ${messageId}`);
@@ -206,7 +220,7 @@ const APPLY = {
     noteContent(record, at);
   },
   "room:updated:global"(record, { updatedAt }) {
-    // The event does not say what changed. If the name came to the room just before, it was the name.
+    // The event does not say what has changed. If the room's own event came just before, it was the name.
     const named = this.namedAt.get(record.id);
     this.namedAt.delete(record.id);
     if (named === updatedAt) return;
@@ -224,12 +238,15 @@ function applyDeletion(shelf, record, messageId) {
   shelf.deletedMessages.set(messageId);
   shelf.meet(record.id, `message ${messageId}`);
   if (record.room.lastMessage?.id !== messageId) return;
-  // A deleted message is no longer shown; the one before comes with the answer.
+  // The deleted message is no longer shown. The message before it comes with the answer.
   record.room = { ...record.room, lastMessage: null };
   shelf.need(record.id, "answer");
 }
 
-/** An event to the room has no count. The `:global` event has it and comes at the same time, unless it was missed. */
+/**
+ * Applies an event to the room, which has no count. The `:global` event that comes with it has one, unless it was
+ * missed.
+ */
 function applyElement(record, { element, elementId }) {
   if (element) noteContent(record, Date.parse(element.updatedAt));
   this.need(record.id, `element ${element?.id ?? elementId}`);

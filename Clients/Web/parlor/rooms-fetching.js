@@ -1,14 +1,17 @@
 import { ClientFailure } from "./failure.js";
 import { Backoff, Pause } from "./timing.js";
 
-/** The time for which a room's events are gathered: the second event of a pair, which may have the rest, arrives within it. */
+/** The time, in milliseconds, for which events are gathered. The second event of a pair may have the missing data. */
 const GATHERING = 100;
-/** The pause between two requests for a room that changes all the time. */
+/** The pause, in milliseconds, between two requests for a room that changes all the time. */
 const PAUSE = 1_000;
-/** The highest number of rooms that are requested one by one; for more, one request brings all rooms. */
+/** The maximum number of rooms that are fetched one by one. Above it, one request fetches all rooms. */
 const MAX_SINGLE = 8;
 
-/** Schedules requests: for all rooms, and a moment later and together for rooms whose events lacked data. */
+/**
+ * Schedules requests for all rooms, and for single rooms whose events lacked data. The latter wait a moment, and go out
+ * together.
+ */
 export class RoomsFetching {
   #platform;
   #shelf;
@@ -19,13 +22,16 @@ export class RoomsFetching {
   #isLacking = false;
   #isFetchingLacking = false;
   #isEnded = false;
-  /** Rises with each reason to request all rooms. */
+  /** The number of reasons so far to fetch all rooms. */
   #owed = 1;
+  /** The value of `#owed` when the last answered request was sent. */
   #settled = 0;
   isLoading = false;
   failure = null;
 
-  /** @param callbacks `loadAll()` resolves with whether the answer lacks counts, `loadOne(id)`, `onChange()`. */
+  /**
+   * @param callbacks `loadAll()`, which resolves with true if the answer lacks counts; `loadOne(id)`; and `onChange()`.
+   */
   constructor(platform, shelf, callbacks) {
     this.#platform = platform;
     this.#shelf = shelf;
@@ -36,13 +42,19 @@ export class RoomsFetching {
     this.#isEnded = true;
   }
 
-  /** Whether the list lacks data that only an answer with all rooms has: the request is repeated until there is one. */
+  /**
+   * Notes that only an answer with all rooms brings the data that the list lacks. The request is repeated until there
+   * is one.
+   */
   owe() {
     this.#owed += 1;
     this.refresh();
   }
 
-  /** Resolves with an answer that was requested after this call. Concurrent calls share it. */
+  /**
+   * Fetches all rooms. Resolves when a request that was sent after this call has ended. Concurrent calls share one
+   * request.
+   */
   refresh() {
     if (this.#queued) return this.#queued;
     if (!this.#running) return this.#begin();
@@ -69,7 +81,10 @@ export class RoomsFetching {
     this.#isFetching = false;
   }
 
-  /** Handles an answer without some counts: all rooms are requested, later and later, until an answer is complete. */
+  /**
+   * Handles an answer that lacks counts: all rooms are fetched again after pauses that grow, until an answer is
+   * complete.
+   */
   async noteLacking() {
     this.#isLacking = true;
     if (this.#isFetchingLacking) return;
@@ -114,14 +129,14 @@ export class RoomsFetching {
     this.fetchNeeded();
   }
 
-  /** @returns the temporary failures. */
+  /** @returns the retryable failures. */
   async #fetchRound() {
     const needed = new Set(this.#shelf.needs.keys());
     if (this.#owed > this.#settled || needed.size > MAX_SINGLE) {
       await (this.#running ?? this.refresh());
       return this.failure ? [this.failure] : [];
     }
-    // An answer with all rooms says nothing about missing ones.
+    // Missing rooms are fetched one by one, because only that answer shows that a room is gone.
     for (const id of [...this.#shelf.missing].sort().slice(0, MAX_SINGLE)) needed.add(id);
     const failures = await Promise.all([...needed].map((id) => this.#fetchOne(id)));
     return failures.filter(Boolean);
@@ -134,7 +149,7 @@ export class RoomsFetching {
     } catch (error) {
       const failure = ClientFailure.of(error);
       if (failure.isRetryable) return failure;
-      // Needs that would never be answered are dropped.
+      // This request will never succeed, so the needs are dropped.
       this.#shelf.needs.delete(id);
       this.#shelf.missing.delete(id);
       return null;

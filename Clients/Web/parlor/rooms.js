@@ -7,28 +7,28 @@ import { RoomShelf } from "./room-shelf.js";
 import { RoomsFetching } from "./rooms-fetching.js";
 import { Pause } from "./timing.js";
 
-/** The shortest interval that a person can follow. */
+/** The list changes at most once in so many milliseconds, because people cannot follow faster changes. */
 const SHOW_INTERVAL = 100;
-/** The age beyond which the list is requested again when the app comes to the foreground. */
+/** When the app comes to the foreground, a list that is older than this is fetched again. */
 const FRESHNESS = 5 * 60_000;
-/** The time in which a repeated creation without an answer means the same room. */
+/** If a creation had no answer, the same creation within this time makes the same room. */
 const WISH_LIFE = 5 * 60_000;
-/** Events that a server replays to clients that reconnect. */
+/** The events that a server replays to clients that reconnect. */
 const REPEATED = new Set([
   "message:new", "message:deleted", "messages:read", "element:created", "element:updated", "element:deleted", "room:cleared",
   "room:updated", "room:created", "room:badges",
 ]);
-/** The fields of each service, which are missing while it is in `degraded`. */
+/** The fields of each service. They may be outdated in an answer that names the service in `degraded`. */
 const SHARES = { messaging: "messages", elements: "elements" };
 
-/** The rooms of one person, live. See parlor.d.ts. */
+/** The rooms of one person, which events keep up to date. See parlor.d.ts. */
 export class Rooms extends Observable {
   #backing;
   #shelf;
   #counts;
   #fetching;
   #cacheWriter;
-  /** The rooms as they are shown, with what each was made of, by id. */
+  /** The rooms as they are shown, by id, with the data that each was made from. */
   #made = new Map();
   #order = "activity";
   #typing = new Map();
@@ -37,9 +37,9 @@ export class Rooms extends Observable {
   #isDirty = false;
   #loadedAt = null;
   #wishes = new Map();
-  /** Rooms that the server is about to leave, and whether elements were created there meanwhile. */
+  /** The rooms that are being left, with true if elements were created there meanwhile. */
   #leaving = new Map();
-  /** Own names that the server has not confirmed yet. */
+  /** New names that the server has not confirmed yet. */
   #renaming = new Map();
   isLoaded = false;
 
@@ -103,7 +103,7 @@ export class Rooms extends Observable {
     try {
       const answer = await server.makeRoom(userId, name, requestId);
       this.#wishes.delete(wish);
-      // Its event may have arrived first, and later ones after it.
+      // The room's event may have arrived before this answer, followed by later events.
       if (this.#shelf.records.has(answer.room.id)) this.#shelf.abandon();
       else this.#take(answer, load, true);
       return this.get(answer.room.id);
@@ -138,7 +138,7 @@ export class Rooms extends Observable {
 
   // Called by the account, not by screens
 
-  /** Shows the cached rooms, and requests all rooms, without waiting for a socket, which may never connect. */
+  /** Shows the cached rooms, and fetches all rooms. It does not wait for a socket, which may never connect. */
   async loadFirst() {
     const kept = await this.#backing.cache.rooms();
     this.#cacheWriter.begin();
@@ -171,7 +171,7 @@ export class Rooms extends Observable {
     this.#show();
   }
 
-  /** A `room:leave` is about to be sent. Until `leave` the room is open. */
+  /** Notes that the room is about to be left on the server. It counts as open until `leave`. */
   beginLeaving(roomId) {
     this.#leaving.set(roomId, false);
     this.setTyping(roomId, []);
@@ -180,7 +180,7 @@ export class Rooms extends Observable {
   /** Closes the room, once the server has left it: later elements of others are unseen. */
   leave(roomId) {
     const mayBeUnseen = this.#counts.leave(roomId);
-    // Only the server knows whether it had left when something was created.
+    // Only the server knows whether the room was still open when an element was created.
     const isNewElement = this.#leaving.get(roomId) === true;
     this.#leaving.delete(roomId);
     if (!(mayBeUnseen || isNewElement) || !this.#shelf.records.has(roomId)) return;
@@ -209,7 +209,7 @@ export class Rooms extends Observable {
     if (type === "disconnected") this.#counts.noteAbsence();
   }
 
-  /** Applies an event to the room, to everyone, or to the person. */
+  /** Applies an event, whether it was sent to the room, to everyone or to the person. */
   apply(name, data) {
     if (name === "room:removed") return this.forget(data.roomId);
     // A replayed event may have been applied before, and old badges would undo later ones.
@@ -227,7 +227,7 @@ export class Rooms extends Observable {
     if (!isOld) this.#fetching.fetchNeeded();
   }
 
-  /** Removes a room that the server reports as not one's own. */
+  /** Removes a room, because the server says that it is not the person's. */
   forget(roomId) {
     this.#shelf.forget(roomId);
     this.#counts.forget(roomId);
@@ -236,7 +236,10 @@ export class Rooms extends Observable {
     this.#backing.onGone(roomId);
   }
 
-  /** Returns the room as it is shown, the same object as long as nothing of it has changed, with what it is made of. */
+  /**
+   * Returns the room as it is shown, with the data that it was made from. The object stays the same until something
+   * changes.
+   */
   #shown(record, made) {
     const wish = this.#renaming.get(record.id);
     const count = this.#counts.get(record.id);
@@ -293,7 +296,7 @@ export class Rooms extends Observable {
     this.invalidate();
   }
 
-  /** Shows what an event has changed: at once, or together with the events that follow within a blink. */
+  /** Shows the change of an event: at once, or together with those that follow within `SHOW_INTERVAL`. */
   #showSoon(isAtOnce) {
     this.#isDirty = true;
     if (this.#isResting && !isAtOnce) return;
@@ -321,7 +324,10 @@ function keepIfSame(known, room) {
   return known && JSON.stringify(known) === JSON.stringify(room) ? known : Object.freeze(room);
 }
 
-/** The people with whom one shares a room of two, latest activity first, each with these rooms by content. */
+/**
+ * Returns the people with whom the person shares rooms of two, latest activity first, each with these rooms sorted by
+ * content.
+ */
 function byPerson(rooms, userId) {
   const people = new Map();
   for (const room of [...rooms].sort(byTime("lastActivityAt"))) {

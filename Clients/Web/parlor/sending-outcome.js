@@ -1,6 +1,7 @@
-/** Returns the outcome of a refused own change, for messages and elements alike. */
+/** Returns the outcome for a change that failed, for both messages and elements. */
 export function commonOutcome(failure) {
-  // A refused token, or a missing sign-in, says nothing about the change: it is sent after the next sign-in.
+  // If a token was refused or nobody is signed in, the change itself is not at fault. It is sent after the next
+  // sign-in.
   if (failure.isRetryable || failure.kind !== "refused" || failure.code === "unauthenticated") {
     return { type: "later", retryAfter: failure.retryAfter };
   }

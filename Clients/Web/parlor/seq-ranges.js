@@ -1,4 +1,4 @@
-/** Ranges of a room's counter, ascending, `[low, high]` both included; adjacent ones are merged. */
+/** Ranges of `seq`, ascending. Each is `[low, high]`, with both ends included. Adjacent ranges are merged. */
 export class SeqRanges {
   #ranges = [];
 
@@ -6,7 +6,7 @@ export class SeqRanges {
     return this.#ranges[0]?.[0];
   }
 
-  /** The lowest missing range between two, or undefined. */
+  /** The first missing range between two others; undefined if there is none. */
   get firstGap() {
     const [first, second] = this.#ranges;
     return second && [first[1] + 1, second[0] - 1];
@@ -32,7 +32,7 @@ export class SeqRanges {
     this.#ranges = [];
   }
 
-  /** Searched from the end, as new numbers come last. */
+  /** Searches from the end, because new numbers come last. */
   #indexEndingAtOrAfter(seq) {
     let index = this.#ranges.length;
     while (index > 0 && this.#ranges[index - 1][1] >= seq) index -= 1;

@@ -2,10 +2,11 @@ import { ClientFailure } from "./failure.js";
 import { path } from "./http.js";
 
 /**
- * The requests of conversations, boards and lists: over the socket while it is connected, and over HTTP otherwise.
+ * Sends the requests of conversations, boards and lists: over the socket while it is connected, and otherwise over
+ * HTTP.
  *
- * A request without an answer on the socket is repeated over HTTP if that is harmless: with a `tempId`, a deletion,
- * receipts, an element's update.
+ * If a request on the socket gets no answer, it is repeated over HTTP, unless that could do harm. That is so for
+ * requests with a `tempId`, deletions, receipts, and updates of elements.
  */
 export class Server {
   #session;
@@ -17,7 +18,7 @@ export class Server {
     this.#socket = socket;
   }
 
-  /** Stops all requests: they fail as without a network. */
+  /** Makes all further requests fail, until `open()`. */
   close() {
     this.#isOpen = false;
   }
@@ -31,7 +32,7 @@ export class Server {
     return this.#session.call(method, ...rest);
   }
 
-  /** @returns null if there was no connection, or it was lost before the answer. */
+  /** Sends a request on the socket. @returns null if there is no connection, or if no answer arrived. */
   async #ask(event, payload) {
     if (!this.#isOpen) throw ClientFailure.stopped();
     try {
@@ -71,7 +72,7 @@ export class Server {
     return { people: data, next: page?.next ?? null };
   }
 
-  /** Joins a room as soon as possible. @throws ClientFailure if the server has refused. */
+  /** Joins a room. Without a connection, it is joined later. @throws ClientFailure if the server refuses. */
   async join(roomId) {
     try {
       await this.#socket.rooms.join(roomId);
@@ -81,7 +82,7 @@ export class Server {
     }
   }
 
-  /** Leaves a room; it is not joined again, whatever the result. */
+  /** Leaves a room. It is not joined again, even if the request fails. */
   async leave(roomId) {
     await this.#socket.rooms.leave(roomId).catch(() => {});
   }
@@ -108,14 +109,14 @@ export class Server {
     await this.#call("POST", path("rooms", roomId, "messages", "read"), { body: { messageIds } });
   }
 
-  /** Sends typing; without a connection nothing, as HTTP has no such call. */
+  /** Sends the typing state. Without a connection it sends nothing, because HTTP has no such request. */
   setTyping(roomId, isTyping) {
     this.#socket.send("message:typing", { roomId, isTyping });
   }
 
   // Elements
 
-  /** Returns all elements of a room. */
+  /** Returns all elements of a room, from all pages. */
   async elements(roomId) {
     const all = [];
     let cursor;
@@ -142,7 +143,9 @@ export class Server {
     if (!ack) await this.#call("DELETE", path("rooms", roomId, "elements", elementId));
   }
 
-  /** Sent once: a repeated clearing would remove what was created since. */
+  /**
+   * Deletes all elements of a room. This is never repeated, because that would remove elements that were created since.
+   */
   async clearRoom(roomId) {
     if (this.#socket.isConnected) await this.#socket.emit("room:clear", { roomId });
     else await this.#call("DELETE", path("rooms", roomId, "elements"));

@@ -3,17 +3,20 @@ import { Observable } from "./observable.js";
 
 const KEY = "session";
 const LOCK = "parlor-session";
-/** The margin for clocks that differ, and for the request itself. For a token that lives for less than two minutes, half its life. */
+/**
+ * A token is renewed so many milliseconds before it expires, or after half its life if that is later. This covers
+ * clocks that differ, and the time of the request.
+ */
 const LONGEST_LEEWAY = 60_000;
-/** The refusals after which a refresh token is useless. Any other refusal is temporary. */
+/** The refusals after which a refresh token never works again. All others are temporary. */
 const FINAL_CODES = new Set(["invalid_token", "unauthenticated", "invalid_field", "malformed_request", "forbidden"]);
 
 /**
  * Keeps one session for all tabs of an origin, and renews it. See parlor.d.ts.
  *
- * The storage has the valid session. Under the lock a tab reads it again before a request: if another tab has renewed it
- * meanwhile, no request is needed. The `attemptId` is stored before the request, so that a lost answer can be requested again,
- * also after a reload; servers that don't know it ignore it.
+ * The storage has the valid session. A tab that wants to renew it takes a lock and reads the storage again: if another
+ * tab has renewed the session meanwhile, no request is needed. The `attemptId` is stored before the request, so that
+ * the request can be repeated if its answer is lost, even after a reload. Servers that do not know the id ignore it.
  */
 export class Session extends Observable {
   #caller;
@@ -23,13 +26,13 @@ export class Session extends Observable {
   #current = null;
   #leeway = LONGEST_LEEWAY;
   #status = "unknown";
-  /** The visible session: `#current` counts as soon as it is stored, but is shown when everything for that person is loaded. */
+  /** The snapshot. `#current` is used as soon as it is stored, but is shown only when the person's account is there. */
   #shown = Object.freeze({ status: "unknown", user: null, failure: null });
   #refreshing = null;
-  /** Rises when somebody signs in or out: earlier requests are then ignored. */
+  /** Rises when somebody signs in or out. Answers to earlier requests are then ignored. */
   #epoch = 0;
 
-  /** @param channel notifies other tabs; `onChange(person, isLogout)` runs before the snapshot says so. */
+  /** @param channel notifies other tabs. @param onChange `(person, isLogout)`; it runs before the snapshot changes. */
   constructor({ caller, storage, platform, channel, onChange }) {
     super();
     this.#caller = caller;
@@ -69,11 +72,11 @@ export class Session extends Observable {
     const session = this.#current;
     if (!session) return;
     await this.#end(null, true);
-    // The session is over here, whatever the request's result.
+    // The session has ended here, whether or not the request succeeds.
     this.#caller.call("POST", "/auth/logout", { token: session.token, body: { refreshToken: session.refreshToken } }).catch(() => {});
   }
 
-  /** @returns an access token that is valid for a while. @throws ClientFailure */
+  /** Returns an access token that is valid for a while, and renews the session if necessary. @throws ClientFailure */
   async token() {
     const session = this.#current;
     if (!session) throw ClientFailure.signedOut();
@@ -82,20 +85,20 @@ export class Session extends Observable {
     try {
       return await this.#refresh(session);
     } catch (error) {
-      // It is valid for some more seconds.
+      // The old token is still valid for some seconds.
       if (ClientFailure.of(error).isRetryable && left > 0) return session.token;
       throw error;
     }
   }
 
-  /** @param refused a token that the server has refused. */
+  /** Returns another token in place of one that the server has refused. @throws ClientFailure */
   async tokenReplacing(refused) {
     const session = this.#current;
     if (!session) throw ClientFailure.signedOut();
     return session.token === refused ? this.#refresh(session) : session.token;
   }
 
-  /** Makes a call with a token, which is replaced once if the server refuses it. */
+  /** Sends a request with a token. If the server refuses the token, it is replaced, once. */
   async call(method, path, options = {}) {
     const token = await this.token();
     try {
@@ -117,7 +120,7 @@ export class Session extends Observable {
   }
 
   async #renewLocked(session, epoch) {
-    // If the storage cannot be read, the state known here stays.
+    // If the storage cannot be read, this tab uses the session that it knows.
     let kept = await this.#storage.read(KEY).catch(() => session);
     if (epoch !== this.#epoch) throw ClientFailure.signedOut();
     if (kept === undefined) {
@@ -158,14 +161,14 @@ export class Session extends Observable {
     this.#channel.post("session");
   }
 
-  /** Stores a session before its token is used: the previous one no longer works. */
+  /** Stores a session before its token is used, because the previous session no longer works. */
   async #keep(session) {
     await this.#write(session);
     await this.#take(session, null);
     this.#channel.post("session");
   }
 
-  /** Without a storage the session lives as long as the page. */
+  /** Writes the session. If that fails, the session lives only as long as the page. */
   async #write(session) {
     await this.#storage.write([[KEY, session]]).catch(() => {});
   }
@@ -183,13 +186,13 @@ export class Session extends Observable {
     this.#current = session;
     this.#status = session ? "signedIn" : "signedOut";
     const life = session ? Date.parse(session.expiresAt) - this.#platform.now() : 0;
-    // A new token that seems expired shows that this clock is ahead, so its expiry is unknown.
+    // If a new token seems to have expired, this clock is ahead, and the real expiry is unknown.
     this.#leeway = life > 0 ? Math.min(LONGEST_LEEWAY, life / 2) : null;
     if (session?.user.id !== before) await this.onChange(session?.user ?? null, isLogout);
-    // Somebody else has signed in meanwhile.
+    // Somebody else may have signed in meanwhile.
     if (this.#current !== session) return;
     const next = { status: this.#status, user: session?.user ?? null, failure };
-    // A renewed session of the same person is no change.
+    // A renewed session of the same person does not change the snapshot.
     if (JSON.stringify([next.status, next.user]) === JSON.stringify([this.#shown.status, this.#shown.user]) && failure === this.#shown.failure) return;
     this.#shown = Object.freeze(next);
     this.invalidate();

@@ -5,27 +5,33 @@ import { connectPolling } from "./polling-transport.js";
 import { Backoff, Pause, within } from "./timing.js";
 import { connectWebSocket } from "./websocket-transport.js";
 
+// All times are in milliseconds.
+
+/** The time limit for a token, and for each step of connecting. */
 const CONNECT_TIMEOUT = 15_000;
-/** The time after which a WebSocket that has not opened counts as blocked on the way. */
+/** The time after which a WebSocket that has not opened counts as blocked. */
 const WEBSOCKET_TIMEOUT = 6_000;
-/** The time for which only polling is tried after a WebSocket failed where polling succeeded. */
+/** The time for which only polling is tried, after a WebSocket has failed and polling has worked. */
 const POLLING_TIME = 300_000;
-/** The silence after which a server without `sync:done` counts as one without recovery. */
+/** A server that sends no event and no `sync:done` for this time counts as one without recovery. */
 const SYNC_TIMEOUT = 20_000;
+/** A server that sends events, but no `sync:done` in this time, counts as one without recovery, too. */
 const LONGEST_SYNC = 120_000;
-/** The time after which a connection counts as good: the next attempts begin with short pauses. */
+/** After an attempt that connected and lasted this long, the pauses start short again. */
 const GOOD_CONNECTION = 2_000;
-/** A cursor that the contract treats as invalid and answers with a new one. */
+/** An invalid cursor, which the server answers with a valid one. */
 const NO_CURSOR = "none";
 
 /**
- * The socket: connected while it is started, and catching up whenever it comes back.
+ * The connection to the server's socket. It reconnects by itself, and catches up after each reconnect.
  *
- * Every `sync:done` brings a cursor. Live events carry none, so it moves at each connect only, and the next connect has the server
- * replay everything since then, in order, including the last connection's live events: an event may come twice.
+ * Each `sync:done` brings a cursor. Live events carry none, so the cursor advances only at each connect. At the next
+ * connect the server replays everything since then, in order, including the live events of the last connection. So an
+ * event may come twice.
  *
- * `onHappening` gets `{ type }` in this order: `connecting`, `connected`, `event` (with `name`, `data`) for missed events,
- * `recovered` (with `isWhole`), live events, `disconnected` (with `failure`, `retryAt`), and from `connected` on again.
+ * `onHappening` gets `{ type }` in this order: `connecting`, `connected`, `event` (with `name`, `data`) for missed
+ * events, `recovered` (with `isWhole`), `event` for live ones, `disconnected` (with `failure`, `retryAt`). Then it
+ * begins again with `connected`.
  */
 export class RoomsSocket {
   #platform;
@@ -41,7 +47,7 @@ export class RoomsSocket {
   #syncPause = null;
   #backoff = new Backoff();
   #pollingUntil = 0;
-  /** Rises with each start and stop: results of an earlier one are ignored. */
+  /** Rises with each start and stop. Results of an earlier run are ignored. */
   #run = 0;
   #isRunning = false;
   #skipsPause = false;
@@ -89,20 +95,21 @@ export class RoomsSocket {
     this.#backoff.reset();
     this.#skipsPause = this.#isRunning && this.#link === null;
     this.#pause?.cancel();
-    // A browser that loses its network does not tell sockets: they would seem open until the server's ping is overdue.
+    // When a browser loses its network, its sockets get no error. They would seem open until the server's ping is
+    // overdue.
     if (this.#link?.isStale || (this.#link && this.#platform.isOffline())) {
       this.#skipsPause = true;
       this.#link.close(ClientFailure.offline("The server has fallen silent."));
     }
   }
 
-  /** @throws ClientFailure `offline` at once if there is no connection. */
+  /** Sends an event, and returns the ack's object. @throws ClientFailure; without a connection, `offline` at once. */
   async emit(event, payload) {
     if (!this.#link) throw ClientFailure.offline("not connected");
     return this.#link.ask(event, payload);
   }
 
-  /** Sends an event without asking for an ack; drops it without a connection. */
+  /** Sends an event without an ack. Without a connection the event is dropped. */
   send(event, payload) {
     this.#link?.send(event, payload);
   }
@@ -139,7 +146,7 @@ export class RoomsSocket {
     }
   }
 
-  /** @returns the link once the server has accepted the token, and a promise of its end. */
+  /** Connects. @returns the link, when the server has accepted the token, and a promise of the failure that ends it. */
   async #connect(run) {
     const token = await within(this.#platform, CONNECT_TIMEOUT, "no token", this.#tokens.token());
     if (run !== this.#run) throw ClientFailure.offline("stopped");
@@ -150,7 +157,7 @@ export class RoomsSocket {
       return await this.#connectBy(connectWebSocket, WEBSOCKET_TIMEOUT, token, run);
     } catch (error) {
       const failure = ClientFailure.of(error);
-      // A server that has answered is reachable: the transport is not at fault.
+      // If the server has answered, the transport works, and polling would fail in the same way.
       if (run !== this.#run || !failure.isBeforeHandshake) throw failure;
     }
     const connected = await this.#connectBy(connectPolling, CONNECT_TIMEOUT, token, run);
@@ -181,10 +188,10 @@ export class RoomsSocket {
     return { link, ended };
   }
 
-  /** Joins with a token; a refused one is replaced once, on the same connection. */
+  /** Joins the namespace with a token. If the server refuses it, another one is tried on the same connection, once. */
   async #admit(link, token) {
     for (const isLast of [false, true]) {
-      // Before the answer: the replay follows at once.
+      // This is set before the answer, because the replay follows it at once.
       this.#awaitsSync = true;
       const refusal = await link.connect({ token, since: this.#cursor ?? NO_CURSOR });
       if (refusal === null) return;
@@ -199,7 +206,7 @@ export class RoomsSocket {
   #serve(link) {
     if (this.#link === link || link.failure) return;
     this.#setLink(link);
-    // The wish to reconnect at once is fulfilled: the next loss is another one.
+    // An earlier `wake` has what it asked for. The next loss is followed by a pause again.
     this.#skipsPause = false;
     this.#lastEventAt = this.#platform.now();
     this.#handle({ type: "connected" });
@@ -207,7 +214,7 @@ export class RoomsSocket {
   }
 
   #take(link, name, data) {
-    // Events may arrive in the turn in which the server accepts the token, before the waiting code runs.
+    // Events may arrive in the same turn as the server's acceptance, before `#stayConnected` continues.
     this.#serve(link);
     if (this.#link !== link) return;
     if (name === "sync:done") {

@@ -1,4 +1,4 @@
-/** Storage in memory: nothing survives. Values are copied, as IndexedDB does it. */
+/** Returns a storage in memory, which does not survive a reload. Like IndexedDB, it copies values. */
 export function memoryStorage() {
   const entries = new Map();
   return {
@@ -12,7 +12,7 @@ export function memoryStorage() {
         .map(([key, value]) => [key, structuredClone(value)]);
     },
     async write(changes) {
-      // Everything that may throw comes first.
+      // `structuredClone` may throw, so it comes first: all changes are made or none.
       for (const [key, value] of structuredClone(changes)) {
         if (value === undefined) entries.delete(key);
         else entries.set(key, value);
@@ -23,7 +23,7 @@ export function memoryStorage() {
 
 const STORE = "entries";
 
-/** Storage in IndexedDB, all in one object store: a write is one transaction. */
+/** Returns a storage in IndexedDB, with one object store. A write is one transaction. */
 export function indexedDBStorage(name = "parlor", factory = globalThis.indexedDB) {
   let opening = null;
 
@@ -34,13 +34,14 @@ export function indexedDBStorage(name = "parlor", factory = globalThis.indexedDB
       request.onerror = () => reject(request.error);
       request.onsuccess = () => {
         const database = request.result;
-        // Another tab deletes or upgrades the database: without this it waits for this tab to end.
+        // Another tab wants to delete or upgrade the database. Without this, it would have to wait until this tab is
+        // closed.
         database.onversionchange = () => database.close();
         database.onclose = () => { opening = null; };
         resolve(database);
       };
     }).catch((error) => {
-      // A later attempt may succeed, such as in a private window that was full.
+      // A later attempt may succeed, for example when a full private window has space again.
       opening = null;
       throw error;
     });
@@ -63,7 +64,7 @@ export function indexedDBStorage(name = "parlor", factory = globalThis.indexedDB
       try {
         body(transaction.objectStore(STORE), (value) => { result = value; });
       } catch (error) {
-        // A value that cannot be stored: those put before it must not stay.
+        // A value cannot be stored, so the values before it must not stay.
         transaction.abort();
         reject(error);
       }
@@ -77,7 +78,7 @@ export function indexedDBStorage(name = "parlor", factory = globalThis.indexedDB
     }),
     readAll: (prefix) => transact("readonly", (store, finish) => {
       const found = [];
-      // No key contains U+FFFF: all keys with the prefix sort before it.
+      // No key contains U+FFFF, so all keys with the prefix sort before it.
       const request = store.openCursor(globalThis.IDBKeyRange.bound(prefix, prefix + "\uffff"));
       request.onsuccess = () => {
         const cursor = request.result;

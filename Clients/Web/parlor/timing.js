@@ -1,8 +1,8 @@
 import { ClientFailure } from "./failure.js";
 
 /**
- * The pauses before retries: random up to a bound that doubles (full jitter), so that many clients that lose a server
- * at once do not return at once. Milliseconds.
+ * The pauses before retries, in milliseconds: each is random up to a bound that doubles (full jitter). So clients that
+ * lose a server at the same moment do not all return at the same moment.
  */
 export class Backoff {
   #shortest;
@@ -15,7 +15,7 @@ export class Backoff {
     this.#bound = shortest;
   }
 
-  /** @param random from 0 up to 1. @param least the pause that the server asked for. */
+  /** Returns the next pause. @param random from 0 up to 1. @param least the pause that the server asked for. */
   next(random, least = 0) {
     const delay = this.#bound * random;
     this.#bound = Math.min(this.#bound * 2, this.#longest);
@@ -27,7 +27,7 @@ export class Backoff {
   }
 }
 
-/** A wait that can be ended early. `done` resolves with true at its end, with false if it was cancelled. */
+/** A wait that can be cancelled. `done` resolves with true at its end, and with false if it was cancelled. */
 export class Pause {
   #platform;
   #timer;
@@ -47,7 +47,7 @@ export class Pause {
   }
 }
 
-/** Resolves as `promise` does, or fails as offline after `milliseconds`. */
+/** Resolves as `promise` does, or fails with `offline` after `milliseconds`. */
 export async function within(platform, milliseconds, words, promise) {
   const pause = new Pause(platform, milliseconds);
   const timeout = pause.done.then((isLate) => {

@@ -1,10 +1,14 @@
 import { Pause } from "./timing.js";
 
-/** The server ends a typist after three seconds without a renewal. */
+/**
+ * The time, in milliseconds, before the signal is sent again. It must be below 3 s, after which the server ends the
+ * typing.
+ */
 const RENEWAL = 1_000;
+/** The time, in milliseconds, without a keystroke after which the typing ends. */
 const IDLE = 2_000;
 
-/** Sends that the person types: at once, then at most once a second; and the stop, after two idle seconds. */
+/** Sends that the person is typing: at once, and then at most once a second. Sends the end after two idle seconds. */
 export class TypingSignal {
   #platform;
   #send;
@@ -19,11 +23,11 @@ export class TypingSignal {
     this.#send = send;
   }
 
-  /** Called when the person has changed the text. */
+  /** Notes that the person has changed the text. */
   typed() {
     const now = this.#platform.now();
     this.#typedAt = now;
-    // Also within a second after a stop. Earlier or later, as a clock may be set back.
+    // The limit also holds after a stop. `Math.abs` is for a clock that was set back.
     if (Math.abs(now - this.#sentAt) < RENEWAL) return;
     this.#sentAt = now;
     this.#isTyping = true;
@@ -31,7 +35,7 @@ export class TypingSignal {
     this.#waitForIdle(IDLE);
   }
 
-  /** Ends the typing: the message was sent, cleared or left, or the page is in the background. */
+  /** Ends the typing, because the message was sent, cleared or left, or the page is in the background. */
   stopped() {
     this.#idle?.cancel();
     this.#idle = null;
@@ -54,9 +58,10 @@ export class TypingSignal {
 }
 
 /**
- * The others who type in a room: until the server says that they stopped, their message arrives, or the connection is lost.
+ * The other people who type in a room, until the server says that they stopped, their message arrives, or the
+ * connection is lost.
  *
- * There is no time limit: the server passes on no renewals, and promises the end.
+ * There is no time limit: the server does not pass on renewals, and always sends the end.
  */
 export class Typists {
   #ownId;
@@ -84,7 +89,7 @@ export class Typists {
     if (this.#ids.delete(userId)) this.#onChange();
   }
 
-  /** Ends all typing, as a lost connection brings no stops. */
+  /** Ends all typing, because a lost connection delivers no ends. */
   clear() {
     if (this.#ids.size === 0) return;
     this.#ids.clear();

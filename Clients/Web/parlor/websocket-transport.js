@@ -1,8 +1,8 @@
 import { ClientFailure } from "./failure.js";
 
 /**
- * One WebSocket. `onText` gets each packet, `onEnd` a ClientFailure, once, unless `close` was called first.
- * @returns `{ name, send(text), close() }`; what is sent before it is open waits.
+ * Opens a WebSocket. `onText` gets each packet. `onEnd` gets a ClientFailure once, unless `close` was called before.
+ * @returns `{ name, send(text), close() }`. Texts that are sent before the WebSocket is open wait for that.
  */
 export function connectWebSocket(platform, address, { onText, onEnd }) {
   const url = address.replace(/^http/, "ws") + "/socket.io/?EIO=4&transport=websocket";

@@ -1,7 +1,7 @@
 import ParlorClient
 import SwiftUI
 
-/// Shows who is signed in, and signs them out. It first says how many unsent changes that would discard.
+/// Shows who is signed in, and signs them out. Before that, it says how many unsent changes would be lost.
 struct AccountMenu: View {
     let account: Account
     let client: RoomsClient
@@ -28,7 +28,7 @@ struct AccountMenu: View {
     }
 
     private func ask() async {
-        // If the count cannot be read, the question is asked without it.
+        // `try?`: if the count cannot be read, the question does not mention unsent changes.
         unsentCount = (try? await client.unsentCount()) ?? 0
         isAsking = true
     }

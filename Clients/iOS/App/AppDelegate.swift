@@ -2,7 +2,7 @@ import ParlorClient
 import UIKit
 import UserNotifications
 
-/// Receives what the system gives only to the app's delegate: the device token, and taps on notifications.
+/// Receives the device token, and taps on notifications. The system gives both only to the app's delegate.
 final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCenterDelegate {
     let account = Account(
         server: Server.address, store: KeychainSessionStore(service: Server.address.host() ?? "rooms"),
@@ -18,7 +18,7 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
 
     /// Asks for permission the first time, and requests the device token each time.
     func askForNotifications() async {
-        // Without permission there is no device to register.
+        // Without permission, the device is not registered.
         let center = UNUserNotificationCenter.current()
         guard (try? await center.requestAuthorization(options: [.alert, .badge, .sound])) == true else { return }
         UIApplication.shared.registerForRemoteNotifications()

@@ -1,12 +1,13 @@
 import UIKit
 
-/// A background task: about thirty seconds in which the app sends messages and stores the session before it is suspended.
+/// A background task. It gives the app about thirty seconds to send messages and store the session before the system
+/// suspends it.
 @MainActor
 final class BackgroundTime {
     private var identifier = UIBackgroundTaskIdentifier.invalid
 
     init() {
-        // The system kills an app that does not end its task here.
+        // When the time is over, the system kills an app that does not end its task.
         identifier = UIApplication.shared.beginBackgroundTask { [weak self] in self?.end() }
     }
 

@@ -2,7 +2,7 @@ import ParlorClient
 import SwiftUI
 import UserNotifications
 
-/// The tabs. Each has its own navigation from a list to a room.
+/// The tabs for rooms and people. Each has its own navigation from a list to a room.
 struct HomeScreen: View {
     let account: Account
     let client: RoomsClient
@@ -32,7 +32,7 @@ struct HomeScreen: View {
         .background { IconBadge(rooms: client.rooms) }
     }
 
-    /// Opens the room of a tapped notification, which has only the id. The room is fetched if the list lacks it.
+    /// Opens the room of a notification that was tapped. If the list does not have the room, it is fetched by its id.
     private func openRequestedRoom() async {
         guard let roomID = account.roomToOpen else { return }
         await $failure.catching {
@@ -44,7 +44,7 @@ struct HomeScreen: View {
     }
 }
 
-/// The tab's badge. Only this view reads the counts, so the tabs are not updated with them.
+/// The badge of a tab. Only this view reads the counts, so the tabs are not drawn again when a count changes.
 private struct UnreadBadge: ViewModifier {
     let counts: RoomCountManager
 
@@ -59,7 +59,7 @@ private struct IconBadge: View {
         Color.clear.task(id: rooms.isLoaded ? rooms.counts.unreadMessages : nil) {
             // The number is unknown until the list is loaded.
             guard rooms.isLoaded else { return }
-            // It throws if the person has not allowed badges.
+            // `try?`: this throws if the person has not allowed badges.
             try? await UNUserNotificationCenter.current().setBadgeCount(rooms.counts.unreadMessages)
         }
     }
@@ -70,7 +70,7 @@ enum HomeTab: Hashable {
     case people
 }
 
-/// A destination of navigation. The room is a snapshot; the screens read the current one from the list.
+/// A destination of the navigation. Its room may be outdated, so screens read the current one from the list.
 enum Route: Hashable {
     case chat(Room)
     case board(Room)

@@ -20,7 +20,7 @@ struct RoomsApp: App {
     }
 
     private func enterBackground() {
-        // Before this returns: afterwards the system may suspend the app.
+        // The system may suspend the app as soon as this function returns, so ask for time before that.
         let time = BackgroundTime()
         Task {
             await delegate.account.enterBackground()

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The address of the app's Parlor.
+/// The address of the app's server.
 enum Server {
-    // A literal; reading it shows that it is a valid address.
+    // `!`: the literal is a valid address.
     static let address = URL(string: "https://parlor.example")!
 }

@@ -1,13 +1,13 @@
 import ParlorClient
 import SwiftUI
 
-/// The elements at their positions, on a plane of the size they need.
+/// The elements at their positions, on a plane that is large enough for all of them.
 struct BoardCanvas: View {
     let board: Board
     @Binding var draft: NoteDraft?
 
     var body: some View {
-        // Computed once for each change of the board. A drag changes the board only when it ends.
+        // The layout is computed once for each change of the board. A drag changes the board only at its end.
         let layout = BoardLayout(board.items)
         ScrollView([.horizontal, .vertical]) {
             ZStack(alignment: .topLeading) {
@@ -22,13 +22,13 @@ struct BoardCanvas: View {
     }
 }
 
-/// An element that can be dragged. For VoiceOver it has actions that move it.
+/// An element that can be dragged. For VoiceOver, it has actions that move it.
 private struct BoardCard: View {
     let item: BoardItem
     let board: Board
     let layout: BoardLayout
     let edit: () -> Void
-    /// The current drag. It is state of this card, so a drag updates no other view.
+    /// The drag so far. It is state of this card, so a drag does not draw any other view again.
     @GestureState private var drag = CGSize.zero
 
     private static let step = 48.0

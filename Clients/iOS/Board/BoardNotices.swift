@@ -1,7 +1,7 @@
 import ParlorClient
 import SwiftUI
 
-/// Conflicts to resolve, and failures of loading and storing.
+/// The conflicts to resolve, and why loading or storing has failed.
 struct BoardNotices: View {
     let board: Board
     let room: Room
@@ -30,7 +30,7 @@ struct BoardNotices: View {
 /// Both versions of a note, and the buttons to choose one.
 private struct ConflictNotice: View {
     let conflict: BoardConflict
-    /// Who changed the note first; nil if that person is no longer in the room.
+    /// The name of the person who changed the note first; nil if that person is no longer in the room.
     let rival: String?
     let board: Board
 

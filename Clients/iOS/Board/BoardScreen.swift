@@ -1,7 +1,8 @@
 import ParlorClient
 import SwiftUI
 
-/// A room's board. If two people edit a note at once, the first edit is stored, and the other person decides.
+/// A room's board. If two people edit a note at the same time, the first edit is stored, and the second person decides
+/// which of the two stays.
 struct BoardScreen: View {
     let client: RoomsClient
     let room: Room

@@ -1,7 +1,7 @@
 import ParlorClient
 import SwiftUI
 
-/// Edits a note, or a new one. It says if somebody has changed or deleted the note meanwhile.
+/// Edits a note or writes a new one. If somebody changes or deletes the note meanwhile, it says so.
 struct NoteEditor: View {
     let board: Board
     let draft: NoteDraft

@@ -15,7 +15,7 @@ struct ChatScreen: View {
         ZStack {
             if let chat {
                 VStack(spacing: 0) {
-                    // A conversation that was opened again starts at its own scroll position.
+                    // The identity changes with the conversation, so a newly opened one has its own scroll position.
                     MessageList(chat: chat, room: room, failure: $failure).id(ObjectIdentifier(chat.conversation))
                     TypingLine(conversation: chat.conversation, room: room)
                     Composer(conversation: chat.conversation)
@@ -42,7 +42,7 @@ struct ChatScreen: View {
         .onChange(of: isRead) { _, isRead in chat?.reading.isShown = isRead }
     }
 
-    /// True while nothing covers the messages: no other screen, no sheet, no lock screen.
+    /// True while neither another screen, a sheet nor the lock screen covers the messages.
     private var isRead: Bool { isOnScreen && phase == .active && !isNaming }
 
     private func appear() {
@@ -55,7 +55,7 @@ struct ChatScreen: View {
         chat = opened
     }
 
-    /// Also called when the board covers the chat. The board keeps the room open itself.
+    /// Closes the conversation. This also happens when the board covers the chat; the board keeps the room open.
     private func disappear() {
         guard isOnScreen else { return }
         isOnScreen = false
@@ -76,7 +76,7 @@ struct OpenChat {
     }
 }
 
-/// The room's name, and whether the other person is there. A tap renames the room.
+/// The room's name, and whether the other person has the room open. A tap renames the room.
 private struct ChatTitle: View {
     let rooms: RoomList
     let room: Room
@@ -84,7 +84,7 @@ private struct ChatTitle: View {
     let rename: () -> Void
 
     var body: some View {
-        // The list has the current name and presence.
+        // The list has the current name and presence; `room` may be outdated.
         let room = rooms[room.id] ?? room
         Button {
             rename()
@@ -110,7 +110,7 @@ private struct ChatTitle: View {
     }
 }
 
-/// Marks all messages as read, including those that are not loaded. Hidden if none is unread.
+/// A button that marks all messages as read, including those that are not loaded. It is hidden if none is unread.
 private struct MarkAllReadButton: View {
     let counts: RoomCountManager
     let chat: OpenChat

@@ -1,7 +1,7 @@
 import ParlorClient
 import SwiftUI
 
-/// The text field and the send button. The text is state of this view, so typing updates no other view.
+/// The text field and the send button. The text is state of this view, so typing does not draw other views again.
 struct Composer: View {
     let conversation: Conversation
     @State private var text = ""
@@ -31,7 +31,7 @@ struct Composer: View {
     }
 }
 
-/// Shows who is typing. A view of its own, so that typing does not update the list.
+/// Shows who is typing. It is a separate view, so that the list is not drawn again when somebody types.
 struct TypingLine: View {
     let conversation: Conversation
     let room: Room

@@ -1,10 +1,10 @@
 import ParlorClient
 import SwiftUI
 
-/// The messages, the newest at the bottom. It opens at the first unread message.
+/// The messages, with the newest at the bottom. The list opens at the first unread message.
 ///
-/// A row's identity is that of its item, which stays the same when the server stores a pending message. So a new message, a receipt
-/// or an older page updates only the rows that differ, and the scroll position stays.
+/// A row has the identity of its item, which stays the same when the server stores a pending message. So a new message,
+/// a receipt or an older page updates only the rows that differ, and the scroll position stays.
 struct MessageList: View {
     let chat: OpenChat
     let room: Room
@@ -40,14 +40,15 @@ struct MessageList: View {
         item.senderID == conversation.ownID ? nil : room.name(of: item.senderID)
     }
 
-    /// Scrolls to a message that was just written. For others' messages the scroll anchor does it, if the list is at the bottom.
+    /// Scrolls to a message that the person has just sent. For messages of others, the scroll anchor keeps the list at
+    /// the bottom if it is there already.
     private func follow(_ list: ScrollViewProxy) {
         guard let last = conversation.items.last, last.pending != nil else { return }
         withAnimation { list.scrollTo(last.id, anchor: .bottom) }
     }
 }
 
-/// Loads older messages, and scrolls to the message that was first before.
+/// A button that loads older messages. The list then stays at the message that was the first before.
 private struct EarlierMessages: View {
     let conversation: Conversation
     let list: ScrollViewProxy
@@ -71,7 +72,7 @@ private struct EarlierMessages: View {
     }
 }
 
-/// Shown without messages: loading, the failure, or an invitation to write.
+/// What an empty chat shows: that it is loading, why it could not be loaded, or an invitation to write.
 private struct EmptyChat: View {
     let conversation: Conversation
 

@@ -1,10 +1,10 @@
 import ParlorClient
 import SwiftUI
 
-/// A message. An own message also shows its state.
+/// A message. The person's own messages also show their state.
 struct MessageRow: View {
     let item: MessageItem
-    /// nil for an own message.
+    /// The sender's name; nil for the person's own message.
     let sender: String?
     let isFirstUnread: Bool
     let chat: OpenChat
@@ -121,7 +121,7 @@ private struct NewMessagesLine: View {
     }
 }
 
-/// Reports to the `ReadingArea` when a row becomes visible and when it is no longer visible.
+/// Tells the `ReadingArea` when a row becomes visible, and when it is no longer visible.
 private struct ReadWhenVisible: ViewModifier {
     let item: MessageItem
     let reading: ReadingArea
@@ -134,7 +134,7 @@ private struct ReadWhenVisible: ViewModifier {
                     self.isVisible = isVisible
                     report(isVisible)
                 }
-                // When a covering screen goes away, rows appear again without a change of their visibility.
+                // When a screen that covered the rows closes, they appear again, but their visibility has not changed.
                 .onAppear { report(isVisible) }
                 .onDisappear { report(false) }
         } else {

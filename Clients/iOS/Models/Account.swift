@@ -5,14 +5,14 @@ import ParlorClient
 /// Signs people in and out on this device, and makes their client.
 @MainActor @Observable
 final class Account {
-    /// The signed-in person's client. It stays when the server ends the session: if the same person signs in again, it continues and
-    /// sends what was not sent.
+    /// The client of the signed-in person. It is kept when the server ends the session: if the same person signs in
+    /// again, the client continues, and sends what was not sent.
     private(set) var client: RoomsClient?
-    /// False until the stored session has been read. Only then is it known whether to ask for a password.
+    /// True once the stored session has been read. Until then it is unknown whether anybody has to sign in.
     private(set) var isRestored = false
-    /// A sentence that says why the last sign-out was incomplete; nil if it was not.
+    /// Why the last sign-out was incomplete, as a sentence; nil if it was complete.
     var signOutFailure: String?
-    /// The room of a tapped notification, until it is open.
+    /// The room of a notification that was tapped, until the room is open.
     var roomToOpen: Room.ID?
 
     @ObservationIgnored private let server: URL
@@ -22,14 +22,16 @@ final class Account {
     @ObservationIgnored private let sockets: (any SocketTransport)?
     @ObservationIgnored private let clock: any ClientClock
     @ObservationIgnored private let accounts: AccountsAPI
-    /// One instance for the whole app, because each refresh token works only once.
+    /// The only instance in the app, because each refresh token works only once.
     @ObservationIgnored private var tokens: SessionTokens?
     @ObservationIgnored private var deviceToken: Data?
 
+    /// Creates an account without a client. ``becomeActive()`` restores the stored session.
+    ///
     /// - Parameters:
-    ///   - folder: the parent of each person's folder.
+    ///   - folder: the parent folder of each person's folder.
     ///   - http: by default a `URLSessionTransport`. Tests and previews pass a scripted device.
-    ///   - sockets: by default the library's WebSockets.
+    ///   - sockets: by default the library's own. Tests and previews pass a scripted device.
     init(
         server: URL, store: any SessionStore, folder: URL, http: (any HTTPTransport)? = nil,
         sockets: (any SocketTransport)? = nil, clock: any ClientClock = SystemClock()
@@ -54,11 +56,11 @@ final class Account {
         await client?.enterForeground()
     }
 
-    /// Sends what is not sent yet, for up to 25 seconds, and disconnects.
+    /// Sends what is unsent, for up to 25 seconds, and then disconnects.
     func enterBackground() async { await client?.enterBackground() }
 
     private func restore() async {
-        // Before the first unlock the keychain cannot be read. The next activation tries again.
+        // `try?`: the keychain cannot be read before the first unlock. The next activation tries again.
         guard tokens == nil, let loaded = try? SessionTokens(keptIn: store, accounts: accounts, clock: clock)
         else { return }
         tokens = loaded
@@ -68,12 +70,16 @@ final class Account {
 
     // MARK: Signing in and out
 
+    /// Signs in with a password.
+    ///
     /// - Parameter username: the username or the e-mail address.
     /// - Throws: `ClientFailure`.
     func logIn(username: String, password: String) async throws {
         try await use(try await accounts.logIn(username: username, password: password))
     }
 
+    /// Creates an account on the server, and signs in.
+    ///
     /// - Parameter firstName: the name that others see; empty for none.
     /// - Throws: `ClientFailure`.
     func register(username: String, password: String, firstName: String) async throws {
@@ -84,10 +90,10 @@ final class Account {
     }
 
     private func use(_ session: Session) async throws {
-        guard let tokens else { throw ClientFailure.signedOut }  // the sign-in screen is shown only after the restoring
+        guard let tokens else { throw ClientFailure.signedOut }  // not restored yet, so there is no sign-in screen
         let isSomebodyElse = client?.user.id != session.user.id
         if isSomebodyElse {
-            // No request of one person may use another person's token.
+            // No request of one person may be sent with another person's token.
             await client?.stop()
             client = nil
         }
@@ -97,12 +103,12 @@ final class Account {
         await registerDevice()
     }
 
-    /// Removes the person's data from this device, including unsent messages. The server ends the session as soon as it can be
-    /// reached.
+    /// Signs out, and removes the person's data from this device, including unsent messages. The server ends the
+    /// session as soon as it can be reached.
     func signOut() async {
         guard let client else { return }
         do { try await client.signOut() } catch { signOutFailure = error.localizedDescription }
-        // After a sign-out a client does not connect again, not for the same person either.
+        // A signed-out client cannot be started again, not even for the same person.
         if self.client === client { self.client = nil }
     }
 
@@ -114,7 +120,7 @@ final class Account {
 
     // MARK: Notifications
 
-    /// Call this with the device token at each start of the app.
+    /// Keeps the device token, and registers the device. The app calls this at each start.
     func noteDevice(_ token: Data) async {
         deviceToken = token
         await registerDevice()
@@ -127,7 +133,7 @@ final class Account {
         #else
             let environment = PushEnvironment.production
         #endif
-        // The next start of the app tries again.
+        // `try?`: the next start of the app tries again.
         try? await client.registerDevice(deviceToken, environment: environment)
     }
 }

@@ -1,20 +1,20 @@
 import Foundation
 import ParlorClient
 
-/// Converts between the positions of a board's elements and places on the screen. Pure.
+/// Converts between the positions of a board's elements and places on the screen.
 ///
-/// Positions may be negative. The layout shifts all of them so that the leftmost and the topmost element touch the margin. Elements
-/// without a position are arranged in columns.
+/// Positions may be negative. The layout shifts all of them, so that the leftmost and the topmost element touch the
+/// margin. Elements without a position are arranged in columns.
 struct BoardLayout: Equatable {
     static let margin = 24.0
-    /// Coordinates beyond this are clamped, so that one stray element does not make the board huge.
+    /// The largest coordinate. Larger ones are clamped, so that one stray element does not make the board huge.
     static let reach = 20_000.0
     private static let columns = 3
     private static let gap = 16.0
 
     /// The size of the whole board.
     let size: CGSize
-    /// The upper left corner of each item.
+    /// The upper left corner of each item on the canvas.
     private let places: [BoardItem.ID: CGPoint]
     private let origin: CGPoint
 
@@ -45,7 +45,7 @@ struct BoardLayout: Equatable {
     /// Returns the place of an item's upper left corner on the canvas.
     func place(of id: BoardItem.ID) -> CGPoint { places[id] ?? CGPoint(x: Self.margin, y: Self.margin) }
 
-    /// Returns an item's position after a drag.
+    /// Returns the position that an item has after a drag, for the server.
     func position(of id: BoardItem.ID, movedBy offset: CGSize) -> Element.Position {
         let place = place(of: id)
         return Element.Position(x: place.x + offset.width + origin.x, y: place.y + offset.height + origin.y)

@@ -1,6 +1,6 @@
 import ParlorClient
 
 extension ClientFailure {
-    /// True if the server could not be reached. `ConnectionLine` shows that already.
+    /// True if the server could not be reached. Notices leave such a failure out, because `ConnectionLine` shows it.
     var isOffline: Bool { if case .offline = self { true } else { false } }
 }

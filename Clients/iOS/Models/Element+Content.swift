@@ -1,14 +1,14 @@
 import Foundation
 import ParlorClient
 
-// The content of a note is `{"text": …}`. Other clients add members, such as the web client's `tint`, `w` and `h`.
+// The content of a note is `{"text": …}`. Other clients add members: the web client adds `tint`, `w` and `h`.
 extension Element {
     static let note = "note"
     static let defaultSize = CGSize(width: 208, height: 144)
 
     var isNote: Bool { type == Self.note }
 
-    /// The text of a note; for other types, their title, description or address.
+    /// The text of a note. For other types it is their title, description or address.
     var words: String {
         for name in ["text", "title", "alt", "url"] {
             if let words = content[name]?.string, !words.isEmpty { return words }
@@ -16,7 +16,7 @@ extension Element {
         return ""
     }
 
-    /// The size that the content gives, unless it is missing or out of bounds: other clients may write anything.
+    /// The size from the content. If it is missing or out of bounds, as other clients may write anything, the default.
     var size: CGSize {
         let size = Self.defaultSize
         return CGSize(width: content["w"]?.length ?? size.width, height: content["h"]?.length ?? size.height)
@@ -27,7 +27,7 @@ extension JSON {
     /// The content of a new note.
     static func note(_ text: String) -> JSON { .object(["text": .string(text)]) }
 
-    /// Returns the content with another text and all of its other members.
+    /// Returns this content with another text. Its other members stay.
     func replacingText(_ text: String) -> JSON {
         guard case .object(var members) = self else { return .note(text) }
         members["text"] = .string(text)

@@ -5,7 +5,7 @@ import ParlorClient
 struct NoteDraft: Identifiable {
     /// The identity of the editor's sheet.
     let id = UUID()
-    /// nil for a new note.
+    /// The note on the board; nil for a new note.
     let itemID: BoardItem.ID?
     let content: JSON
 
@@ -15,12 +15,12 @@ struct NoteDraft: Identifiable {
 
     var text: String { content["text"]?.string ?? "" }
 
-    /// What has happened to the note since the editor opened.
+    /// What has happened to the note since its editor opened.
     enum Now: Equatable {
         case unchanged
-        /// Somebody has changed it. Saving replaces their text.
+        /// Somebody has changed the note. Saving replaces their text.
         case changed(theirs: String)
-        /// Somebody has deleted it. Saving makes a new note.
+        /// Somebody has deleted the note. Saving makes a new one.
         case deleted
     }
 

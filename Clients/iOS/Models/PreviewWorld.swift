@@ -3,16 +3,16 @@
     import ParlorClient
     import ParlorClientTesting
 
-    /// A server in memory with Ada's rooms, and Ada's client, for previews.
+    /// A server in memory and Ada's client, for previews. Ada has some rooms.
     @MainActor
     final class PreviewWorld {
         let server = ScriptedServer(clock: SystemClock())
         let ada: Person
         let ben: Person
         let client: RoomsClient
-        /// Ada's device. It can simulate network failures.
+        /// Ada's device, which can simulate failures of the network.
         let device: ScriptedDevice
-        /// An account without a signed-in person, for the sign-in screen.
+        /// An account in which nobody is signed in, for the sign-in screen.
         let account: Account
         private let folder = TemporaryFolder()
 
@@ -20,7 +20,7 @@
             ada = server.addPerson("ada", firstName: "Ada")
             ben = server.addPerson("ben", firstName: "Ben")
             device = server.makeDevice()
-            // Never contacted: the device is the network.
+            // This address is never contacted, because the device is the network.
             let address = URL(filePath: "/")
             client = RoomsClient(
                 server: address, user: ada, tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device,
@@ -31,9 +31,7 @@
             do { try fill() } catch { preconditionFailure("the server in memory refuses: \(error)") }
         }
 
-        /// Connects Ada's client.
-        ///
-        /// - Returns: the most recent room.
+        /// Connects Ada's client, and returns the room with the latest activity.
         func start() async -> Room? {
             await client.start()
             await client.rooms.refresh()
@@ -42,7 +40,7 @@
 
         private func fill() throws {
             for number in 1...60 { _ = server.addPerson("guest\(number)", firstName: "Guest \(number)") }
-            // Two rooms of the same two people. Their names and times of creation differ.
+            // Two rooms of the same two people: one without a name, and one with a name.
             try server.makeRoom(by: ben.id, with: ada.id)
             let kitchen = try server.makeRoom(by: ada.id, with: ben.id, name: "Kitchen")
             let cleo = server.addPerson("cleo", firstName: "Cleo")

@@ -2,8 +2,8 @@ import ParlorClient
 
 /// Reports visible messages to the conversation, which marks them as read after half a second.
 ///
-/// Rows report when they become visible. The conversation is informed only while `isShown` is true, so messages are not read while
-/// another screen or the lock screen covers them.
+/// Rows report when they become visible. This passes it on only while `isShown` is true, so that messages are not read
+/// while another screen or the lock screen covers them.
 @MainActor
 final class ReadingArea {
     private let conversation: Conversation
@@ -11,7 +11,7 @@ final class ReadingArea {
 
     init(_ conversation: Conversation) { self.conversation = conversation }
 
-    /// Whether the person can see the chat.
+    /// True while the person can see the chat.
     var isShown = false {
         didSet { if isShown != oldValue { conversation.setVisible(isShown ? Array(items.values) : []) } }
     }

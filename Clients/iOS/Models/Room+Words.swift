@@ -1,13 +1,13 @@
 import ParlorClient
 
 extension Room {
-    /// The maximum length of a name, in Unicode scalars.
+    /// The maximum length of a name in Unicode scalars, which the server allows.
     static let longestName = 100
 
-    /// The name; nil if it is missing or blank.
+    /// The name; nil if there is none, or if it has only white space.
     var visibleName: String? { name.flatMap { $0.contains { !$0.isWhitespace } ? $0 : nil } }
 
-    /// Returns the names of the other participants.
+    /// Returns the names of the other participants, separated by commas.
     func others(besides ownID: Person.ID) -> String {
         participants.filter { $0.userId != ownID }.map(\.displayName).joined(separator: ", ")
     }

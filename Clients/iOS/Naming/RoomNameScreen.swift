@@ -28,7 +28,7 @@ struct NewRoomScreen: View {
     }
 }
 
-/// A field for a name. It closes after the name is saved.
+/// A form with a field for a name. It closes when the name is saved.
 private struct RoomNameForm: View {
     let title: LocalizedStringKey
     let action: LocalizedStringKey

@@ -1,15 +1,15 @@
 import ParlorClient
 import SwiftUI
 
-/// The people with shared rooms, and all others. The others are loaded page by page while scrolling.
+/// The people with whom the person shares rooms, and all others. The others are loaded page by page while scrolling.
 struct PeopleScreen: View {
     let client: RoomsClient
-    /// Opens a room that was just created.
+    /// Shows a room that was just created.
     let open: (Room) -> Void
     @State private var query = ""
     @State private var partner: Person?
 
-    /// The pause after a key press before a search is sent.
+    /// The pause between a keystroke and the search. Another keystroke within it starts it again.
     private static let pause = Duration.milliseconds(300)
 
     var body: some View {
@@ -19,7 +19,7 @@ struct PeopleScreen: View {
         }
         .searchable(text: $query, prompt: "Username or first name")
         .task(id: query) { await search() }
-        // A failed search is not repeated for nobody.
+        // Otherwise the library would repeat a failed search for a screen that nobody sees.
         .onDisappear { client.rooms.peopleWithoutRooms.endSearch() }
         .refreshable { [query] in
             await client.rooms.refresh()
@@ -37,10 +37,10 @@ struct PeopleScreen: View {
     private func search() async {
         let people = client.rooms.peopleWithoutRooms
         if !query.isEmpty {
-            // The next key press cancels it.
+            // The next keystroke cancels this.
             do { try await Task.sleep(for: Self.pause) } catch { return }
         } else if people.prefix.isEmpty, !people.people.isEmpty {
-            // Back from another tab. The people are loaded already.
+            // The person has come back from another tab, and the people are already loaded.
             return
         }
         await people.search(query)
@@ -96,7 +96,7 @@ private struct OtherPeople: View {
                 FailureLabel(failure.localizedDescription)
                 Button("Try again") { Task { await loadAgain() } }
             } else if people.hasMore {
-                // Loads a page when it becomes visible, and the next one if it is still visible then.
+                // When this becomes visible, it loads a page. If it is still visible then, it loads the next one.
                 ProgressView()
                     .frame(maxWidth: .infinity)
                     .task(id: people.people.count) { await people.loadMore() }

@@ -2,7 +2,7 @@
     import ParlorClient
     import SwiftUI
 
-    /// Shows a screen once the rooms of its preview world are loaded.
+    /// Shows a screen when the rooms of its preview world are loaded.
     struct InPreviewWorld<Content: View>: View {
         @State private var world = PreviewWorld()
         @State private var room: Room?

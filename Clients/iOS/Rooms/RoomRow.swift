@@ -1,7 +1,8 @@
 import ParlorClient
 import SwiftUI
 
-/// A row of the list of rooms. The time of creation distinguishes unnamed rooms of the same two people.
+/// A row of the list of rooms. It shows when the room was created, which distinguishes unnamed rooms of the same two
+/// people.
 struct RoomRow: View {
     let room: Room
     let ownID: Person.ID
@@ -62,7 +63,7 @@ struct RoomName: View {
     }
 }
 
-/// The kind of the last activity, and a dot while the other person is in the room.
+/// The kind of the last activity, and a dot while the other person has the room open.
 private struct ActivityIcon: View {
     let type: Room.ActivityType
     let isVisited: Bool

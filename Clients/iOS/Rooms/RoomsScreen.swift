@@ -25,7 +25,7 @@ struct RoomsScreen: View {
     }
 }
 
-/// A row for each room, identified by the room's id. Only rows that change are updated.
+/// A row for each room. The room's id identifies the row, so only rows that change are drawn again.
 struct RoomRows: View {
     let rooms: [Room]
     let ownID: Person.ID
@@ -37,7 +37,7 @@ struct RoomRows: View {
     }
 }
 
-/// A section for each person, latest activity first.
+/// A section for each person. The person with the latest activity is the first.
 private struct RoomsByPerson: View {
     let rooms: RoomList
     let ownID: Person.ID
@@ -61,7 +61,7 @@ private struct RoomOrderMenu: View {
                 Text("Latest message").tag(RoomOrder.messages)
                 Text("Latest on the board").tag(RoomOrder.content)
             }
-            // The order of people is fixed.
+            // People are always sorted by activity.
             .disabled(isByPerson)
         } label: {
             Label("Sort", systemImage: "arrow.up.arrow.down")
@@ -69,7 +69,7 @@ private struct RoomOrderMenu: View {
     }
 }
 
-/// Shown without rooms: loading, the failure, or an invitation to start one.
+/// What an empty list shows: that it is loading, why it could not be loaded, or how to start a room.
 private struct EmptyRooms: View {
     let rooms: RoomList
 

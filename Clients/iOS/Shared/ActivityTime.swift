@@ -1,7 +1,7 @@
 import ParlorClient
 import SwiftUI
 
-/// The age of a date. It is updated every minute.
+/// The age of a date, which is updated every minute.
 struct ActivityTime: View {
     let date: Date
     @Environment(\.calendar) private var calendar

@@ -1,7 +1,7 @@
 import ParlorClient
 import SwiftUI
 
-/// The state of the connection; hidden while it is connected.
+/// A line with the state of the connection. It is hidden while the client is connected.
 struct ConnectionLine: View {
     let client: RoomsClient
 

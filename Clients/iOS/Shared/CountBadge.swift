@@ -1,13 +1,15 @@
 import ParlorClient
 import SwiftUI
 
-/// A count on a coloured background; `99+` above 99, hidden for 0.
+/// A count on a coloured background: `99+` above 99, and hidden for 0.
 struct CountBadge<Label: View>: View {
     private let count: Int
     private let color: Color
     private let label: Label
 
-    /// - Parameter label: the text for VoiceOver, in place of the number.
+    /// Creates a badge.
+    ///
+    /// - Parameter label: the text that VoiceOver speaks in place of the number.
     init(_ count: Int, color: Color, @ViewBuilder label: () -> Label) {
         self.count = count
         self.color = color

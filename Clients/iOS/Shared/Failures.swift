@@ -2,7 +2,7 @@ import ParlorClient
 import SwiftUI
 
 extension Binding where Value == String? {
-    /// Runs a call that may throw, and keeps the error's sentence for an alert. Cancellation is not an error.
+    /// Runs a call, and keeps the sentence of its error for an alert. A cancellation is not an error.
     @MainActor
     func catching(_ body: @MainActor () async throws -> Void) async {
         do {
@@ -16,7 +16,7 @@ extension Binding where Value == String? {
 }
 
 extension Optional {
-    /// Whether there is a value. Setting it to false, as an alert does, removes the value.
+    /// True if there is a value. An alert sets this to false when it closes, which removes the value.
     fileprivate var isPresent: Bool {
         get { self != nil }
         set { if !newValue { self = nil } }
@@ -24,7 +24,7 @@ extension Optional {
 }
 
 extension View {
-    /// Shows the sentence in an alert.
+    /// Shows a failure's sentence in an alert, which removes the sentence when it closes.
     func failureAlert(_ title: LocalizedStringKey, _ failure: Binding<String?>) -> some View {
         alert(title, isPresented: failure.isPresent, presenting: failure.wrappedValue) { _ in
             Button("OK") {}
@@ -47,7 +47,7 @@ struct FailureLabel: View {
     }
 }
 
-/// Why nothing could be loaded, in place of what was to be loaded.
+/// Says why nothing could be loaded, in the place of the content.
 struct LoadFailure: View {
     private let title: LocalizedStringKey
     private let failure: ClientFailure

@@ -1,7 +1,7 @@
 import ParlorClient
 import SwiftUI
 
-/// Logs in, or creates an account. It is also shown when the server has ended the session.
+/// The screen for signing in or creating an account. It also appears when the server has ended the session.
 struct SignInScreen: View {
     let account: Account
     @State private var isNew = false
@@ -65,14 +65,14 @@ struct SignInScreen: View {
         }
     }
 
-    /// Only checks for empty fields. The server says what is wrong with a name or a password.
+    /// True if no required field is empty. The server checks the rest, and says what is wrong with it.
     private var isComplete: Bool { !username.isEmpty && !password.isEmpty }
 
     private func submit() async {
         isWaiting = true
         defer { isWaiting = false }
         failure = nil
-        // Keyboards add a space after a suggested word.
+        // The keyboard adds a space after a word that it suggests.
         let username = username.trimmingCharacters(in: .whitespaces)
         await $failure.catching {
             if isNew {

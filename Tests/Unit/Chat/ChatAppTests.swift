@@ -41,7 +41,7 @@ struct ChatAppTests {
     @Test("a badge of an added service is in the room's row, and goes with its last count")
     func otherBadges() async throws {
         await harness.untilShown("› Plans  ben, 0 elements")
-        /// Returns once the next event is shown at once: a list shows events at most once in 100 ms.
+        /// Waits until the list would show the next event at once. It shows events at most once in 100 ms.
         func rest() async {
             await harness.clock.untilSleeping(for: .milliseconds(100))
             await harness.clock.advance(by: .seconds(1))
@@ -91,7 +91,7 @@ struct ChatAppTests {
         await harness.untilShown {
             $0.contains("number 30.") && $0.contains("number 22.") && !$0.contains("number 21.")
         }
-        // Long enough to count as read.
+        // The messages are visible long enough to count as read.
         await harness.clock.advance(by: .milliseconds(600))
         harness.press(.pageUp)
         await harness.untilShown {
@@ -129,7 +129,7 @@ struct ChatAppTests {
         harness.write("Hello")
         await harness.untilShown("You: Hello")
         await harness.clock.advance(by: .seconds(20))
-        await harness.untilShown("On the board.")
+        await harness.untilShown("The note is on the board.")
         harness.device.delayAnswers(by: .zero)
         await quit()
     }
@@ -156,7 +156,7 @@ struct ChatAppTests {
         #expect(harness.server.texts(in: harness.roomID) == ["one\ntwo", "/home"])
         harness.write("/home/ada")
         await harness.untilShown("> /home/ada")
-        await harness.untilShown("No command.")
+        await harness.untilShown("Unknown command.")
         await quit()
     }
 
@@ -174,11 +174,11 @@ struct ChatAppTests {
         await harness.untilShown("Nothing was done.")
         harness.write("/delete")
         harness.press(.character("y"))
-        await harness.untilShown("The message is gone.")
+        await harness.untilShown("The message was deleted.")
         harness.write("/clear")
-        await harness.untilShown("Take everything off the board?")
+        await harness.untilShown("Delete everything on the board?")
         harness.press(.character("y"))
-        await harness.untilShown("2 elements are gone.")
+        await harness.untilShown("2 elements were deleted.")
         #expect(harness.server.texts(in: harness.roomID).isEmpty)
         await quit()
     }
@@ -218,9 +218,9 @@ struct ChatAppTests {
         await harness.untilShown { $0.contains("• milk  #1") && $0.contains("• bread  #2") }
         harness.press(.escape)
         harness.write("/edit 1 oats")
-        await harness.untilShown("“milk” changes.")
+        await harness.untilShown("Changing “milk”.")
         harness.write("/remove 2")
-        await harness.untilShown("“bread” goes off the board.")
+        await harness.untilShown("Deleting “bread”.")
         harness.write("/board")
         await harness.untilShown { $0.contains("• oats  #1") && !$0.contains("bread") && !$0.contains("…") }
         harness.press(.escape)
@@ -275,7 +275,7 @@ struct ChatAppTests {
         harness.press(.character("+"))
         await harness.untilShown("› ben  @ben, 2 rooms")
         harness.write("xyz")
-        await harness.untilShown("Nobody.")
+        await harness.untilShown("Nobody found.")
         harness.press(.escape)
         await quit()
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Chat
 
-/// Ada's parlor-chat on a scripted server: her keys and her screen.
+/// Ada's parlor-chat on a scripted server. The test presses her keys and reads her screen.
 @MainActor
 final class ChatHarness {
     let clock = TestClock()
@@ -41,20 +41,20 @@ final class ChatHarness {
         keys.yield(.enter)
     }
 
-    /// Waits until the screen shows it; no time passes on the clock.
+    /// Waits until the screen shows something. The clock does not advance meanwhile.
     func untilShown(_ isShown: @escaping @MainActor (String) -> Bool) async { await display.until(isShown) }
 
     func untilShown(_ text: String) async { await untilShown { $0.contains(text) } }
 
     func untilOver() async { await running.value }
 
-    /// Returns once the program has ended.
+    /// Waits until the program has ended.
     func end() async {
         await untilOver()
     }
 }
 
-/// A display that has the last frame as plain text.
+/// A display that keeps the last frame as plain text.
 @MainActor
 final class PaperDisplay: Display {
     let window = WindowSize(columns: 60, rows: 12)

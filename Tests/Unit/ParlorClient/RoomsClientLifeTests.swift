@@ -4,7 +4,7 @@ import ParlorClient
 import ParlorClientTesting
 import Testing
 
-/// Background, foreground and sign-out with an open room, on a scripted server.
+/// Tests of background, foreground and sign-out with an open room, on a scripted server.
 @MainActor
 @Suite("RoomsClient: the app's life cycle", .timeLimit(.minutes(1)))
 struct RoomsClientLifeTests {
@@ -124,7 +124,7 @@ struct RoomsClientLifeTests {
     @Test("a stop or sign-out during a start leaves it disconnected", arguments: [false, true])
     func stoppedWhileStarting(signsOut: Bool) async throws {
         let starting = Task { await client.start() }
-        // It runs after the start has begun, and before the disk has answered.
+        // This task runs after the start has begun, and before the disk has answered.
         let ending = Task { if signsOut { try await client.signOut() } else { await client.stop() } }
         await starting.value
         try await ending.value
@@ -148,7 +148,7 @@ struct RoomsClientLifeTests {
         await expectNoTrace()
     }
 
-    /// Tokens whose store fails to save a sign-out.
+    /// Tokens with a store that fails to save a sign-out.
     private struct LockedTokens: TokenProvider {
         let tokens: ScriptedTokens
 
@@ -177,12 +177,12 @@ struct RoomsClientLifeTests {
         await client.stop()
         conversation.send("signed out of")
         #expect(await client.enterBackground() == .waiting(unsent: 1))
-        // As the app leaves it when it ends in the middle of a sign-out.
+        // An app that ends in the middle of a sign-out leaves this file.
         try Data().write(to: folder.appending(path: "signed-out"))
         let next = RoomsClient(
             server: try #require(URL(string: "https://chat.example")), user: ada,
             tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder)
-        // A push may open the room before the start.
+        // A tap on a notification may open the room before the start.
         let opened = try await next.open(roomID: roomID)
         let board = next.openBoard(try #require(client.rooms[roomID]))
         #expect(next.rooms.rooms.isEmpty)
@@ -220,7 +220,7 @@ struct RoomsClientLifeTests {
         await next.stop()
     }
 
-    /// Expects that a minute after the sign-out, nothing was sent or stored.
+    /// Expects that nothing is sent or stored in the minute after the sign-out.
     private func expectNoTrace() async {
         for _ in 0..<60 { await clock.advance(by: .seconds(1)) }
         #expect(device.socketCount == 0)
@@ -281,7 +281,7 @@ struct RoomsClientLifeTests {
         #expect(device.requests.contains("messages:mark-read"))
         #expect(try await client.outbox.unsentCount() == 50)
         device.release()
-        // It also waits for the messages, because the system may end the app at any time after it.
+        // `enterBackground` also waits for the messages, because after it the system may end the app at any time.
         #expect(await background.value == .settled)
         #expect(try await client.outbox.unsentCount() == 0)
     }
@@ -290,7 +290,7 @@ struct RoomsClientLifeTests {
     func lockedDevice() async throws {
         let outbox = folder.appending(path: "outbox")
         let locked = outbox.appending(path: "locked%2F1.json")
-        // A folder in its place cannot be read, like a locked file.
+        // A folder in the place of a file cannot be read, just as a locked file cannot.
         try FileManager.default.createDirectory(at: locked, withIntermediateDirectories: true)
         await client.start()
         await lookUntil { client.connection == .connected }

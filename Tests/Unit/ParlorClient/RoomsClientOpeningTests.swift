@@ -5,7 +5,7 @@ import Testing
 
 @testable import ParlorClient
 
-/// Opening and closing rooms, on a scripted server.
+/// Tests of opening and closing rooms, on a scripted server.
 @MainActor
 @Suite("RoomsClient: opening rooms", .timeLimit(.minutes(1)))
 struct RoomsClientOpeningTests {
@@ -59,12 +59,12 @@ struct RoomsClientOpeningTests {
         let first = client.open(room)
         await until { first.isVerified }
         let closing = Task { await client.close(first) }
-        // It runs before the first closing is done.
+        // This task runs before the first closing has ended.
         var isClosed = false
         let closingAgain = Task {
             let second = client.open(room)
             #expect(second === first)
-            // There is something to write, so the second closing takes longer.
+            // The second closing takes longer, because there is something to write.
             second.apply(.messagesRead(roomID: roomID, userID: ben.id, messageIDs: [messageID], readAt: clock.now))
             await client.close(second)
             isClosed = true
@@ -84,7 +84,7 @@ struct RoomsClientOpeningTests {
     func byID() async throws {
         try server.post("Hello", in: roomID, by: ben.id)
         let client = try makeClient()
-        // Tapped before the app has started anything.
+        // The notification is tapped before the app has started its client.
         let conversation = try await client.open(roomID: roomID)
         #expect(client.rooms[roomID] == nil)
         await client.start()

@@ -4,7 +4,7 @@ import ParlorClient
 import ParlorClientTesting
 import Testing
 
-/// Expired tokens and a lost history, on a scripted server.
+/// Tests with expired tokens and a lost history, on a scripted server.
 @MainActor
 @Suite("RoomsClient: recovery", .timeLimit(.minutes(1)))
 struct RoomsClientRecoveryTests {

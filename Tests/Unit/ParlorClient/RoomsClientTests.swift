@@ -5,7 +5,7 @@ import Testing
 
 @testable import ParlorClient
 
-/// The whole client on a scripted server.
+/// Tests of the whole client on a scripted server.
 @MainActor
 @Suite("RoomsClient", .timeLimit(.minutes(1)))
 struct RoomsClientTests {

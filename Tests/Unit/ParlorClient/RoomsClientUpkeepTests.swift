@@ -5,7 +5,7 @@ import Testing
 
 @testable import ParlorClient
 
-/// The ends of a client, its events, and what it fetches and writes.
+/// Tests of how a client ends, of its events, and of what it fetches and writes.
 @MainActor
 @Suite("RoomsClient: saving resources", .timeLimit(.minutes(1)))
 struct RoomsClientUpkeepTests {
@@ -47,7 +47,9 @@ struct RoomsClientUpkeepTests {
         await lookUntil { device.socketCount == 0 }
     }
 
-    /// - Returns: a check whether the client has been deallocated.
+    /// Makes unsent changes, and drops the client.
+    ///
+    /// - Returns: a function that says whether the client has been deallocated.
     private func leaveUnsent() async throws -> @MainActor () -> Bool {
         let client = try await connected()
         device.setAirplaneMode(true)
@@ -104,7 +106,7 @@ struct RoomsClientUpkeepTests {
         await lookUntil { conversation.isVerified && conversation.items.last?.text == "500" }
         #expect(conversation.items.count == 501)
         #expect(conversation.version - (conversation === first ? before : 0) <= 5)
-        // The next one is shown at once.
+        // The next message is shown at once.
         let version = conversation.version
         try server.post("live", in: roomID, by: ben.id)
         await lookUntil { conversation.items.last?.text == "live" }
@@ -137,7 +139,7 @@ struct RoomsClientUpkeepTests {
             await TestClock.settle()
         }
         #expect(pages() == before)
-        // After a reconnect, events of a room that is not open may be missing.
+        // After a reconnect, events of a room that is not open may be missing, so a page is fetched.
         device.dropSockets()
         await lookUntil { client.connection != .connected }
         try server.post("newest", in: roomID, by: ben.id)
@@ -215,7 +217,7 @@ struct RoomListJournalTests {
         rooms.remove(at: 100)
         await cache.keep(rooms)
         #expect(await RoomListCache(folder: folder).rooms().count == 500)
-        // A removed room is in no file.
+        // The journal is empty, so a removed room is in no file.
         #expect(size("rooms.journal") == 0)
     }
 
@@ -237,7 +239,7 @@ struct RoomListJournalTests {
         let next = RoomListCache(folder: folder)
         #expect(await next.rooms().count == 40)
         await next.keep(rooms)
-        // A line appended to the cut-off one could not be read.
+        // A line that was appended to the one that was cut off could not be read.
         #expect(await RoomListCache(folder: folder).rooms().first { $0.id == "room-3" }?.elementCount == 7)
         await RoomListCache(folder: folder).keep(Array(rooms.prefix(2)))
         try data.write(to: journal)

@@ -6,7 +6,7 @@
 
     @testable import ParlorClient
 
-    /// Answers the handshake, sends its greeting, then echoes text.
+    /// A server that answers the handshake, sends its greeting, and then echoes text.
     private final class EchoServer: ChannelHandler {
         private let greeting: [UInt8]
         private var head: [UInt8]? = []
@@ -27,7 +27,7 @@
                             String($0.dropFirst(name.count + 2))
                         }
                     }
-                    // In one piece: frames may come with the head.
+                    // The greeting comes in one piece with the head, which is allowed for frames.
                     channel.write(answer + greeting)
                 } else {
                     parser.append(bytes)
@@ -50,7 +50,7 @@
         func channelDidClose(_ channel: Channel, reason: CloseReason) {}
     }
 
-    /// Answers like a server without WebSocket.
+    /// A server without WebSockets.
     private final class PlainServer: ChannelHandler {
         func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer) {
             channel.write(Array("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".utf8))
@@ -157,7 +157,7 @@
                 }
                 await #expect(throws: CancellationError.self) { try await asking.value }
                 try await link.send("b", [:])
-                // The echo: what the server hears.
+                // The echo shows what the server has received.
                 #expect(try await link.next() == .event(name: "a", data: Data("{}".utf8)))
                 #expect(try await link.next() == .event(name: "b", data: Data("{}".utf8)))
             }
@@ -171,7 +171,7 @@
             try await withServer(PlainServer()) { url in
                 #expect(await failure(url)?.isRetryable == true)
             }
-            // Port 1 is nobody's.
+            // Nothing listens on port 1.
             let nobody = try #require(URL(string: "ws://127.0.0.1:1/"))
             #expect(await failure(nobody)?.isRetryable == true)
         }

@@ -1,8 +1,8 @@
 import Foundation
 import ParlorClient
 
-/// A small app without a screen: `App http://127.0.0.1:PORT`. Two people sign in and share a room, and each
-/// sees the other's actions.
+/// A small app without a screen: `App http://127.0.0.1:PORT`. Two people sign in and share a room. Each sees what the
+/// other does.
 @main
 struct App {
     static func main() async throws {
@@ -12,7 +12,7 @@ struct App {
         let folder = FileManager.default.temporaryDirectory.appending(path: "consumer-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let ada = try await Phone("ada", server, folder)
-        // WebSockets fail for Ben, as behind some proxies, so he uses polling.
+        // Ben's WebSockets fail, as they do behind some proxies, so his client polls.
         let ben = try await Phone("ben", server, folder, sockets: BlockedSockets())
         await ada.client.start()
         await ben.client.start()
@@ -56,7 +56,7 @@ struct App {
     }
 }
 
-/// An app's own code: it stores the session, and has one client.
+/// What an app would write itself: it stores the session, and has one client.
 final class Phone {
     let client: RoomsClient
     let tokens: SessionTokens
@@ -81,7 +81,7 @@ final class Phone {
     func isSignedIn() async -> Bool { (try? await accounts.refresh(session.refreshToken)) != nil }
 }
 
-/// WebSockets that fail, as behind some proxies.
+/// WebSockets that fail, as they do behind some proxies.
 struct BlockedSockets: SocketTransport {
     func connect(to url: URL) async throws -> any SocketConnection { throw ClientFailure.offline("403") }
 }

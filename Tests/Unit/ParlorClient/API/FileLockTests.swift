@@ -39,7 +39,7 @@ struct FileLockTests {
             try store.exclusively { try store.exclusively {} }
         }
         #expect(failure?.code == .fileLocking)
-        // It is free again.
+        // The lock is free again.
         try store.exclusively {}
     }
 }

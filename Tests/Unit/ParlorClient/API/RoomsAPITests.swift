@@ -71,7 +71,7 @@ struct RoomsAPITests {
         #expect(try await api.send("Hello", in: "r1").roomId == "r1")
     }
 
-    /// An app's transport and tokens that throw other errors than documented.
+    /// A transport and tokens of an app that throw undocumented errors.
     private struct Careless: HTTPTransport, TokenProvider {
         struct TestFailure: Error {}
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ParlorClient
 
-/// Sessions that were signed out, and that the server still has to end.
+/// Tests of sessions that were signed out and that the server still has to end.
 @Suite("Ending sessions", .timeLimit(.minutes(1)))
 struct SessionEndingTests {
     private let clock = TestClock()
@@ -20,7 +20,7 @@ struct SessionEndingTests {
         network = server.makeDevice()
     }
 
-    /// Stores sessions in memory; a locked one fails to save.
+    /// A store in memory. While it is locked, it fails to save.
     private final class MemoryStore: SessionStore {
         struct Locked: Error {}
 
@@ -45,7 +45,7 @@ struct SessionEndingTests {
         }
     }
 
-    /// Signs Ada in; her phone receives push notifications.
+    /// Signs Ada in, and registers her phone for notifications.
     private func signedIn() async throws -> SessionTokens {
         let tokens = try SessionTokens(keptIn: store, accounts: AccountsAPI(transport: network), clock: clock)
         await tokens.use(try server.makeSession(of: ada))
@@ -154,7 +154,7 @@ struct SessionEndingTests {
     func suspended() async throws {
         let tokens = try await signedIn()
         await clock.advance(by: .seconds(16 * 60))
-        // Every refresh is refused.
+        // Every refresh of Ada's session is refused.
         for _ in 0..<8 {
             server.refuseNext(
                 "POST /api/auth/refresh", with: Refusal(code: "forbidden", message: "You are suspended.", status: 403))

@@ -5,12 +5,12 @@ import Testing
 
 @testable import ParlorClient
 
-/// A device's disk and network, and a process that can be killed between any two steps. After that, its steps
-/// have no effect, and its requests get no answer.
+/// A device's disk and network, and a process that can be killed between any two steps. After the kill, its steps have
+/// no effect, and its requests get no answer.
 private final class Device: Sendable {
     private struct State: Sendable {
         var kept = KeptSessions()
-        /// Rises with each start.
+        /// The number of the current process. It rises with each start.
         var process = 0
         /// The number of steps before the kill; nil if there is none.
         var stepsLeft: Int?
@@ -25,6 +25,8 @@ private final class Device: Sendable {
     var kept: KeptSessions { state.withLock { $0.kept } }
     var isKilled: Bool { state.withLock { $0.isKilled } }
 
+    /// Starts a process.
+    ///
     /// - Parameter steps: the number of steps before the kill; nil if there is none.
     func start(killedAfter steps: Int?, accountsOver clock: TestClock) throws -> SessionTokens {
         let process = state.withLock { state in
@@ -71,7 +73,7 @@ private final class Device: Sendable {
         func send(_ request: HTTPRequest) async throws -> HTTPResponse {
             guard device.step(process) else { throw CancellationError() }
             let answer = try await device.network.send(request)
-            // The server has handled the request.
+            // The server has handled the request, but a killed process gets no answer.
             guard device.step(process) else { throw CancellationError() }
             return answer
         }
@@ -121,7 +123,7 @@ struct SessionKillTests {
         // An expired token adds a refresh to the steps.
         if steps.isMultiple(of: 2) { await harness.clock.advance(by: .seconds(16 * 60)) }
         let doomed = try harness.device.start(killedAfter: steps, accountsOver: harness.clock)
-        // A store of a killed process throws.
+        // `try?`: the store of a killed process throws.
         try? await doomed.signOut(device: nil)
         await TestClock.settle()
         let again = try harness.device.start(killedAfter: nil, accountsOver: harness.clock)
@@ -178,7 +180,7 @@ struct SessionKillTests {
         let attributes = try FileManager.default.attributesOfItem(atPath: url.path)
         #expect(attributes[.posixPermissions] as? Int == 0o600)
         #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path) == ["ada.json"])
-        // Not even root can read a folder as a file.
+        // A folder cannot be read as a file, not even by root.
         #expect(throws: (any Error).self) { try FileSessionStore(url: temporary.url).load() }
     }
 
@@ -191,7 +193,8 @@ struct SessionKillTests {
         var random = SeededGenerator(seed: UInt64(seed))
         let harness = try await Harness()
         var hasAskedToSignOut = false
-        // A refresh without an answer can be repeated safely for a minute only.
+        // A refresh without an answer can be repeated only for a minute. After that it counts as a second use of its
+        // token.
         var mayBeReuse = false
         for _ in 0..<6 {
             let tokens = try harness.device.start(
@@ -205,7 +208,7 @@ struct SessionKillTests {
                 if hasAskedToSignOut || Int.random(in: 0..<5, using: &random) == 0 {
                     hasAskedToSignOut = true
                     let phone = Bool.random(using: &random) ? "phone" : nil
-                    // A store of a killed process throws.
+                    // `try?`: the store of a killed process throws.
                     try? await tokens.signOut(device: phone)
                     await TestClock.settle()
                 } else {
@@ -231,14 +234,14 @@ struct SessionKillTests {
             #expect(harness.server.sessionCount(of: harness.ada.id) == 0, "seed \(seed)")
             #expect(harness.server.devices(of: harness.ada.id) == [], "seed \(seed)")
         } else {
-            // Each remaining fault costs an attempt.
+            // Each fault that is left uses up an attempt.
             var renewed: String?
             for _ in 0..<8 where renewed == nil {
                 guard let token = await tokens.session?.token else { break }
                 renewed = try? await tokens.token(replacing: token)
             }
             #expect(renewed != nil || mayBeReuse, "seed \(seed)")
-            // A session that has ended here has ended on the server.
+            // If the session has ended here, it has also ended on the server.
             #expect(
                 harness.server.sessionCount(of: harness.ada.id) == (renewed == nil ? 0 : 1), "seed \(seed)")
         }

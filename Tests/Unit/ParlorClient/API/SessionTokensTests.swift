@@ -29,12 +29,12 @@ struct SessionTokensTests {
         SessionTokens, AsyncStream<String?>.Iterator, ScriptedHTTP
     ) {
         let server = ScriptedHTTP(steps)
-        // Unbounded: a test sends only a few values.
+        // The buffer is unbounded, because a test sends only a few values.
         let (received, continuation) = AsyncStream.makeStream(of: String?.self, bufferingPolicy: .unbounded)
         let tokens = SessionTokens(
             session, accounts: AccountsAPI(transport: server), clock: clock, makeAttemptID: { "attempt" },
             onChange: {
-                // A session with an attempt id was sent before.
+                // A session with an attempt id is the one before, at the beginning of its refresh.
                 if $0?.refreshAttemptID == nil { continuation.yield($0?.token) }
             })
         return (tokens, received.makeAsyncIterator(), server)
@@ -100,7 +100,7 @@ struct SessionTokensTests {
         #expect(try await dead.token() == "b")
     }
 
-    /// Signs in while a refresh is under way, which then ends.
+    /// Signs in during a refresh, which ends after that.
     ///
     /// - Returns: the tokens, and the caller that waits for the refresh.
     private func signInMeanwhile(_ session: Session) async -> (SessionTokens, Task<String, any Error>) {

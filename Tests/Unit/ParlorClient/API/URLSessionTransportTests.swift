@@ -37,7 +37,7 @@ struct URLSessionTransportTests {
             let requests = (0..<20).map { _ in
                 Task { _ = try? await transport.send(HTTPRequest("GET", "/api/users/me")) }
             }
-            // Some have failed by now, some are failing, and some have not begun.
+            // By now some requests have failed, some are failing, and some have not begun.
             await requests[0].value
             for request in requests { request.cancel() }
             for request in requests { await request.value }

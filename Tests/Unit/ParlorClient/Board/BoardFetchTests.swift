@@ -5,7 +5,7 @@ import Testing
 
 @testable import ParlorClient
 
-/// Answers when the test allows it, with the elements at the time of the request.
+/// A server that answers when the test allows it, with the elements at the time of the request.
 private actor SlowElements: ElementServer {
     private var gates: [Gate]
     private var stored: [Element] = []
@@ -121,7 +121,7 @@ struct BoardFetchTests {
         await first.keepAll()
         await first.end()
         let (file, hidden) = (changes.appending(path: "room.json"), folder.url.appending(path: "hidden"))
-        // A folder in its place cannot be read, like a locked file.
+        // A folder in the place of the file cannot be read, just as a locked file cannot.
         try FileManager.default.moveItem(at: file, to: hidden)
         try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
 
@@ -160,7 +160,7 @@ struct BoardFetchTests {
     @Test("a change that the disk refuses sets the failure, and is written when there is space")
     func diskRefuses() async throws {
         let draft = changes.appending(path: "room.json.new")
-        // A folder in its place cannot be written, like a full disk.
+        // A folder in the place of the file makes the write fail, just as a full disk does.
         try FileManager.default.createDirectory(at: draft, withIntermediateDirectories: true)
         let board = board(SlowElements([]))
         board.create(type: "note", content: [:])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ParlorClient
 
-/// The rules of a board, step by step.
+/// Tests of a board's rules, step by step.
 @Suite("BoardState")
 struct BoardStateTests {
     private var state = BoardState(roomID: "room", ownID: "me")
@@ -18,7 +18,7 @@ struct BoardStateTests {
 
     private mutating func create() { state.create("temp", type: "note", content: [:], position: nil, at: .distantPast) }
 
-    /// The operation to send next. `#require` cannot call a mutating function.
+    /// Returns the operation to send next. `#require` itself cannot call a mutating function.
     private mutating func taken() throws -> BoardOperation {
         let taken = state.takeNext()
         return try #require(taken)
@@ -37,7 +37,7 @@ struct BoardStateTests {
     mutating func mayBeStored(isRestarted: Bool) throws {
         create()
         _ = state.takeNext()
-        // No answer has arrived.
+        // The answer is lost.
         state.putBack()
         if isRestarted {
             let kept = state.operations
@@ -125,7 +125,7 @@ struct BoardStateTests {
         state.move("e1", to: nil)
         let move = try taken()
         state.edit("e1", content: ["text": .string("mine")])
-        // Version 2 is another person's.
+        // Another person has made version 2.
         state.finish(move.id, with: element("e1", version: 3))
         let next = state.takeNext()
         #expect(next?.change == .edit(content: ["text": .string("mine")], version: 1))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ParlorClient
 
-/// Boards of two people on a scripted server.
+/// Tests of the boards of two people on a scripted server.
 @MainActor
 @Suite("Board", .timeLimit(.minutes(1)))
 struct BoardTests {
@@ -219,7 +219,7 @@ struct BoardTests {
         hers.board.edit(id, content: note("edited"))
         for x in 1...50 { hers.board.move(id, to: .init(x: Double(x), y: 0)) }
         hers.board.create(type: "note", content: note("second"))
-        // A drag is one change, besides one that may be being sent.
+        // A drag is one change, or two if its first position is already being sent.
         #expect(hers.board.unsentCount <= 4)
         await hers.board.keepAll()
         await hers.client.stop()
@@ -265,7 +265,7 @@ struct BoardTests {
     @Test("a board is the same for any order of versions, deletions and pages", arguments: Seeds.first(200))
     func anyOrder(seed: Int) {
         var random = SeededGenerator(seed: UInt64(seed))
-        // The third is as old as the first, so their ids decide.
+        // Elements "a" and "c" are equally old, so their ids decide.
         let ages = ["a": 2.0, "b": 1.0, "c": 2.0]
         func element(_ id: String, _ version: Int) -> Element {
             let date = Date(timeIntervalSince1970: ages[id] ?? 0)
@@ -274,13 +274,13 @@ struct BoardTests {
                 createdAt: date, updatedBy: "x", updatedAt: date, version: version)
         }
         var state = BoardState(roomID: "r", ownID: "me")
-        // In the first page "b" exists, in the second it is deleted.
+        // In the first page "b" exists; in the second it is deleted.
         let pages = [[element("b", 2), element("a", 1)], [element("a", 3), element("c", 2)]]
         var steps: [(inout BoardState) -> Void] = []
         for id in ["a", "b", "c"] { for version in 1...4 { steps.append { $0.put(element(id, version)) } } }
         steps.append { $0.remove("b") }
         for step in steps.shuffled(using: &random) {
-            // An event comes before, during, or after a fetch.
+            // Each event comes before, during or after a fetch.
             if let page = pages.randomElement(using: &random), Bool.random(using: &random) {
                 state.beginLoad()
                 step(&state)

@@ -5,7 +5,7 @@ import Testing
 /// A server of sockets that the test controls.
 actor FakeSockets: SocketTransport {
     private(set) var attempts = 0
-    /// The outcomes of the next attempts; nil is a connection.
+    /// The failures of the next attempts. Later attempts succeed.
     private var failures: [ClientFailure]
     private var connections: [FakeConnection] = []
     private var waiter: CheckedContinuation<FakeConnection, Never>?
@@ -26,13 +26,13 @@ actor FakeSockets: SocketTransport {
         return connection
     }
 
-    /// Returns the client's next connection.
+    /// Waits for the client's next connection.
     func connection() async -> FakeConnection {
         if !connections.isEmpty { return connections.removeFirst() }
         return await withCheckedContinuation { waiter = $0 }
     }
 
-    /// Returns the client's next connection, with the handshake done.
+    /// Waits for the client's next connection, and accepts it.
     func accepted(token: String = "t1", since cursor: String = "none") async -> FakeConnection {
         let connection = await connection()
         await connection.opens()
@@ -100,7 +100,7 @@ actor FakeConnection: SocketConnection {
         sends("sync:done", #"{"recovered":\#(isRecovered),"cursor":"\#(cursor)"}"#)
     }
 
-    /// Returns the next text from the client.
+    /// Waits for the next text from the client.
     func received() async -> String {
         if !fromClient.isEmpty { return fromClient.removeFirst() }
         return await withCheckedContinuation { sentWaiter = $0 }
@@ -131,7 +131,7 @@ final class Received {
     var gate: Gate?
     var onBroadcast: (SocketUpdate) async -> Void = { _ in }
 
-    /// If false, tests begin with `connected`.
+    /// True if `connecting` is delivered to the test; by default a test begins with `connected`.
     var reportsConnecting = false
 
     func take(_ update: SocketUpdate) async {

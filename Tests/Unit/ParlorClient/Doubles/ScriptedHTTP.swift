@@ -2,7 +2,7 @@ import Foundation
 import ParlorClient
 import Testing
 
-/// Answers the requests that a test expects, in order, and fails on any other.
+/// A transport that answers the requests that a test expects, in order. Any other request makes the test fail.
 actor ScriptedHTTP: HTTPTransport {
     struct Step: Sendable {
         let call: String
@@ -16,7 +16,7 @@ actor ScriptedHTTP: HTTPTransport {
 
     init(_ steps: [Step]) { self.steps = steps }
 
-    /// The expected requests that did not arrive.
+    /// The expected requests that have not arrived.
     var missing: [String] { steps.map(\.call) }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -50,7 +50,7 @@ extension ScriptedHTTP.Step {
     static func offline(_ call: String) -> Self { Self(call: call, outcome: .failure(.offline("no network"))) }
 }
 
-/// Blocks callers until it is opened.
+/// A gate that blocks callers until it is opened.
 actor Gate {
     private var isOpen = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -65,7 +65,7 @@ actor Gate {
         }
     }
 
-    /// Waits until a caller waits.
+    /// Waits until a caller is blocked.
     func isReached() async {
         if waiting.isEmpty { await withCheckedContinuation { watchers.append($0) } }
     }
@@ -77,7 +77,7 @@ actor Gate {
     }
 }
 
-/// Returns tokens as a test says.
+/// Tokens that a test chooses.
 actor ListedTokens: TokenProvider {
     private var current: Result<String, ClientFailure>
     private var replacements: [Result<String, ClientFailure>]

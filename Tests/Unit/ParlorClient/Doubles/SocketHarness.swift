@@ -13,7 +13,9 @@ struct SocketHarness {
     let received = Received()
     let socket: RoomsSocket
 
-    /// - Parameter random: a half by default, so that pauses differ from other sleeps.
+    /// Makes a socket that is not started.
+    ///
+    /// - Parameter random: by default 0.5, so that pauses have other lengths than other sleeps.
     init(
         failures: [ClientFailure] = [], replacements: [Result<String, ClientFailure>] = [], random: Double = 0.5
     ) throws {
@@ -33,7 +35,7 @@ struct SocketHarness {
         return connection
     }
 
-    /// Starts and connects the socket, and ends its replay.
+    /// Starts and connects the socket, and sends `sync:done`.
     func connected(cursor: String = "c1") async -> FakeConnection {
         let connection = await admitted()
         await connection.synchronises(false, cursor: cursor)
@@ -41,8 +43,8 @@ struct SocketHarness {
         return connection
     }
 
-    /// Waits the 20 seconds after which a silent server counts as one without recovery, with an event in
-    /// between.
+    /// Lets the 20 seconds pass after which a silent server counts as one without recovery, but sends an event within
+    /// them.
     func passWithEvent(_ connection: FakeConnection) async {
         await clock.untilSleeping(for: RoomsSocket.syncTimeout)
         #expect(received.isEmpty)
@@ -54,7 +56,7 @@ struct SocketHarness {
 }
 
 extension TestClock {
-    /// Wakes a sleep of this duration, as soon as there is one.
+    /// Waits until a task sleeps for this duration, and wakes it.
     func wake(_ length: Duration) async {
         await untilSleeping(for: length)
         await advance(by: length)

@@ -4,15 +4,15 @@ import Testing
 
 @testable import ParlorClient
 
-/// After any order of events on the network, on the server and in the app, the room ends in the server's
-/// state: in its order, without duplicates and losses.
+/// Checks that a room ends in the server's state, in its order and without duplicates and losses, whatever the order of
+/// events on the network, on the server and in the app.
 ///
-/// A seed determines what is typed and what the network does, but not the order in which the system runs
-/// tasks. Run alone, with `ANY_ORDER_SEED`, it may behave differently.
+/// A seed determines what is typed and what the network does, but not the order in which the system runs tasks. So a
+/// seed that runs alone, with `ANY_ORDER_SEED`, may behave differently.
 @MainActor
 @Suite("Messages under random faults", .timeLimit(.minutes(5)))
 struct AnyOrderTests {
-    /// The number of concurrent seeds; each waits a lot.
+    /// The number of seeds that run at the same time, because each of them mostly waits.
     private static let lanes: UInt64 = 8
 
     @Test("with any of 1,000 seeds, messages end in the server's order, without duplicates and losses")
@@ -26,7 +26,7 @@ struct AnyOrderTests {
         for lane in lanes { await lane.value }
     }
 
-    /// `WRITE_INTERLEAVINGS=1 swift test --filter AnyOrderTests` writes the file.
+    /// Compares the file of shared histories. `WRITE_INTERLEAVINGS=1 swift test --filter AnyOrderTests` writes it.
     @Test("the web client replays the histories of the first 96 of these seeds")
     func sharedHistories() throws {
         let file = URL(filePath: "../../../Web/support/interleavings.json", relativeTo: URL(filePath: #filePath))

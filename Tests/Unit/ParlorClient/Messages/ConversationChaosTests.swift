@@ -5,7 +5,7 @@ import Testing
 
 @testable import ParlorClient
 
-/// Like `AnyOrderTests`, but with the whole client and a scripted server in place of a model.
+/// Tests like `AnyOrderTests`, but with the whole client and a scripted server in place of a model.
 @MainActor
 @Suite("Random faults against a conversation", .timeLimit(.minutes(2)))
 struct ConversationChaosTests {
@@ -20,11 +20,11 @@ struct ConversationChaosTests {
     }
 }
 
-/// The history of one seed.
+/// The run of one seed.
 @MainActor
 final class ChaosRun {
     private static let steps = 50
-    /// The limit for a run to settle on a machine that is busy with other tests.
+    /// The real time in which a run has to settle. It is long, because other tests keep the machine busy.
     private static let maxWait: Duration = .seconds(90)
 
     let temporary = TemporaryFolder(in: "/dev/shm")
@@ -115,17 +115,18 @@ final class ChaosRun {
     private func deleteOwn() {
         guard let item = conversation.items.last(where: { $0.senderID == ada.id && $0.message != nil }) else { return }
         deleted.insert(item.text)
-        Task { [conversation] in try? await conversation.delete(item.id) }  // if it is lost, the message stays
+        // `try?`: if the request is lost, the message stays.
+        Task { [conversation] in try? await conversation.delete(item.id) }
     }
 
     private func deleteOther() {
         guard let id = others.randomElement(using: &random) else { return }
-        try? server.deleteMessage(id, in: room.id, by: bob.id)  // refused if it is already deleted
+        try? server.deleteMessage(id, in: room.id, by: bob.id)  // `try?`: it may be deleted already
     }
 
     private func read() {
         let own = conversation.items.compactMap(\.message).filter { $0.senderId == ada.id }.map(\.id)
-        if !own.isEmpty { try? server.markRead(own, in: room.id, by: bob.id) }  // deleted ones are ignored
+        if !own.isEmpty { try? server.markRead(own, in: room.id, by: bob.id) }  // `try?`: deleted ones do not matter
     }
 
     private func changeScreen() async {
@@ -135,7 +136,7 @@ final class ChaosRun {
 
     /// Kills the app, and starts it with what is on the disk.
     private func restart() async {
-        // A typed message is on the disk a moment later, and not before.
+        // A typed message is not on the disk at once, so this waits for it.
         await lookUntil { conversation.unkept.isEmpty }
         await client.outbox.stop()
         await client.stop()
@@ -156,7 +157,7 @@ final class ChaosRun {
         var answer: [Message]?
         let giveUp = ContinuousClock.now + Self.maxWait
         while ContinuousClock.now < giveUp {
-            // Less than any deadline, so that requests are answered in time on a busy machine, too.
+            // A step is shorter than any time limit, so that requests are answered in time even on a busy machine.
             await clock.advance(by: .milliseconds(200))
             if conversation.hasOlder { await conversation.loadOlder() }
             guard await isSettled() else { continue }
@@ -183,7 +184,7 @@ final class ChaosRun {
         let own = kept.filter { $0.senderId == ada.id }.map(\.text)
         let expected = typed.filter { own.contains($0) || !deleted.contains($0) }
         if own != expected { faults.append("typed \(expected), the server has \(own)") }
-        // Nothing may be written to the folder after this.
+        // The folder is removed after this, so nothing may write to it any more.
         await client.close(conversation)
         await client.outbox.stop()
         await client.stop()

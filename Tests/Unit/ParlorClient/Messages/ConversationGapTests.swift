@@ -20,7 +20,7 @@ extension ConversationTests {
     func lost() async {
         await enter(page(1...2))
         conversation.apply(.messageNew(sample(5)))
-        await clock.untilSleeping(2)  // for the gap, and to write the cache
+        await clock.untilSleeping(2)  // the waits for the gap and for the cache
         await clock.advance(by: .milliseconds(500))
         await server.expect(.page(after: 2, limit: 200), .failure(offline))
         await clock.untilSleeping(1)
@@ -35,7 +35,7 @@ extension ConversationTests {
     func lostForGood() async {
         await enter(page(1...2))
         conversation.apply(.messageNew(sample(5)))
-        await clock.untilSleeping(2)  // for the gap, and to write the cache
+        await clock.untilSleeping(2)  // the waits for the gap and for the cache
         await clock.advance(by: .milliseconds(500))
         await server.expect(.page(after: 2, limit: 200), .failure(offline))
         await until { conversation.failure == offline }
@@ -174,7 +174,7 @@ extension ConversationTests {
     func gapAfterAbsence() async {
         await enter(page(1...2))
         conversation.apply(.messageNew(sample(5)))
-        await clock.untilSleeping(2)  // for the gap, and to write the cache
+        await clock.untilSleeping(2)  // the waits for the gap and for the cache
         await clock.advance(by: .milliseconds(500))
         let dead = await server.next()
         conversation.apply(.recovered(false))

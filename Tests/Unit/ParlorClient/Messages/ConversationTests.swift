@@ -74,7 +74,7 @@ struct ConversationTests {
             await server.expect(
                 .page(before: before, limit: 200), .page(Page(items: [sample(seq, from: sender)], next: "\(seq)")))
         }
-        // Without a count there may be one more.
+        // If the number of unread messages is unknown, another page is searched.
         if count == nil {
             await server.expect(.page(before: 3, limit: 200), .page(Page(items: [sample(1, from: "me")])))
         }
@@ -163,9 +163,9 @@ struct ConversationTests {
     func reading() async {
         await enter(Page(items: [sample(1), sample(2, from: "me"), sample(3, readBy: [receipt("me")]), sample(4)]))
         conversation.noteVisible(conversation.items)
-        await clock.untilSleeping(2)  // until they are read, and to write the cache
+        await clock.untilSleeping(2)  // the waits for reading and for the cache
         await clock.advance(by: .milliseconds(500))
-        await clock.untilSleeping(1)  // for the receipts
+        await clock.untilSleeping(1)  // the wait of the receipts
         async let background: Void = conversation.enterBackground()
         await server.expect(.read(["m1", "m4"]), .done)
         await background

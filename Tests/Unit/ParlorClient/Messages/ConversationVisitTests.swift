@@ -5,7 +5,7 @@ import Testing
 
 @testable import ParlorClient
 
-/// Entering and leaving.
+/// Tests of entering and leaving.
 extension ConversationTests {
     @Test("after leaving, events are ignored, and the messages are in the cache")
     func leaving() async {
@@ -92,12 +92,12 @@ extension ConversationTests {
     func leavingWithoutAnswers() async {
         await enter(page(1...2))
         conversation.noteVisible(conversation.items)
-        await clock.untilSleeping(2)  // until it is read, and to write the cache
+        await clock.untilSleeping(2)  // the waits for reading and for the cache
         await clock.advance(by: .milliseconds(500))
-        await clock.untilSleeping(1)  // for the receipts
+        await clock.untilSleeping(1)  // the wait of the receipts
         await conversation.leave()
         #expect(await cache.openRoom("room").map(\.seq) == [1, 2])
-        // The receipts are sent without anyone waiting.
+        // The receipts are sent although nobody waits for them.
         await server.expect(.read(["m1", "m2"]), .done)
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ParlorClient
 
-/// Conversations of two clients on a scripted server.
+/// Tests of the conversations of two clients on a scripted server.
 @MainActor
 @Suite("Conversations over the wire", .timeLimit(.minutes(1)))
 struct ConversationWireTests {
@@ -95,7 +95,7 @@ struct ConversationWireTests {
         let hers = try await seat(of: ada)
         hers.device.loseNextAnswer()
         let id = try #require(hers.conversation.send("Hello"))
-        // The socket is lost with the answer.
+        // The socket ends with the lost answer.
         await until { hers.client.connection != .connected }
         await hers.client.enterForeground()
         await until { hers.conversation.items.map(\.state) == [.stored] && hers.conversation.isVerified }

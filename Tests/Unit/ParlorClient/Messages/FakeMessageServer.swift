@@ -2,8 +2,8 @@ import Foundation
 import ParlorClient
 import Testing
 
-/// A fake server: each call waits until the test has taken it with `next()` and answered it. Calls without an
-/// answer are recorded in `log`.
+/// A server for which the test answers: each call waits until the test has taken it with `next()` and answered it.
+/// Calls that need no answer are recorded in `log`.
 actor FakeMessageServer: MessageServer {
     enum Request: Equatable, Sendable {
         case page(before: Int? = nil, after: Int? = nil, limit: Int)
@@ -39,7 +39,7 @@ actor FakeMessageServer: MessageServer {
     private var answers: [Int: CheckedContinuation<Answer, Never>] = [:]
     private var waiting: [CheckedContinuation<Call, Never>] = []
 
-    /// Returns the next call, when it arrives.
+    /// Waits for the next call.
     func next() async -> Call {
         if !calls.isEmpty { return calls.removeFirst() }
         return await withCheckedContinuation { waiting.append($0) }
@@ -47,7 +47,7 @@ actor FakeMessageServer: MessageServer {
 
     func answer(_ call: Call, _ answer: Answer) { answers.removeValue(forKey: call.id)?.resume(returning: answer) }
 
-    /// Takes the next call, which has to be this one, and answers it.
+    /// Waits for the next call, which has to be this one, and answers it.
     func expect(
         _ request: Request, _ answer: Answer, sourceLocation: SourceLocation = #_sourceLocation
     ) async {
@@ -56,12 +56,12 @@ actor FakeMessageServer: MessageServer {
         self.answer(call, answer)
     }
 
-    /// Expects that no call is left that the test did not take.
+    /// Expects that the test has taken all calls.
     func expectNoCall(sourceLocation: SourceLocation = #_sourceLocation) {
         #expect(calls.map(\.request) == [], sourceLocation: sourceLocation)
     }
 
-    /// Returns the log once it has at least `count` entries.
+    /// Waits until the log has at least `count` entries, and returns it.
     func log(atLeast count: Int) async -> [String] {
         if log.count < count { await withCheckedContinuation { listening.append((count, $0)) } }
         return log

@@ -1,24 +1,28 @@
-/// A room's history as a seed makes it: what two people and the network do, and the room's messages at the end.
+/// The history of a room, made from a seed: what two people and the network do, and the room's messages at the end.
 ///
-/// Both client libraries replay the same histories, `Tests/Web/support/interleavings.json`. So a history names no
-/// request for a page by what it asks for: the libraries request different pages at different times.
+/// Both client libraries replay the same histories, `Tests/Web/support/interleavings.json`. They request different
+/// pages at different times, so a history does not say which page a request is for.
 struct Interleaving: Equatable, Sendable {
     /// What happens to a request.
     enum Fate: String, CaseIterable, Sendable {
         case answered
-        /// The server handles it, and the answer waits for a `release`.
+        /// The server handles the request, and the answer waits for a `release`.
         case held
         case answerLost = "answer-lost"
         case lost
         case refused
 
-        /// Pages are never refused, and mostly arrive, because little happens before they do.
+        /// The fates of requests for pages. These are never refused, and most are answered, because little happens
+        /// until a page has arrived.
         static let ofPages: [Fate] = [.answered, .answered, .answered, .held, .held, .answerLost, .lost]
     }
 
-    /// A choice among things whose number only a replay knows is taken modulo that number, and skipped if it is 0.
+    /// A step of a history.
+    ///
+    /// A step may choose among things whose number only a replay knows. The choice is taken modulo that number, and the
+    /// step is skipped if there are none.
     enum Step: Equatable, Sendable {
-        /// One types `mine N`.
+        /// The person of this client types `mine N`.
         case type
         /// The other person sends `other N`.
         case other
@@ -26,7 +30,7 @@ struct Interleaving: Equatable, Sendable {
         case delete(Int)
         /// The other person reads the room's message at an index.
         case read(Int)
-        /// The next event arrives, or a later one before it.
+        /// The next event arrives, or one of the events after it.
         case deliver(Int)
         /// An event that has arrived arrives again.
         case again(Int)
@@ -36,18 +40,19 @@ struct Interleaving: Equatable, Sendable {
         case page(Int, Fate)
         /// A held answer arrives.
         case release(Int)
-        /// The connection is lost; the next one replays what was missed, or does not.
+        /// The connection is lost. The next one replays the missed events, or cannot.
         case disconnect(keepsEvents: Bool)
         case connect
         case leave
         case enter
         case wait(milliseconds: Int)
         case older
-        /// One deletes the own message at an index, on this device if it is shown here, or else on another.
+        /// The person of this client deletes their message at an index: here if it is shown, otherwise on another
+        /// device.
         case remove(Int, Fate)
         case retry(Int)
         case discard(Int)
-        /// The app is killed and starts again. If it is prepared, it was in the background before.
+        /// The app is killed and starts again. If it is prepared, it went to the background before.
         case restart(isPrepared: Bool)
     }
 
@@ -55,7 +60,7 @@ struct Interleaving: Equatable, Sendable {
     /// The number of messages at the beginning, all by the other person.
     let before: Int
     let steps: [Step]
-    /// The room's messages: `seq` and text, and whether the other person has read it.
+    /// The room's messages at the end: `seq` and text, and whether the other person has read each.
     let end: [String]
 }
 
@@ -86,7 +91,7 @@ extension Interleaving.Step: CustomStringConvertible {
 }
 
 extension Interleaving {
-    /// The histories of seeds as JSON, in short lines, for a file that people read.
+    /// Returns the histories of seeds as JSON in short lines, so that people can read the file.
     static func json(_ seeds: ClosedRange<UInt64>) -> String {
         "[\n" + seeds.map { Interleaving(seed: $0).json }.joined(separator: ",\n") + "\n]\n"
     }
@@ -103,7 +108,7 @@ extension Interleaving {
         """
     }
 
-    /// Words that need no escapes.
+    /// Returns words as JSON strings in short lines. They contain nothing that has to be escaped.
     private static func lines(of words: [String]) -> String {
         var lines: [String] = []
         for (index, word) in words.enumerated() {

@@ -1,7 +1,7 @@
 import ParlorClientTesting
 
 extension Interleaving {
-    /// The history of a seed: always the same.
+    /// Makes the history of a seed, which is always the same.
     init(seed: UInt64) {
         var maker = InterleavingMaker(seed: seed)
         self.seed = seed
@@ -11,7 +11,7 @@ extension Interleaving {
     }
 }
 
-/// What the next step depends on: the room, and own messages that are not in it.
+/// Makes the steps of a history. It knows what they depend on: the room, and own messages that are not stored yet.
 private struct InterleavingMaker {
     static let steps = 60
 
@@ -27,7 +27,7 @@ private struct InterleavingMaker {
     private var lastSeq = 0
     private var otherCount = 0
     private var typedCount = 0
-    /// The own messages to send, by number, in the order typed.
+    /// The numbers of own messages that are not sent yet, in the order typed.
     private var waiting: [Int] = []
     private var refused: [Int] = []
     private var isConnected = true
@@ -42,7 +42,7 @@ private struct InterleavingMaker {
     }
 
     mutating func makeStep() -> Interleaving.Step {
-        // Nobody is away for long, because little happens there.
+        // A room that was left, or a lost connection, soon comes back, because little happens meanwhile.
         if !isEntered, below(5) == 0 { return makeVisit() }
         if !isConnected, below(5) == 0 { return makeConnection() }
         switch below(100) {
@@ -85,7 +85,7 @@ private struct InterleavingMaker {
         }
     }
 
-    /// All own messages that were not discarded arrive.
+    /// Makes the last steps, after which all own messages that were not discarded are stored.
     mutating func makeEnding() -> [Interleaving.Step] {
         var steps: [Interleaving.Step] = []
         if !isConnected { steps.append(.connect) }
@@ -115,7 +115,7 @@ private struct InterleavingMaker {
         return .send(number, fate)
     }
 
-    /// A retried message is sent before later ones that wait.
+    /// Makes a retry. The message is sent before waiting messages that were typed later.
     private mutating func makeRetry(_ number: Int) -> Interleaving.Step {
         waiting.insert(number, at: waiting.firstIndex { $0 > number } ?? waiting.endIndex)
         return .retry(number)
@@ -131,7 +131,7 @@ private struct InterleavingMaker {
         return isEntered ? .enter : .leave
     }
 
-    /// A start connects, and enters the room.
+    /// Makes a restart, after which the client is connected and the room is entered.
     private mutating func makeRestart() -> Interleaving.Step {
         (isConnected, isEntered) = (true, true)
         return .restart(isPrepared: below(2) == 0)
@@ -142,7 +142,8 @@ private struct InterleavingMaker {
         room.append(Stored(seq: lastSeq, text: text, isOwn: isOwn))
     }
 
-    /// Not the standard library's choice, which a later version may make in another way.
+    /// Returns a number below `count`. It does not use the standard library's method, which may change in later
+    /// versions.
     private mutating func below(_ count: Int) -> Int { Int(random.next() % UInt64(count)) }
 
     private mutating func pick<Value>(_ values: [Value]) -> Value? {

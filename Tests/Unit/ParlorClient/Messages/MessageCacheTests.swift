@@ -40,7 +40,7 @@ struct MessageCacheTests {
 
     @Test("a file that cannot be read now is kept")
     func notReadableNow() async throws {
-        // A folder in its place cannot be read, like a locked file.
+        // A folder in the place of the file cannot be read, just as a locked file cannot.
         try FileManager.default.createDirectory(
             at: folder.appending(path: "room.json"), withIntermediateDirectories: true)
         #expect(await makeCache().openRoom("room").isEmpty)
@@ -57,7 +57,7 @@ struct MessageCacheTests {
         }
         _ = await first.openRoom("a")
         await clock.advance(by: .seconds(1))
-        // Room b is written last, but was opened before a.
+        // Room b is written last, but it was opened before room a.
         await first.keep([sample(2, room: "b")], of: "b")
 
         let second = makeCache(roomLimit: 2)

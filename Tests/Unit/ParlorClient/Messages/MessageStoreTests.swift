@@ -129,7 +129,7 @@ struct MessageStoreTests {
     @Test("a page of an earlier time does not delete an own message sent since, nor refuse others' events")
     mutating func earlierPage() {
         store.showCached((1...3).map { sample($0) })
-        // The outbox confirms it before the events of the room arrive.
+        // The outbox confirms message 6 before the room's events arrive.
         store.confirm("t6", as: sample(6, from: "me", tempID: "t6"))
         store.markUnverified()
         store.merge(page(1...3), asked: .earlierNewest)

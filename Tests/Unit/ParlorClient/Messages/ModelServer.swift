@@ -3,22 +3,22 @@ import ParlorClientTesting
 
 @testable import ParlorClient
 
-/// One room as the contract describes it, on a network that a test controls. A call is handled and answered,
-/// handled without an answer, or lost. An answer may be delayed, and events wait until they are let through.
+/// One room as the contract describes it, on a network that a test controls. A call is answered, handled without an
+/// answer, or lost. Answers can be delayed. Events wait until the test delivers them.
 @MainActor
 final class ModelServer {
     typealias Fate = Interleaving.Fate
 
-    /// What a call asks for.
+    /// A request of the client.
     enum Request: Equatable {
         case page
-        /// To send this text.
+        /// Sends this text.
         case send(String)
-        /// To delete the message with this id.
+        /// Deletes the message with this id.
         case delete(String)
     }
 
-    /// A pending call.
+    /// A call about which the test has not decided yet.
     private struct Call {
         let request: Request
         let work: @MainActor () -> Void
@@ -26,22 +26,22 @@ final class ModelServer {
     }
 
     private(set) var messages: [Message] = []
-    /// The message id of each `tempId`, including deleted messages.
+    /// The ids of messages by their `tempId`, including deleted messages.
     private(set) var idByTempID: [String: String] = [:]
     /// The texts of own messages that have arrived, including deleted ones.
     private(set) var arrived: Set<String> = []
     private var lastSeq = 0
     private var calls: [Call] = []
     private var held: [(request: Request, answer: CheckedContinuation<Void, any Error>)] = []
-    /// The events for the client, sent while it is connected, or replayed later.
+    /// The events that the client has not got yet. If it is not connected, they are replayed later.
     var events: [RoomEvent] = []
-    /// The events since the client's last leave: a join replays them.
+    /// The events since the client left the room, which a join replays.
     private var sinceLeave: [RoomEvent] = []
     private(set) var keepsEvents = true
     private var isJoined = false
 
     var hasCalls: Bool { !calls.isEmpty || !held.isEmpty }
-    /// What the pending calls ask for, the oldest first.
+    /// The requests of the pending calls, the oldest first.
     var requests: [Request] { calls.map(\.request) }
 
     // MARK: - What others do
@@ -122,7 +122,9 @@ final class ModelServer {
 
     // MARK: - What the test decides
 
-    /// - Parameter keepsEvents: true if the next connection brings the events meanwhile.
+    /// Ends the connection.
+    ///
+    /// - Parameter keepsEvents: true if the next connection replays the events until then.
     func loseConnection(keepsEvents: Bool) {
         self.keepsEvents = keepsEvents
         if !keepsEvents { forgetEvents() }
@@ -161,7 +163,7 @@ final class ModelServer {
         }
     }
 
-    /// Lets one of the held answers arrive, if there are any.
+    /// Delivers one of the held answers, if there are any.
     func release(choice: Int) {
         if !held.isEmpty { held.remove(at: choice % held.count).answer.resume() }
     }
@@ -172,7 +174,7 @@ final class ModelServer {
         for (_, answer) in answers { answer.resume() }
     }
 
-    /// Ends the client. Its calls are not handled, and get no answers.
+    /// Ends the client's run. Its pending calls are not handled, and fail.
     func end(_ link: ModelLink) {
         link.isDead = true
         isJoined = false
@@ -191,7 +193,7 @@ extension ModelServer.Request {
     }
 }
 
-/// The connection of one app run to the server.
+/// The connection of one run of the app to the server.
 @MainActor
 final class ModelLink: MessageServer {
     private let server: ModelServer

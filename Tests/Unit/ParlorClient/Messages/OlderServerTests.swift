@@ -3,9 +3,9 @@ import Testing
 
 @testable import ParlorClient
 
-/// Messages of older servers, which have no counter.
+/// Tests with messages of older servers, which have no `seq`.
 extension MessageStoreTests {
-    /// Returns an older server's message, without a counter.
+    /// Returns a message of an older server.
     func older(_ id: String, at seconds: Double, from sender: String = "ann") -> Message {
         Message(
             id: id, roomId: "room", seq: 0, senderId: sender, text: id, createdAt: start.addingTimeInterval(seconds))

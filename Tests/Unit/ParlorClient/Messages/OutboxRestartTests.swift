@@ -10,7 +10,7 @@ extension OutboxTests {
         let first = makeOutbox()
         for id in ["a", "b", "c"] { try await first.append(typed(id), in: "room") }
         await server.expect(request("a"), .failure(refusal("invalid_field")))
-        // It is never answered.
+        // The request for "b" is never answered.
         let unanswered = await server.next()
         #expect(unanswered.request == request("b"))
         await first.stop()
@@ -78,7 +78,7 @@ extension OutboxTests {
         await first.stop()
         let name = try #require(FileManager.default.contentsOfDirectory(atPath: folder.path).first)
         let (file, hidden) = (folder.appending(path: name), folder.appending(path: "hidden"))
-        // A folder in its place cannot be read, like a locked file.
+        // A folder in the place of the file cannot be read, just as a locked file cannot.
         try FileManager.default.moveItem(at: file, to: hidden)
         try FileManager.default.createDirectory(at: file, withIntermediateDirectories: false)
 
@@ -100,7 +100,7 @@ extension OutboxTests {
     @Test("a message that the disk refuses fails, stays, and is sent when the disk accepts it")
     func fullDisk() async throws {
         try FileManager.default.removeItem(at: folder)
-        // A file where the folder should be.
+        // A file in the place of the folder makes every write fail.
         try Data().write(to: folder)
         let outbox = makeOutbox()
         try await outbox.append(typed("a"), in: "room")
@@ -179,7 +179,7 @@ extension OutboxTests {
     @Test("a file set aside before an unreadable one is reported once that one can be read")
     func putAsideEarlier() async throws {
         let locked = folder.appending(path: "locked%2F1.json")
-        // A folder in its place cannot be read, like a locked file.
+        // A folder in the place of the file cannot be read, just as a locked file cannot.
         try FileManager.default.createDirectory(at: locked, withIntermediateDirectories: true)
         for number in 1...20 { try Data("{".utf8).write(to: folder.appending(path: "broken%2F\(number).json")) }
         let outbox = makeOutbox()

@@ -7,21 +7,21 @@ import ParlorClientTesting
 /// A replay of one seed's history on a conversation, its outbox and its files.
 @MainActor
 final class RandomRun {
-    /// In memory if possible, because the disk is not under test.
+    /// The folder is in memory if possible, because the disk is not under test.
     let temporary = TemporaryFolder(in: "/dev/shm")
     var folder: URL { temporary.url }
     private let history: Interleaving
     private let server = ModelServer()
-    /// How far tasks get between two steps, which the history leaves open.
+    /// Decides how far tasks get between two steps, which the history does not say.
     private var random: SeededGenerator
     private var faults: [String] = []
     private var typedCount = 0
     private var otherCount = 0
     private var refused: Set<String> = []
-    /// The retried texts that are not sent yet, nor refused again.
+    /// The texts that were retried, and since then neither sent nor refused.
     private var retried: Set<String> = []
     private var discarded: Set<String> = []
-    /// Delivered events, which may be delivered again: but not after the server has stopped repeating them.
+    /// The delivered events that the server may still repeat.
     private var delivered: [RoomEvent] = []
     private var isConnected = true
     private var lastID = 0
@@ -83,7 +83,7 @@ final class RandomRun {
         typedCount += 1
     }
 
-    /// Delivers the next event, or a later one before it.
+    /// Delivers the next event, or one of the two after it.
     private func deliver(_ choice: Int) {
         guard isConnected, !server.events.isEmpty else { return }
         let event = server.events.remove(at: choice % min(3, server.events.count))
@@ -91,7 +91,8 @@ final class RandomRun {
         conversation.apply(.event(event))
     }
 
-    /// Leaves the room. What is on its way arrives while the room is closed, and none of it during the next visit.
+    /// Leaves the room. Events that are on their way arrive now, while the room is closed, and not during the next
+    /// visit.
     private func leave() async {
         await conversation.leave()
         if isConnected { for event in server.events { conversation.apply(.event(event)) } }
@@ -115,12 +116,12 @@ final class RandomRun {
         conversation.apply(.recovered(isWhole))
     }
 
-    /// Deletes a message that is shown here, or else on another device.
+    /// Deletes a message: here if it is shown, otherwise on another device.
     private func remove(_ id: String, _ fate: Interleaving.Fate) async {
         let ended = Guarded(false)
         if let item = conversation.items.last(where: { $0.message?.id == id }) {
             Task { [conversation] in
-                try? await conversation.delete(item.id)  // if it fails, the message stays
+                try? await conversation.delete(item.id)  // `try?`: if it fails, the message stays
                 ended.withLock { $0 = true }
             }
             await lookUntil { server.requests.contains(.delete(id)) || ended.withLock { $0 } }
@@ -131,7 +132,7 @@ final class RandomRun {
 
     // MARK: - What is sent
 
-    /// Decides about the request that sends a text, when its turn has come.
+    /// Waits for the request that sends a text, and decides about it.
     private func send(_ text: String, _ fate: Interleaving.Fate) async {
         await passTime { server.requests.contains(.send(text)) }
         if server.requests.count(where: \.isSending) != 1 { faults.append("two are sent at once: \(server.requests)") }
@@ -153,7 +154,7 @@ final class RandomRun {
         await conversation.discard(id)
     }
 
-    /// Returns the id of a message once it has failed.
+    /// Waits until a message has failed, and returns its id.
     private func failed(_ text: String) async -> String? {
         await passTime { await idOfFailed(text) != nil }
         return await idOfFailed(text)
@@ -163,9 +164,10 @@ final class RandomRun {
         await outbox.messages(in: "room").first { $0.text == text && $0.state.isFailed }?.id
     }
 
-    /// Lets time pass until a condition is true. Meanwhile, a request to send gets an answer that changes nothing
-    /// in the room: its message is stored already, is refused again, or is to wait for a retried one that was
-    /// typed before it.
+    /// Lets time pass until a condition is true.
+    ///
+    /// Meanwhile, each request to send gets an answer that changes nothing in the room. Its message is already stored,
+    /// or is refused again, or has to wait for a retried message that was typed before it.
     private func passTime(_ isSo: @MainActor () async -> Bool) async {
         await lookUntil {
             if await isSo() { return true }
@@ -182,12 +184,12 @@ final class RandomRun {
         }
     }
 
-    /// The place in the order typed of an own text. It is `mine N`: `type()` makes no others.
+    /// Returns the N of a text `mine N`, the order in which it was typed. `!`: `type()` makes no other texts.
     private static func number(of text: String) -> Int { Int(text.dropFirst("mine ".count))! }
 
     /// Kills the app, and starts it with what is on the disk.
     private func restart(isPrepared: Bool) async {
-        // A typed message is on the disk a moment later, and not before.
+        // A typed message is not on the disk at once, so this waits for it.
         await lookUntil { conversation.unkept.isEmpty }
         if isPrepared { await conversation.enterBackground() }
         await outbox.stop()
@@ -227,7 +229,7 @@ final class RandomRun {
                 }
             })
         var shown = Conversation.Settings()
-        // Small limits, so that a short history has several pages and reaches them.
+        // The limits are small, so that a short history has several pages and reaches the limits.
         (shown.pageSize, shown.refetchPageSize, shown.refetchLimit) = (4, 3, 9)
         return (
             outbox,
@@ -238,7 +240,7 @@ final class RandomRun {
 
     // MARK: - What has to hold
 
-    /// Checks what always holds: items are in order and unique, and every change raises the version.
+    /// Checks what must always be true: items are in order and unique, and each change raises the version.
     private func check(since before: (MessageItems, Int, ObjectIdentifier)) {
         let items = conversation.items
         if Set(items.map(\.id)).count != items.count { faults.append("twice the same row: \(items.shown)") }
@@ -249,7 +251,7 @@ final class RandomRun {
         if conversation.version < before.1 { faults.append("the version fell") }
     }
 
-    /// Lets everything arrive. Then the room's messages are those of the history, and all are shown.
+    /// Lets everything arrive, and returns the faults. Then the room must have the history's messages, and show all.
     func faultsAtTheEnd() async -> [String] {
         for _ in 0..<2_000 {
             if await isSettled() { break }

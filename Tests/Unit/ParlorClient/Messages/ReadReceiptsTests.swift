@@ -152,7 +152,7 @@ struct ReadReceiptsTests {
         await server.expectNoCall()
     }
 
-    /// Adds one receipt, and another before the request for the first is answered.
+    /// Adds a receipt, and another one before the request with the first is answered.
     private func readDuringCall() async -> FakeMessageServer.Call {
         await receipts.add(["a"], in: "room")
         await clock.advance(by: .milliseconds(500))

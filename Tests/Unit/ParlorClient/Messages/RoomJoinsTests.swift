@@ -15,7 +15,7 @@ struct RoomJoinsTests {
         let first = Task { try await Self.make(calls[0], with: joins) }
         await lookUntil { server.log == [calls[0]] }
         let second = Task { try await Self.make(calls[1], with: joins) }
-        // Another room does not wait.
+        // A call for another room does not wait.
         let other = Task { try await Self.make("join other", with: joins) }
         await lookUntil { server.log.count == 2 }
         #expect(server.log == [calls[0], "join other"])
@@ -55,7 +55,7 @@ struct RoomJoinsTests {
     }
 }
 
-/// A server that answers a join or leave when the test says so, the oldest first.
+/// A server that answers joins and leaves when the test says so, the oldest first.
 @MainActor
 private final class HeldServer: MessageServer {
     /// The calls that have arrived.

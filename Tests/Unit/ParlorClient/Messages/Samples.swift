@@ -22,6 +22,6 @@ func receipt(_ userID: String, _ seconds: Double = 0) -> Message.Receipt {
 }
 
 extension MessageItems {
-    /// The items in short: `m3` for a stored message, the text of a pending one.
+    /// The items in short form: the id of a stored message, such as `m3`, and the text of a pending one.
     var shown: [String] { map { $0.message?.id ?? $0.text } }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ParlorClient
 
-/// Calls of routes and socket events that the library has no method for.
+/// Tests of calls to routes and socket events for which the library has no method.
 @Suite("Calls of added services", .timeLimit(.minutes(1)))
 struct PluginCallTests {
     private struct Poll: Codable, Equatable, Sendable {

@@ -4,8 +4,8 @@ import Testing
 
 private let polls = "polls"
 
-/// Added services in the list of rooms: fields that are asked for, services that are away, and badges that the
-/// gateway composes in its own time.
+/// Tests of the list of rooms with added services: fields that are fetched again, services that are down, and badges
+/// that the gateway composes while other events arrive.
 extension RoomListTests {
     private func room(polls: Int, pollCount: Int) -> Room {
         var room = Given.room("a", badges: .init(others: ["polls": polls]))
@@ -70,10 +70,10 @@ extension RoomListTests {
     @Test("badges that come soon after an element, or are higher than counted, are checked with the server")
     func composedBadges() async {
         await load(Given.room("a"), Given.room("b"))
-        // Late: composed before the element.
+        // These badges are late: they were composed before the element was created.
         list.apply(Given.elements(.created, "e1", in: "a", at: 20, count: 1, rev: 1))
         list.apply(.badges(roomID: "a", badges: .init(others: [polls: 1]), hasUnread: true))
-        // Early: the element's own event is still to come.
+        // These badges are early: the event of their element arrives later.
         list.apply(.badges(roomID: "b", badges: .init(elements: 1, others: [polls: 1]), hasUnread: true))
         list.apply(Given.elements(.created, "e2", in: "b", at: 20, count: 1, rev: 1))
         for id in ["a", "b"] {

@@ -2,7 +2,7 @@ import Foundation
 import ParlorClient
 import Testing
 
-/// Badges of added services in the counts, and what `hasUnread` follows.
+/// Tests of counts with badges of added services, and of `hasUnread`.
 @Suite("Counts of added services")
 struct PluginCountTests {
     private func counts(_ badges: Room.Badges, hasUnread: Bool) -> RoomCounts {
@@ -51,7 +51,7 @@ struct PluginCountTests {
         room.hasUnread = true
         counts.load(room, degraded: ["polls"])
         #expect(counts.rooms["r"] == RoomCount(otherBadges: ["polls": 2, "dice": 1]))
-        // The badge of a service that answered.
+        // The badge of "dice" comes from a service that answered.
         room.badges.others = ["polls": 0, "dice": 3]
         counts.load(room, degraded: ["polls"])
         #expect(counts.rooms["r"] == RoomCount(otherBadges: ["polls": 2, "dice": 3]))
@@ -68,7 +68,7 @@ struct PluginCountTests {
         room.hasUnread = hasUnread
         counts.load(room, degraded: ["polls"])
         #expect(counts.rooms["r"]?.hasUnread == hasUnread)
-        // Of the badge that is kept, it is known whether the server counts it.
+        // It is known whether the server counts the badge that is kept.
         room.badges.others = ["polls": 0]
         room.hasUnread = false
         counts.load(room, degraded: ["polls"])
@@ -86,7 +86,7 @@ struct PluginCountTests {
     }
 }
 
-/// Fields of added services in the list of rooms.
+/// Tests of the list of rooms with fields of added services.
 extension RoomListTests {
     private func room(polls: Int, pollCount: Int) -> Room {
         var room = Given.room("a", badges: .init(others: ["polls": polls]))

@@ -4,7 +4,7 @@ import ParlorClient
 import ParlorClientTesting
 import Testing
 
-/// A whole client with a plugin on a scripted server.
+/// Tests of a whole client with a plugin on a scripted server.
 @MainActor
 @Suite("ScriptedServer: plugins", .timeLimit(.minutes(1)))
 struct ScriptedPluginTests {
@@ -104,7 +104,7 @@ struct ScriptedPluginTests {
         server.emit("poll:mine", ["pollId": .string("p2")], in: roomID, to: .person(ben.id))
         device.setAirplaneMode(false)
         await client.enterForeground()
-        // The events since the last connect come again, before those that were missed.
+        // The events since the last connect come a second time, before those that were missed.
         for event in sent { #expect(await events.next() == event) }
         let opened: JSON = ["roomId": .string(roomID), "pollId": .string("p2")]
         #expect(await events.next() == .unknown(name: "poll:opened", data: opened))

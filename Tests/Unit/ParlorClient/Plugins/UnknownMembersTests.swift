@@ -4,7 +4,7 @@ import Testing
 
 @testable import ParlorClient
 
-/// What this version does not know of rooms and messages: kept as it came, also on disk.
+/// Tests of members that this version does not know: rooms and messages keep them unchanged, also on disk.
 @Suite("Unknown members")
 struct UnknownMembersTests {
     private struct Poll: Codable, Equatable {
@@ -101,7 +101,7 @@ struct UnknownMembersTests {
         let room = try decoded(Room.self, room)
         await RoomListCache(folder: folder.url).keep([room])
         #expect(await RoomListCache(folder: folder.url).rooms() == [room])
-        // As version 1 wrote it, before it kept what it did not know.
+        // This is a file of version 1 from before it kept unknown members.
         let older = """
             {"format":1,"generation":"g","rooms":[{"id":"r1","displayName":"Garden","createdBy":"u1","createdAt":0,
              "updatedAt":0,"lastActivityAt":0,"lastActivityType":"message","isActive":false,"participants":[],

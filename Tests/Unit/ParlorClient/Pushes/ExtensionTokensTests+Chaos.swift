@@ -33,14 +33,15 @@ extension ExtensionTokensTests {
                 return Task { isRefused ? try await tokens.token(replacing: token) : try await tokens.token() }
             }
             for task in tasks { _ = await result(of: task) }
-            // Repeats a refresh whose answer was lost before its minute is over. Each try uses up one of the faults, which
-            // add up while no request is sent.
+            // Repeats a refresh whose answer was lost, before its minute is over. Faults add up while no request is
+            // sent, and each try uses up one of them.
             phone.delayAnswers(by: .zero)
             for _ in 0..<Self.rounds {
                 guard try store.load().current?.refreshAttemptID != nil, let token = await app.session?.token else {
                     break
                 }
-                // The app's own token: an extension may have renewed the stored one without the app noticing.
+                // This is the app's own token. An extension may have renewed the stored one, which the app has not
+                // noticed.
                 _ = try? await app.token(replacing: token)
             }
             #expect(await app.session != nil, "seed \(seed)")
@@ -48,7 +49,7 @@ extension ExtensionTokensTests {
             await clock.advance(by: .seconds(Int.random(in: 0..<20, using: &random) * 60))
         }
         extensionPhone.delayAnswers(by: .zero)
-        // Uses up the failures that are still set.
+        // Uses up the faults that are left.
         for device in [phone, extensionPhone] {
             while case .failure(ClientFailure.offline) = await Self.attempt(on: device) {}
         }

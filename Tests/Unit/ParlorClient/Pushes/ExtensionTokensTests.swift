@@ -5,14 +5,14 @@ import Testing
 
 @testable import ParlorClient
 
-/// An app and its extension: two processes that share only the file of sessions.
+/// Tests of an app and its extension: two processes that share only the file with the sessions.
 @Suite("ExtensionTokens", .timeLimit(.minutes(10)))
 struct ExtensionTokensTests {
     let clock = TestClock()
     private let folder = TemporaryFolder(in: "/dev/shm")
     private let server: ScriptedServer
     private let ada: Person
-    /// The networks of the app and of the extension, which fail separately.
+    /// The networks of the app and of the extension, which fail independently of each other.
     let (phone, extensionPhone): (ScriptedDevice, ScriptedDevice)
     let store: FileSessionStore
 
@@ -35,7 +35,7 @@ struct ExtensionTokensTests {
 
     func kept() throws -> Session { try #require(try store.load().current) }
 
-    /// Waits for a task, and advances the clock meanwhile.
+    /// Advances the clock until a task ends, and returns its result.
     func result(of task: Task<String, any Error>) async -> Result<String, any Error> {
         let isDone = Guarded(false)
         Task {
@@ -46,7 +46,7 @@ struct ExtensionTokensTests {
         return await task.result
     }
 
-    /// Checks that the session is valid, and that both can renew it once more.
+    /// Checks that the session is valid, and that the app and the extension can both renew it.
     func expectAlive(_ app: SessionTokens) async throws {
         #expect(server.sessionCount(of: ada.id) == 1)
         let token = try await app.token(replacing: try await app.token())
@@ -215,7 +215,7 @@ struct ExtensionTokensTests {
         #expect(await app.session == session)
     }
 
-    /// The store and the network of an extension that is killed after some steps: its further steps have no effect.
+    /// The store and the network of an extension that is killed after some steps. Its later steps have no effect.
     private final class Doomed: SessionStore, HTTPTransport {
         struct Ended: Error {}
 
@@ -246,7 +246,7 @@ struct ExtensionTokensTests {
         func send(_ request: HTTPRequest) async throws -> HTTPResponse {
             try step()
             let answer = try await network.send(request)
-            // The server has handled the request.
+            // The server has handled the request, but a killed extension gets no answer.
             try step()
             return answer
         }

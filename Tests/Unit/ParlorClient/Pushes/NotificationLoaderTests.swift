@@ -4,7 +4,7 @@ import Testing
 
 @testable import ParlorClient
 
-/// What an extension shows of a push, on a scripted server.
+/// Tests of what an extension shows for a push, on a scripted server.
 @Suite("NotificationLoader", .timeLimit(.minutes(1)))
 struct NotificationLoaderTests {
     private let clock = TestClock()
@@ -31,7 +31,7 @@ struct NotificationLoaderTests {
         }
     }
 
-    /// The push of a message from a server that sends no texts.
+    /// Returns the push for a message from a server that sends no texts.
     private func push(_ messageID: String, seq: Int? = 1) -> PushedMessage {
         PushedMessage(
             roomID: roomID, messageID: messageID, seq: seq, senderName: "A.", roomName: "Kitchen",
@@ -154,7 +154,7 @@ struct NotificationLoaderTests {
         }
         await clock.untilSleeping(for: .seconds(8))
         await clock.advance(by: .seconds(5))
-        // Its own limit.
+        // The refresh has a time limit of its own.
         await clock.untilSleeping(for: .seconds(20))
         #expect(!isDone.withLock { $0 })
         await clock.advance(by: .seconds(3))

@@ -5,11 +5,11 @@ import ParlorClient
     import UserNotifications
 #endif
 
-// The code of two blocks of the guide, ParlorClient.docc/Notifications.md. `NotificationServiceTests` compares it with
-// the guide and runs it.
+// The code of two blocks in ParlorClient.docc/Notifications.md. `NotificationServiceTests` checks that they are the
+// same, and runs this code.
 
 nonisolated func makeSessionStore() -> KeychainSessionStore {
-    // nil if the target does not have the app group.
+    // This is nil if the target does not have the app group.
     let group = FileManager.default.containerURL(forSecurityApplicationGroupIdentifier: "group.com.example.chat")!
     return KeychainSessionStore(
         service: "parlor.example", accessGroup: "ABCDE12345.com.example.chat",
@@ -26,7 +26,7 @@ nonisolated final class NotificationService: UNNotificationServiceExtension {
         guard let pushed = PushedMessage(userInfo: request.content.userInfo),
             let content = request.content.mutableCopy() as? UNMutableNotificationContent
         else { return show(request.content) }
-        // From here on only the task uses them.
+        // From here on, only the task uses them.
         nonisolated(unsafe) let (show, shown) = (show, content)
         Task {
             let loaded = await Self.loader.content(of: pushed)

@@ -19,7 +19,7 @@ struct NotificationServiceTests {
         let compiled = try String(contentsOf: here.appending(path: "NotificationService.swift"), encoding: .utf8)
         for name in ["func makeSessionStore()", "class NotificationService"] {
             let block = try #require(blocks.first { $0.contains(name) })
-            // The imports stand above both.
+            // Each block begins with its imports, which are left out here.
             let code = block.split(separator: "\n\n", maxSplits: 1)[1]
             #expect(compiled.contains("\n\n" + code))
         }

@@ -2,7 +2,7 @@
     import Foundation
     import ParlorClient
 
-    // What the guide's extension uses of Apple's frameworks, with the same declarations.
+    // The parts of Apple's frameworks that the guide's extension uses, with the same declarations.
 
     class UNNotificationServiceExtension: NSObject {
         func didReceive(

@@ -82,7 +82,7 @@ struct PushedMessageTests {
             {"aps":\(value),"roomId":"r1","messageId":"m1","seq":\(value),"senderId":["u1"],"senderName":{},
              "roomName":0}
             """
-        // A number that JSON may have, and the platform's parser may refuse.
+        // JSON allows these numbers, but the platform's parser may refuse them.
         if ["1e400", "99999999999999999999"].contains(value), read(payload) == nil { return }
         #expect(read(payload) == PushedMessage(roomID: "r1", messageID: "m1"))
         let inside = #"{"aps":{"alert":\#(value),"badge":\#(value)},"roomId":"r1","messageId":"m1"}"#
@@ -112,7 +112,7 @@ struct PushedMessageTests {
             #expect(!message.roomID.isEmpty && !message.messageID.isEmpty)
             #expect(message.seq ?? 1 > 0 && message.badge ?? 0 >= 0)
         }
-        // Some are whole still: both ways were taken.
+        // Some payloads are still readable and some are not, so both cases were tested.
         #expect(messages > 0 && messages < 2_000)
     }
 }

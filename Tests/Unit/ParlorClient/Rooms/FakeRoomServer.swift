@@ -1,12 +1,12 @@
 import ParlorClient
 import Testing
 
-/// Answers with the test's data, at the time that the test sets.
+/// A server that answers with the test's data, when the test says so.
 @MainActor
 final class FakeRoomServer: RoomServer {
     var all: [Room] = []
     var failure: ClientFailure?
-    /// The unavailable services. The test's data includes their values.
+    /// The names of the services that count as unavailable. The test sets the values that answers then have.
     var degraded: [String] = []
     var pages: [String: Page<Person>] = [:]
     private(set) var calls: [String] = []
@@ -14,10 +14,10 @@ final class FakeRoomServer: RoomServer {
     private var held: [CheckedContinuation<Void, Never>] = []
     private var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
-    /// Holds calls until `release`; each is answered with the state at its arrival.
+    /// Holds calls until `release`. Each is answered with the state at the time when it arrived.
     func hold() { isHeld = true }
 
-    /// Answers later calls at once; held ones stay held.
+    /// Answers later calls at once. Held calls stay held.
     func letPass() { isHeld = false }
 
     func release() {

@@ -1,7 +1,7 @@
 import Foundation
 import ParlorClient
 
-/// Rooms and events with the parts that matter to a test.
+/// Makes rooms and events from the parts that matter to a test.
 enum Given {
     static let start = Date(timeIntervalSince1970: 1_734_428_700)
 

@@ -72,8 +72,8 @@ struct ListChaosTests {
             let counts = [room.elementCount, room.badges.messages, room.badges.elements]
             return [room.id, room.displayName, room.lastMessage?.text ?? "", "\(room.lastActivityType)", "\(counts)"]
         }
-        // The clock does not wait for files, which take long on a busy machine. Before the list is fetched anew because
-        // of its age, it has to be right.
+        // The clock does not wait for files, which take long on a busy machine. The list has to be right before it is
+        // fetched again because of its age.
         for _ in 0..<100 where list.rooms.map(brief) != truth.map(brief) { await clock.advance(by: .seconds(1)) }
         #expect(clock.elapsed - settled < .seconds(RoomList.freshness))
         #expect(list.rooms.map(brief) == truth.map(brief), "seed \(seed)")

@@ -27,7 +27,7 @@ struct ListOnServerTests {
             folder: folder.url)
     }
 
-    /// Connects and loads, long enough ago that no event counts as doubtful.
+    /// Connects and loads the list, and lets so much time pass that later events are surely not part of that answer.
     private func start() async {
         await client.start()
         await until { client.connection == .connected && list.isLoaded }
@@ -45,7 +45,7 @@ struct ListOnServerTests {
         await start()
         let conversation = try await open()
         let leaving = Task { await client.close(conversation) }
-        // The list has begun to leave before the event comes, and the server has not.
+        // When the event comes, the list has begun to leave the room, but the server has not.
         try server.addElement(in: room, by: bob.id)
         await leaving.value
         await clock.advance(by: .seconds(5))

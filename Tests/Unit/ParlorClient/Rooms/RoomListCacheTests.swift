@@ -80,7 +80,7 @@ struct RoomListCacheTests {
 
     @Test("a file that cannot be read now is kept")
     func notReadableNow() async throws {
-        // A folder in its place cannot be read, like a locked file.
+        // A folder in the place of the file cannot be read, just as a locked file cannot.
         let file = folder.appending(path: "rooms.json")
         try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
         #expect(await kept().isEmpty)

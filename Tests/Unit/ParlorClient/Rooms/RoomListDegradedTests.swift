@@ -18,7 +18,7 @@ extension RoomListTests {
         #expect(list["a"]?.elementCount == 3)
         #expect(list["a"]?.badges == .init(messages: 4, elements: 1))
         #expect(list["a"]?.lastMessage == nil)
-        // The list has no other value.
+        // The list knows no other value for room b.
         #expect(list["b"]?.elementCount == 7)
         await clock.advance(by: .seconds(1))
         #expect(server.calls.count == 3)
@@ -60,7 +60,7 @@ extension RoomListTests {
         await load(Given.room("a", elements: 3))
         server.degraded = ["elements"]
         await list.refresh()
-        // By then the pauses are long.
+        // After this time the pauses are long.
         await clock.advance(by: .seconds(100))
         server.set(Given.room("a", messagesUpdatedAt: 20, last: Given.last("m1")))
         list.apply(Given.newGlobal("m1", in: "a", at: 20))

@@ -6,9 +6,7 @@ import Testing
 
 /// Tests of late answers.
 extension RoomListTests {
-    /// Requests all rooms in their current state.
-    ///
-    /// - Returns: the request, which ends after `server.release`.
+    /// Requests all rooms. The answer has their current state, but arrives only after `server.release`.
     private func askSlowly() async -> Task<Void, Never> {
         server.hold()
         let refreshing = Task { await list.refresh() }

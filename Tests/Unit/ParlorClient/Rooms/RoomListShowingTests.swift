@@ -27,7 +27,7 @@ extension RoomListTests {
     func sameSecond() async {
         await load(Given.room("a"), Given.room("b"), Given.room("c"))
         for id in ["b", "c", "a"] { list.apply(Given.elements(.updated, "e", in: id, at: 50, count: 1, rev: 1)) }
-        // Fetches are held, because they do not matter here.
+        // Fetches do not matter here, so they are held.
         server.hold()
         await clock.advance(by: RoomCountManager.interval)
         #expect(ids == ["a", "c", "b"])

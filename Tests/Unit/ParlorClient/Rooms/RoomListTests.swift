@@ -13,7 +13,7 @@ struct RoomListTests {
 
     var ids: [String] { list.rooms.map(\.id) }
 
-    /// Loads the list, long enough ago that no event counts as doubtful.
+    /// Loads the list, and lets so much time pass that later events are surely not part of that answer.
     func load(_ rooms: Room...) async {
         server.all = rooms
         await list.refresh()
@@ -47,7 +47,7 @@ struct RoomListTests {
         #expect(ids == ["a", "b"])
     }
 
-    // MARK: Events that say enough
+    // MARK: Events that need no fetch
 
     @Test("a message moves its room to the front and is shown, without a fetch")
     func message() async {
@@ -115,7 +115,7 @@ struct RoomListTests {
         #expect(list["a"]?.hasUnread == false)
     }
 
-    // MARK: Rooms of others
+    // MARK: Other people's rooms
 
     @Test("events of other people's rooms are not recorded, even while an answer is on its way")
     func foreign() async {

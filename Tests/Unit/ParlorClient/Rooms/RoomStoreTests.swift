@@ -20,7 +20,7 @@ struct RoomStoreTests {
         store.abandon(first)
         #expect(store.finish(second, with: [Given.room("mine")], now: now) == ["mine", "x"])
         #expect(store.touched.isEmpty)
-        // Of the person's own room, it is unknown whether the answer includes the event.
+        // It is unknown whether the answer includes the event of the person's own room.
         #expect(store.needs == ["mine": [.answer]])
     }
 

@@ -2,7 +2,7 @@ import Foundation
 import ParlorClient
 import ParlorClientTesting
 
-/// Exchanges packets with a scripted server by hand.
+/// A client that exchanges packets with a scripted server, without the library.
 struct ScriptedClient {
     struct Event: Equatable {
         var name: String
@@ -21,7 +21,7 @@ struct ScriptedClient {
 
     let connection: any SocketConnection
 
-    /// Connects; the server accepts.
+    /// Connects, and joins the namespace.
     init(_ device: ScriptedDevice, as person: Person, on server: ScriptedServer, since: String? = nil) async throws {
         connection = try await device.connect(to: URL(filePath: "/socket.io/"))
         try Self.check(try await connection.receive(), begins: "0{")
@@ -58,7 +58,7 @@ struct ScriptedClient {
         return answer
     }
 
-    /// Returns the names of the next packets; an ack's is `ack`.
+    /// Returns the names of the next packets; `ack` stands for an ack.
     func names(_ count: Int) async throws -> [String] {
         var names: [String] = []
         while names.count < count {

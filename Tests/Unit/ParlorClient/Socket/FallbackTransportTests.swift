@@ -4,7 +4,7 @@ import ParlorClient
 import ParlorClientTesting
 import Testing
 
-/// A proxy that lets no WebSocket through: it refuses them, or accepts them and passes nothing on.
+/// Tests with a proxy that blocks WebSockets: it refuses them, or accepts them and forwards nothing.
 @Suite("FallbackTransport", .timeLimit(.minutes(1)))
 struct FallbackTransportTests {
     private let clock = TestClock()
@@ -35,7 +35,7 @@ struct FallbackTransportTests {
         }
     }
 
-    /// Each connection has another outcome.
+    /// Sockets of which each connection has another outcome.
     private actor ChangingSockets: SocketTransport {
         private var ways: [Sockets.Way]
 
@@ -50,7 +50,7 @@ struct FallbackTransportTests {
         }
     }
 
-    /// The first connection succeeds; later ones wait until they are cancelled.
+    /// A transport whose first connection succeeds. Later ones wait until they are cancelled.
     private actor FirstPolling: SocketTransport {
         private let polling: PollingTransport
         private var isFirst = true
@@ -64,7 +64,7 @@ struct FallbackTransportTests {
         }
     }
 
-    /// Plays the server's side of one session.
+    /// The server's side of one polling session.
     private actor Engine: HTTPTransport {
         private(set) var requests: [HTTPRequest] = []
         private var answers: [String]

@@ -93,7 +93,7 @@ struct ReconnectingTests {
         await harness.clock.wake(RoomsSocket.probeTimeout)
         await improving.value
         #expect(
-            await harness.received.next() == .disconnected(.offline("the connection has not outlived its network")))
+            await harness.received.next() == .disconnected(.offline("the connection ended with its network")))
         await first.isClosed()
         // The clock stands still, so there was no pause.
         _ = await harness.server.accepted(since: "c1")

@@ -255,7 +255,7 @@ struct RoomsSocketTests {
         await connection.holdSends(gate)
         let asked = Task { try await harness.socket.emit("a", [:]) }
         await gate.isReached()
-        // The server still sends.
+        // The server does not read, but it still sends.
         await connection.sends("2")
         await connection.sends("room:presence", read)
         #expect(await harness.received.next() == present)

@@ -45,7 +45,7 @@ struct SocketRequestTests {
         _ = await connection.received()
         await harness.clock.wake(.seconds(3))
         await #expect(throws: ClientFailure.offline("a was not answered in time")) { try await late.value }
-        // A late ack has no waiting request.
+        // No request waits for this late ack, so it is ignored.
         await connection.sends(#"430[{"success":true}]"#)
         let lost = Task { try await harness.socket.emit("b", [:]) }
         _ = await connection.received()
@@ -134,7 +134,7 @@ struct SocketRequestTests {
         let first = await harness.server.accepted()
         #expect(await first.received() == join)
         await gate.isReached()
-        // These fill the queue, so a later addition waits.
+        // These events fill the queue, so the next `add` waits.
         for _ in 1..<SocketUpdateQueue.capacity {
             await first.sends("room:cleared", #"{"roomId":"r","clearedBy":"u"}"#)
         }
@@ -146,7 +146,7 @@ struct SocketRequestTests {
         await harness.socket.start()
         await gate.open()
         while await harness.received.next() != .disconnected(RoomsSocket.stopped) {}
-        // Remaining updates of the earlier run precede the next connection.
+        // The updates that are left of the earlier run come before the next connection.
         await TestClock.settle()
         let third = await harness.server.accepted()
         #expect(await third.received() == join)

@@ -14,7 +14,7 @@ struct SocketUpdateQueueTests {
             await queue.add(.recovered(true))
             isAdded = true
         }
-        // Enough turns for the addition, if it did not wait.
+        // These are enough turns for `add` to return if it did not wait.
         for _ in 0..<1000 { await Task.yield() }
         #expect(!isAdded)
         queue.put(.recovered(false))

@@ -13,7 +13,7 @@ struct TypingTests {
     @Test("the first key sends typing at once, further keys at most once a second")
     func renewal() async {
         let signal = TypingSignal(roomID: "room", server: server, clock: clock)
-        // At 0, 0.3, … 2.7 seconds.
+        // The keystrokes are at 0, 0.3, … 2.7 seconds.
         for _ in 0..<10 {
             signal.typed()
             await clock.advance(by: .milliseconds(300))
