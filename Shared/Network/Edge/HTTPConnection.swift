@@ -361,10 +361,14 @@ final class HTTPConnection: ChannelHandler, Waiting {
         _ = countBytes()
     }
 
-    func fail(_ id: Int, status: Int, reason: String, retryAfter: Int? = nil) {
+    func fail(
+        _ id: Int, status: Int, reason: String, retryAfter: Int? = nil, headers: [(name: String, value: String)] = []
+    ) {
         guard exchange?.id == id else { return }
-        let failure = HTTPFailure(status: status, reason: reason, requestID: requestID, retryAfter: retryAfter)
-        answer(id, with: edge.response(to: failure))
+        var response = edge.response(
+            to: HTTPFailure(status: status, reason: reason, requestID: requestID, retryAfter: retryAfter))
+        for header in headers { response.headers.add(header.name, header.value) }
+        answer(id, with: response)
     }
 
     // MARK: Time
