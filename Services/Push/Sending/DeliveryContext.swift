@@ -84,7 +84,7 @@ struct UnreadMessage: Sendable {
 }
 
 extension UnreadMessage {
-    /// nil if the message was read or deleted.
+    /// Parses an unread message; nil if it was read or deleted.
     fileprivate init?(_ json: JSONValue) {
         guard let text = json["text"]?.string else { return nil }
         self.init(text: text, seq: json["seq"]?.int, senderID: json["senderId"]?.string)
