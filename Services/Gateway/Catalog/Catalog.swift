@@ -26,7 +26,7 @@ package final class Catalog: Sendable {
     package let revision: Int
     private let required: Set<String>
 
-    /// The catalog before any announcement.
+    /// Creates the catalog before any announcement.
     ///
     /// - Parameter required: the services without which the product is incomplete.
     package convenience init(required: Set<String>) { self.init([:], required: required, revision: 0) }
@@ -81,7 +81,7 @@ package final class Catalog: Sendable {
 
     /// A service that adds fields to messages or people.
     package struct Contributor: Sendable {
-        /// A service and the form of its contribution. Values of another form are of other fields.
+        /// A service and the form of its contribution. Values of another form belong to other fields.
         package struct Source: Hashable, Sendable {
             package let service: String
             let form: Int
@@ -109,7 +109,7 @@ package final class Catalog: Sendable {
         package var service: String { source.service }
     }
 
-    /// The services that add fields to these objects, in a stable order.
+    /// Returns the services that add fields to these objects, in a stable order.
     package func contributors(to object: ShownObject) -> [Contributor] { objectContributors[object, default: []] }
 
     /// True once every required service has announced itself. Until then an unknown route may
@@ -139,7 +139,8 @@ extension Catalog {
         return Set(orders + events + fields + objectFields + routes)
     }()
 
-    /// Whether the product needs the service. A required service may take claims over from one that is not.
+    /// Returns true if the product needs the service. A required service may take claims over from one that is
+    /// not.
     package func isRequired(_ service: String) -> Bool { required.contains(service) }
 
     /// Returns the first claim of a manifest that another service, or the gateway, already has. The first
