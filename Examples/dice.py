@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Dice for Parlor's rooms: a service of its own, beside a Parlor that runs.
+"""Dice for Parlor's rooms: a service of its own, beside a running Parlor.
 
     BUS_TOKEN_FILE=dice.token Examples/dice.py tcp://127.0.0.1:4150 dice.db
 
 `dice:roll {roomId}` rolls a die, and each message rolls one for its sender: the room gets `dice:rolled`.
-GET /api/rooms/:roomId/dice lists the rolls. The badge `dice` counts others' rolls since one's own last one.
+GET /api/rooms/:roomId/dice lists the rolls. The badge `dice` counts the others' rolls since a person's own last roll.
 """
 import random
 import sys
@@ -24,7 +24,7 @@ class Dice(Service):
             "fields": [{"path": "badges.dice", "kind": "value", "role": {"badge": "dice"}, "zero": 0}],
         },
         "hasEventLog": True,
-        # Each change of a badge has an entry, so gateways may answer a list of rooms again until one comes.
+        # Each change of a badge has an entry, so gateways may cache lists of rooms until the next entry.
         "logsWhatRoomsShow": True,
     }
     description = {
@@ -50,11 +50,12 @@ class Dice(Service):
         CREATE INDEX IF NOT EXISTS rolls_of ON rolls (room, person);"""
 
     def answer(self, kind, data, caller):
-        if kind == "contribute":  # to rooms as a person sees them: a list for each room, with a value for each field
+        if kind == "contribute":  # to rooms, as a person sees them: a list for each room, with a value for each field
             return {"status": 200, "data": {"rooms": [[self.badge(room, data["userId"])] for room in data["roomIds"]]}}
         if kind not in ("list", "roll"):
             raise Refused("malformed_request", "There is no such request.")
-        # The gateway knows who asks, but not who is in the room. A client wrote `roomId`; rooms refuses what is none.
+        # The gateway knows who asks, but not who is in the room. `roomId` comes from a client; the rooms service
+        # checks it.
         room = self.ask("rooms.membership", {"roomId": data.get("roomId")})
         people = [person["userId"] for person in room["participants"]]
         if not caller or caller["id"] not in people:
@@ -66,13 +67,13 @@ class Dice(Service):
         return {"status": 201, "stream": "dice", "seq": seq, "data": roll}
 
     def take(self, entry):
-        # What happened is in the entry's fact; the events after it are for clients.
+        # The first emission is the entry's fact, if there is one; the events after it are for clients.
         fact = entry["emissions"][0] if entry["emissions"] else {}
         if fact.get("fact") == "messageSent":
             self.roll(entry["roomId"], entry["participants"], fact["senderId"], fact["id"])
 
     def roll(self, room, people, person, message=None):
-        """Runs in a transaction of the caller, so a roll and the entry about it are there together or not at all."""
+        """Rolls a die in the caller's transaction: the roll and its log entry are stored together or not at all."""
         roll = {"roomId": room, "userId": person, "face": random.randint(1, 6), "messageId": message}
         self.db.execute("INSERT INTO rolls (room, person, face, message) VALUES (?, ?, ?, ?)", tuple(roll.values()))
         to_room = {"to": "room", "event": "dice:rolled", "data": roll}

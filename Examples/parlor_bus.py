@@ -1,4 +1,4 @@
-"""A connection to Parlor's bus in Python: to parlor-bus, or over a NATS server. Services/Bus/PROTOCOL.md has the lines."""
+"""A connection to Parlor's bus in Python: to parlor-bus, or over a NATS server. Services/Bus/PROTOCOL.md describes it."""
 import itertools
 import json
 import os
@@ -13,7 +13,7 @@ def encode(value) -> bytes:
 
 
 def connect(url: str, name: str):
-    """tcp://HOST:PORT of parlor-bus, or nats://HOST:PORT[/PREFIX]. BUS_TOKEN_FILE has the token, if the bus wants one."""
+    """tcp://HOST:PORT of parlor-bus, or nats://HOST:PORT[/PREFIX]. BUS_TOKEN_FILE has the token, if the bus requires one."""
     parts = urlsplit(url)
     token = open(os.environ["BUS_TOKEN_FILE"]).read().strip() if os.environ.get("BUS_TOKEN_FILE") else ""
     connection = socket.create_connection((parts.hostname, parts.port), timeout=45)
@@ -42,7 +42,7 @@ class LineBus:
 
 
 class NATSBus:
-    """The same lines over a NATS server (docs/nats.md): each becomes a message, and back."""
+    """The same lines over a NATS server (docs/nats.md): each line is sent as a message, and each message is read as a line."""
 
     def __init__(self, connection: socket.socket, name: str, token: str, prefix: str):
         self.socket, self.prefix, self.buffer = connection, prefix, b""
@@ -73,7 +73,7 @@ class NATSBus:
 
     def read(self) -> dict:
         while True:
-            # NATS does not say that a responder is gone.
+            # NATS does not report that a responder has gone.
             for number, end in self.deadlines.items():
                 if end < time.monotonic():
                     del self.deadlines[number]
@@ -110,7 +110,7 @@ class NATSBus:
     numbers = itertools.count(1)
 
     def read_line(self) -> str:
-        """Returns the next line without its end; nothing after a second of silence."""
+        """Returns the next line without its end; an empty string after a second of silence."""
         while b"\r\n" not in self.buffer:
             if not self.fill():
                 return ""

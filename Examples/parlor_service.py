@@ -2,9 +2,9 @@
 
 Copy it beside a service of your own. Examples/dice.py is one; Services/SERVICE-PROTOCOL.md has each line that is sent.
 
-The process may be killed at any time. What a service writes, its log entry and its place in the log that it follows are
-one transaction: all of it is there after a restart, or none. Gateways fetch entries that were not published. Entries
-older than a day are deleted at the start, as nobody asks for them."""
+The process may be killed at any time. A service writes its data, its log entry and its place in the log that it follows
+in one transaction: after a restart all of it is there, or none. Gateways fetch entries that were not published. Entries
+older than a day are deleted when the process starts, as no follower requests them."""
 import collections
 import hashlib
 import itertools
@@ -20,11 +20,11 @@ PAGE = 200  # entries; with their events they stay under the bus's longest line
 
 
 class Refused(Exception):
-    """A refusal (code, message): one of Parlor's error codes, and a text for a person. With a status: a code of the service's own."""
+    """A refusal: one of Parlor's error codes, and a text for a person. A code of the service's own also needs a status."""
 
 
 def digest(at: int, emissions: bytes) -> int:
-    """Returns a digest that distinguishes an entry from one with its number before a backup was restored. Gateways compute the same."""
+    """Returns an entry's digest, which gateways compute as well. After a restored backup, a new entry with its number has another one."""
     whole = len(emissions) // 8 * 8
     words = struct.unpack(f"<{whole // 8}Q", emissions[:whole])
     for word in (*words, int.from_bytes(emissions[whole:], "big"), len(emissions)):
@@ -35,11 +35,11 @@ def digest(at: int, emissions: bytes) -> int:
 
 
 class Service:
-    """One instance, one thread: a line is done before the next one is read."""
+    """One instance with one thread: each line is handled completely before the next one is read."""
 
     manifest: dict
-    description: dict | None = None  # of what is in the manifest, for openapi.json and asyncapi.json
-    schema = ""  # of the service's own tables
+    description: dict | None = None  # describes what is in the manifest, for openapi.json and asyncapi.json
+    schema = ""  # creates the service's own tables
     follows = "messaging"  # whose log it follows
 
     def __init__(self, database: str):
@@ -54,7 +54,7 @@ class Service:
         self.made = []  # entries that are not published yet
         self.numbers = itertools.count(1)
 
-    # To be written by the service
+    # Overridden by the service
 
     def answer(self, kind: str, data: dict, caller: dict | None) -> dict:
         """Returns the reply to `NAME.kind`. Raises Refused."""
@@ -67,7 +67,7 @@ class Service:
     def emit(self, room: str, people: list[str], emissions: list[dict]) -> int:
         """Appends an entry, in the caller's transaction."""
         entry = {"seq": self.head()["seq"] + 1, "at": time.time_ns() // 1_000_000, "roomId": room, "participants": people}
-        # Stored as it is sent: the digest is of these bytes.
+        # The entry is stored as it is sent: the digest is of these bytes.
         check = digest(entry["at"], encode(emissions))
         row = (entry["seq"], entry["at"], room, check, encode({**entry, "emissions": emissions}))
         self.db.execute("INSERT INTO log VALUES (?, ?, ?, ?, ?)", row)
@@ -81,10 +81,10 @@ class Service:
         return {"databaseId": name, "seq": seq, "digest": of_entry}
 
     def page(self, since=0, digest=None, through=None, roomIds=None, limit=PAGE) -> dict:
-        """Returns entries that a follower missed. `isKnown`: its last entry is of this log, and not of another history."""
+        """Returns entries that a follower missed. `isKnown`: the follower's last entry is in this log."""
         head, oldest = self.head(), self.db.execute("SELECT coalesce(min(seq), 1) FROM log").fetchone()[0]
         at = self.db.execute("SELECT digest FROM log WHERE seq = ?", (since,)).fetchone()
-        # The start is known while nothing of the log is pruned.
+        # The log's start is known while no entry is pruned.
         at = at or ((0,) if since == 0 and oldest == 1 else None)
         known = digest is None or at == (digest,)
         last = head["seq"] if through is None else min(through, head["seq"])
@@ -103,7 +103,8 @@ class Service:
         self.made.clear()
 
     def announce(self):
-        # A gateway asks for the description, as announcements are frequent, and again when this has changed.
+        # Announcements are frequent, so they have only a digest of the description. A gateway requests the
+        # description when the digest is new.
         digest_of_it = {"description": hashlib.sha256(encode(self.description)).hexdigest()[:16]} if self.description else {}
         data = {"manifest": self.manifest | digest_of_it, "head": self.head()}
         self.bus.send(op="pub", subject=f"services.announce.{self.name}", data=data)
@@ -116,27 +117,27 @@ class Service:
         self.bus.send(op="req", id=number, subject=subject, data=data)
         while (line := self.bus.read())["op"] not in ("res", "err") or line.get("id") != number:
             self.later.append(line)
-        # `err`: nobody is there, or it took too long. It may have been done.
+        # `err`: there was no responder, or it took too long. The request may have been executed.
         reply = line.get("data", {"error": {"code": "service_unavailable", "message": "Try again in a moment."}})
         if error := reply.get("error"):
             raise Refused(error["code"], error["message"])
         return reply["data"]
 
     def follow(self):
-        """Handles new entries of the other log. An entry on the bus is only a signal: requests from the stored position on miss none
-        and repeat none. The first run begins at the end."""
+        """Handles new entries of the other log. An entry on the bus is only a signal: entries are requested from the stored
+        position on, so each is handled once. The first run starts at the log's end."""
         while True:
             place = json.loads(self.db.execute("SELECT place FROM own").fetchone()[0])
             query = {"since": place["seq"], "digest": place["digest"]} if place else {"limit": 0}
             found = self.ask(f"{self.follows}.events", query)
             end = found["head"]
-            known = found["isKnown"] or bool(place) and place["seq"] < found["oldest"]  # pruned is not another past
+            known = found["isKnown"] or bool(place) and place["seq"] < found["oldest"]  # a pruned entry is no sign of another log
             same = place and place["databaseId"] == end["databaseId"] and known
             whole = not same or found["through"] >= end["seq"]
             with self.db:
                 for entry in found["entries"] if same else []:
                     self.take(entry)
-                # The digest is known of the log's end only. Without one, a log of another past is not noticed.
+                # Only the digest of the log's end is known. Without a digest, a replaced log is not noticed.
                 place = end if whole else {**end, "seq": found["through"], "digest": None}
                 self.db.execute("UPDATE own SET place = ?", (encode(place),))
             self.publish()
@@ -162,7 +163,7 @@ class Service:
         events = ["services.discover", f"services.announce.{self.follows}", f"{self.follows}.log"]
         for number, subject in enumerate(events, 2):
             self.bus.send(op="sub", id=number, subject=subject)
-        self.announce()  # now: its receivers may send requests at once
+        self.announce()  # after `serve`, as receivers may send requests at once
         print(f"{self.name} ready {url}", flush=True)
         line = {"op": "begin"}
         while True:
@@ -179,7 +180,7 @@ class Service:
                 self.announce()
             elif subject != f"{self.follows}.log" or data["seq"] > self.followed:
                 self.follow()
-        except Refused as refused:  # of `follow`: the other is away. A later line, or the bus's ping, tries again
+        except Refused as refused:  # by `follow`: the other service is away. A later line, or the bus's ping, tries again
             print(f"{self.follows} cannot be followed now: {refused}", file=sys.stderr)
 
     def reply(self, kind: str, data, caller: dict | None) -> dict:

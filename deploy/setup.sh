@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # Sourced by the scripts beside it: what a fresh Debian or Ubuntu with a Swift toolchain lacks, and how programs are started and stopped.
 
-# Package.swift makes warnings errors then: for our own builds, never for those of packages that depend on this one.
+# With it, Package.swift turns warnings into errors: in our own builds, never in those of packages that depend on
+# this one.
 export PARLOR_WARNINGS_AS_ERRORS=1
-export PATH=$PATH:/usr/sbin # nats-server and haproxy are there, and not everyone looks
+export PATH=$PATH:/usr/sbin # nats-server and haproxy are there, and not every PATH has it
 
 say() { printf '%s\n' "$*" >&2; }
 fail() {
@@ -12,7 +13,8 @@ fail() {
 }
 
 # install_missing PACKAGE:PROOF…: installs the packages whose proof is missing: a file, or a command that succeeds.
-# Looks before it asks apt, so that a second run asks nothing, and a system without apt needs only the things themselves.
+# It checks before it calls apt. So a second run installs nothing, and a system without apt needs only what is
+# checked.
 install_missing() {
     local entry package proof missing=()
     for entry in "$@"; do
@@ -79,15 +81,15 @@ apart() {
     exec setsid -- "$@"
 }
 
-# A signal ends the script between two steps, and what was trapped for EXIT is still done.
+# A signal ends the script between two steps, and the EXIT trap still runs.
 end_on_signals() {
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
 }
 
-# run_to_its_end COMMAND…: runs it, passes SIGTERM, SIGINT and SIGHUP on to it and to what it started, and returns only when it has
-# ended, with its status. So whoever stops the script does not take away what the command still uses.
+# run_to_its_end COMMAND…: runs it, passes SIGTERM, SIGINT and SIGHUP on to it and to what it started, and returns
+# only when it has ended, with its status. So a signal to the script does not remove what the command still uses.
 run_to_its_end() {
     local command='' came='' status=0
     trap 'came=HUP; pass_on' HUP
@@ -95,7 +97,7 @@ run_to_its_end() {
     trap 'came=TERM; pass_on' TERM
     apart "$@" <&0 &
     command=$!
-    pass_on # what came before there was a command
+    pass_on # a signal that came before the command started
     while
         came=
         status=0
@@ -107,14 +109,14 @@ run_to_its_end() {
 }
 pass_on() {
     [[ -n $came && -n $command ]] || return 0
-    # The second is for a command that has no session yet.
+    # The second kill is for a command that has no session yet.
     kill -s "$came" -- "-$command" 2>/dev/null || kill -s "$came" "$command" 2>/dev/null || true
 }
 
 READY_WITHIN=60 # seconds; a busy machine is no failure
 
-# start_server FOLDER PROGRAM…: starts a program that says `NAME ready ADDRESS` and waits until it does; $address is the last.
-# Data and log are in FOLDER. Both go when the script ends: first the program, then the folder.
+# start_server FOLDER PROGRAM…: starts a program that says `NAME ready ADDRESS` and waits until it does; $address
+# is the last. Data and log are in FOLDER. When the script ends, it stops the program and then removes the folder.
 start_server() {
     server_folder=$1 server=
     shift
@@ -128,7 +130,7 @@ start_server() {
     # shellcheck disable=SC2034 # the address is the caller's
     read -r -t "$READY_WITHIN" -u "$said" _ _ address ||
         fail "it did not become ready: $(tail -n 3 "$server_folder/log")"
-    cat <&"$said" >/dev/null & # it may write more, as parlor-push does, and nobody there would end it
+    cat <&"$said" >/dev/null & # it may write more, as parlor-push does, and would end if nobody read that
     exec {said}<&-
 }
 

@@ -1,6 +1,6 @@
 import Storage
 
-/// The tables of this service, as one version after the other has made them.
+/// The migrations of this service's tables.
 enum AccountsSchema {
     static let migrations = [
         Migration(
@@ -29,7 +29,7 @@ enum AccountsSchema {
         Migration(
             version: 2, name: "sessions by person",
             sql: "CREATE INDEX sessions_by_person ON sessions (person_id, expires_at)"),
-        // Sessions from before get a name that says nothing, and are as old as the account: nobody knows better.
+        // The older sessions' own age is not known: they get a made-up id, and the age of their account.
         Migration(
             version: 3, name: "sessions that people see",
             sql: """

@@ -104,7 +104,7 @@ extension Endpoint {
     fileprivate static let liveSessions = Endpoint(Subject.liveSessions)
 }
 
-/// People, their passwords and their sessions. The use cases are in `SigningIn`, `Sessions`, `ChangePassword` and `People`.
+/// People, their passwords and their sessions. The files with its extensions have the use cases.
 struct Accounts: Sendable {
     let database: any Database
     let passwords: PasswordChecker
@@ -115,9 +115,9 @@ struct Accounts: Sendable {
     let emailVisibility: EmailVisibility
     let partners: any PartnerDirectory
 
-    /// A session that begins or goes on, with its next token.
+    /// Returns a session that begins or continues, with its next token.
     ///
-    /// - Parameter time: when it begins or goes on; now by default.
+    /// - Parameter time: the time at which it begins or continues; now by default.
     func session(_ token: RefreshToken, _ client: SigningClient, at time: Timestamp? = nil) -> NewSession {
         let now = time ?? clock.now()
         return NewSession(
@@ -125,7 +125,7 @@ struct Accounts: Sendable {
             expiry: now.adding(tokens.sessionLifetime), tokensUntil: tokens.accessExpiry(at: now), client: client)
     }
 
-    /// - Parameter id: what the session is called.
+    /// - Parameter id: the session's public id.
     func grant(_ account: Account, _ session: NewSession, id: String) -> Grant {
         Grant(
             account: account, token: tokens.accessToken(for: account, inSession: id, at: session.now),

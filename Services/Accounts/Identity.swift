@@ -31,9 +31,8 @@ struct Username: Sendable {
     }
 }
 
-/// A person's display name, stored as sent. It appears in lists, titles and notifications next to other
-/// people's texts. So it must stay on its line, leave those texts unchanged, and look different from any
-/// different name.
+/// A person's display name, stored as sent. It appears in lists, titles and notifications next to other people's
+/// texts. So it must stay on its line, leave those texts unchanged, and not look like a different name.
 struct FirstName: Sendable {
     let text: String
 
@@ -117,7 +116,7 @@ struct Password: Sendable {
     /// The permitted lengths. The maximum keeps the cost of a hash the same for everyone, and is far beyond
     /// what scrypt can use.
     static let lengths = 8...128
-    // In characters there may be fewer.
+    // Without lengths: a schema counts characters, and these limits count bytes.
     static let schema = Schema.string.noted("8 to 128 bytes.")
 
     /// - Parameter field: the name of the request's field.

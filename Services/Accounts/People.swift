@@ -50,8 +50,8 @@ extension Accounts {
     private static let standardLimit = 50
     private static let maxLimit = 200
 
-    /// Lists people who share no room with the caller: `{q?, limit?, cursor?}`, texts as in the query → a
-    /// page, by username.
+    /// Lists people who share no room with the caller: `{q?, limit?, cursor?}`, all of them texts from the query →
+    /// a page, by username.
     func peopleWithoutRooms(
         _ fields: RequestFields, _ caller: Caller, _ context: BusContext
     ) async throws -> Reply {

@@ -13,7 +13,7 @@ struct RefreshAttempt: Sendable {
     let usedAt: Timestamp
 
     private static let saltLength = 32
-    /// The same attempt gets the same answer for this long after its first use.
+    /// The time after its first use for which the same attempt gets the same answer.
     static let lifetime: Duration = .seconds(60)
 
     init(id: String, salt: [UInt8], usedAt: Timestamp) {
@@ -33,7 +33,7 @@ struct RefreshAttemptsStore {
 
     init(_ connection: any Connection) { self.connection = connection }
 
-    /// The attempt that used this token, if it has the same id and its lifetime is not over.
+    /// Returns the attempt that used this token, if it has the same id and its lifetime is not over.
     ///
     /// The hash covers only the token's secret, so the session is compared too. Otherwise the
     /// secret of one session could be used with the id of another.

@@ -12,24 +12,25 @@ struct RefreshToken: Sendable {
     private static let sessionIDLength = 16
     private static let secretLength = 32
 
-    /// A new session's first token.
+    /// Creates the first token of a new session.
     init(randomness: any Randomness) {
         self.init(sessionID: randomness.bytes(Self.sessionIDLength), randomness: randomness)
     }
 
-    /// The next one of a session.
+    /// Creates the next token of a session.
     init(sessionID: [UInt8], randomness: any Randomness) {
         self.sessionID = sessionID
         secret = randomness.bytes(Self.secretLength)
     }
 
-    /// The next one of a session. The token before it and the salt always give the same.
+    /// Creates the next token of a session from its previous token and a salt. The same two always give the same
+    /// token.
     init(after previous: RefreshToken, salt: [UInt8]) {
         sessionID = previous.sessionID
         secret = HMACSHA256.authenticate(previous.secret, key: salt)
     }
 
-    /// nil for a text that was never a token.
+    /// Parses a token; nil for a text that was never one.
     init?(_ text: String) {
         guard text.utf8.count <= 2 * (Self.sessionIDLength + Self.secretLength), let bytes = Base64URL.decode(text),
             bytes.count == Self.sessionIDLength + Self.secretLength
@@ -40,6 +41,6 @@ struct RefreshToken: Sendable {
 
     var text: String { Base64URL.encode(sessionID + secret) }
 
-    /// One round is enough: nobody can guess 256 random bits.
+    /// The stored hash of the secret. One round is enough: nobody can guess 256 random bits.
     var hash: [UInt8] { SHA256.hash(secret) }
 }

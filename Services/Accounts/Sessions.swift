@@ -18,12 +18,13 @@ extension RequestDescription {
     static let endOtherSessions = RequestDescription("Ends all of the caller's sessions but this one.")
 }
 
-/// Sessions go on, are shown and end.
+/// Refreshing, listing and ending of sessions.
 extension Accounts {
-    /// `{refreshToken, attemptId?}` → a grant with the next one.
+    /// Exchanges a refresh token: `{refreshToken, attemptId?}` → a grant with the next one.
     ///
-    /// A token works once. If one comes again, somebody has copied it, and nobody can say who: its session ends with all its tokens.
-    /// But a client that sends an `attemptId` may have lost the answer: the same attempt gets the same answer for a minute.
+    /// A token works once. If one is presented again, it was copied, and nobody can say by whom: its session ends
+    /// with all its tokens. But a client that sends an `attemptId` may have lost the answer: the same attempt gets
+    /// the same answer for a minute.
     func refresh(_ fields: RequestFields) async throws -> Reply {
         let client = SigningClient(fields)
         let attemptID = try fields.optionalText("attemptId", length: 1...64, trimmed: false)
@@ -37,7 +38,7 @@ extension Accounts {
         switch exchange {
         case .done(let account, let id): return Reply(.ok, grant(account, next, id: id).json)
         case .repeated(let first, let account, let id):
-            // The same tokens: they depend on the time of the first use alone.
+            // These are the same tokens, as they depend on the time of the first use alone.
             let token = RefreshToken(after: presented, salt: first.salt)
             return Reply(.ok, grant(account, session(token, client, at: first.usedAt), id: id).json)
         case .refused: throw Self.invalidToken
@@ -46,9 +47,9 @@ extension Accounts {
 
     private static let invalidToken = ServiceError(.invalidToken, "This session has ended. Sign in again.")
 
-    /// `{refreshToken}` → nothing. Ends the token's session, if it is the session's newest or the caller's own session: a client may have
-    /// lost the answer that had the next one. Any other is no error, and ends nothing: whoever has an old one has no business with the
-    /// session any more.
+    /// Ends a session: `{refreshToken}` → nothing. The token must be the newest of its session, or the request
+    /// must come from that session: its client may have lost the answer with the newest token. Any other token is
+    /// no error and ends nothing, as an old token gives no right to its session.
     func logout(_ fields: RequestFields) async throws -> Reply {
         if let token = RefreshToken(try fields.string("refreshToken")) {
             let (current, now) = (SigningClient(fields).sessionID, clock.now())
@@ -57,7 +58,7 @@ extension Accounts {
         return Reply(.noContent)
     }
 
-    /// The caller's sessions, the oldest first: `[{id, createdAt, lastUsedAt, userAgent, address,
+    /// Lists the caller's sessions, the oldest first: `[{id, createdAt, lastUsedAt, userAgent, address,
     /// current}]`.
     func showSessions(_ fields: RequestFields, _ caller: Caller) async throws -> Reply {
         let (current, now) = (SigningClient(fields).sessionID, clock.now())
@@ -69,7 +70,8 @@ extension Accounts {
             })
     }
 
-    /// `{id}` → nothing. Ends one of the caller's sessions; one that is not theirs, or not there, is no error.
+    /// Ends one of the caller's sessions: `{id}` → nothing. One that is not theirs, or does not exist, is no
+    /// error.
     func endSession(_ fields: RequestFields, _ caller: Caller) async throws -> Reply {
         let id = try fields.string("id")
         guard id.mayBeID else { return Reply(.noContent) }
@@ -80,7 +82,7 @@ extension Accounts {
 
     private static let maxLookedUp = 500
 
-    /// For other services: `{ids}` → the ids of the sessions among these that have not ended, in no order.
+    /// Looks up sessions for other services: `{ids}` → the ids of those that have not ended, in no order.
     func lookUpSessions(_ fields: RequestFields) async throws -> Reply {
         let ids = try fields.strings("ids", count: 0...Self.maxLookedUp).filter(\.mayBeID)
         let now = clock.now()
@@ -88,7 +90,8 @@ extension Accounts {
         return Reply(.ok, JSONWriter.value { json in json.array { for id in live { $0.string(id) } } })
     }
 
-    /// Ends all sessions of the caller but the one that asks; a token from before sessions had names is of none of them.
+    /// Ends all sessions of the caller except the one that the request comes from. A token from before sessions
+    /// had ids belongs to none, so all end.
     func endOtherSessions(_ fields: RequestFields, _ caller: Caller) async throws -> Reply {
         let (current, now) = (SigningClient(fields).sessionID, clock.now())
         try await database.write { try SessionsStore($0).endOthers(than: current, of: caller.id, at: now) }

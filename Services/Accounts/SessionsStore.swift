@@ -4,15 +4,15 @@ import Security
 import ServiceKit
 import Storage
 
-/// The SQL of sessions, in the transaction of a connection: they begin, go on, are shown and end. The transaction that ends
-/// one appends its end to the event log, for gateways and push.
+/// The SQL of sessions, in the transaction of a connection. The transaction that ends a session appends its end to
+/// the event log, for gateways and push.
 struct SessionsStore {
     let connection: any Connection
 
     init(_ connection: any Connection) { self.connection = connection }
 
-    /// More sessions than anybody needs. Without a limit, a client that signs in for every call
-    /// would fill the disk.
+    /// The limit of one person's sessions, more than anybody needs. Without it, a client that signs in for every
+    /// call would fill the disk.
     static let maxPerPerson = 100
 
     // MARK: Beginning
@@ -21,7 +21,7 @@ struct SessionsStore {
         // Expired sessions are deleted here, so no separate job is needed. They need no log entry:
         // their tokens have expired, and push asks which sessions have expired.
         try connection.execute("DELETE FROM sessions WHERE expires_at <= $1", session.now.milliseconds)
-        // What expires last was used last.
+        // The session that expires last was used last.
         try emit(
             connection.all(
                 """
@@ -51,8 +51,8 @@ struct SessionsStore {
         case refused
     }
 
-    /// Replaces the presented token by the next one. Of several requests with the same token one succeeds; the next ends the
-    /// session for all, unless it repeats the attempt of the first.
+    /// Replaces the presented token by the next one. Of several requests with the same token the first succeeds. A
+    /// further one ends the session for all, unless it repeats the attempt of the first.
     ///
     /// - Parameter attempt: nil if the client sent no `attemptId`.
     func exchange(
@@ -98,11 +98,12 @@ struct SessionsStore {
             next.client.address, next.tokensUntil.milliseconds)
     }
 
-    /// A new password: every session ends but this one, which goes on with the next token.
+    /// Stores a new password's hash. Ends every session except the caller's, which continues with the next token.
     ///
-    /// - Parameter publicID: the session's that asks; nil for a token that names none: then one begins.
-    /// - Returns: the name of the session that is left; nil, and nothing is changed, if the session has ended or the hash is no longer
-    ///   the one that was checked.
+    /// - Parameter publicID: the caller's session; nil for a token that names none, in which case a new session
+    ///   begins.
+    /// - Returns: the remaining session and its public id; nil, with nothing changed, if the caller's session has
+    ///   ended or the hash is no longer the one that was checked.
     func changePassword(
         from known: String, to new: String, of personID: String, in publicID: String?,
         _ next: (_ sessionID: [UInt8]?) -> NewSession
@@ -140,7 +141,7 @@ struct SessionsStore {
         }
     }
 
-    /// The sessions among these that have not ended.
+    /// Returns the ids of the sessions among these that have not ended.
     func live(of ids: [String], at now: Timestamp) throws -> [String] {
         try connection.all(
             """
@@ -179,7 +180,7 @@ struct SessionsStore {
                 publicID, personID, body: Ended.init), of: personID, at: now)
     }
 
-    /// Ends all of a person's but one.
+    /// Ends all sessions of a person except one; all of them if it is nil.
     func endOthers(than publicID: String?, of personID: String, at now: Timestamp) throws {
         try emit(
             connection.all(
@@ -197,7 +198,7 @@ struct SessionsStore {
     }
 }
 
-/// A session that begins or goes on, with its next refresh token.
+/// A session that begins or continues, with its next refresh token.
 struct NewSession: Sendable {
     let token: RefreshToken
     /// The session's public id. It is used only for a new session; a session that continues keeps
@@ -205,7 +206,7 @@ struct NewSession: Sendable {
     let publicID: String
     let now: Timestamp
     let expiry: Timestamp
-    /// When the access token that is given with it expires.
+    /// The time at which the access token that is issued with it expires.
     let tokensUntil: Timestamp
     let client: SigningClient
 }

@@ -50,7 +50,7 @@ extension Accounts {
         let client = SigningClient(fields)
         // Longer than any password can be: it is not worth the work, and its length is no secret.
         guard password.utf8.count <= Password.lengths.upperBound else { throw Self.wrong }
-        // Before anything is written, so that a refused request costs nothing, and the number of counted
+        // Check this before anything is written. So a refused request costs nothing, and the number of counted
         // guesses is bounded by that of hashes.
         try passwords.admit(client)
         // A text that cannot be a name is not looked up; the rest costs the same.

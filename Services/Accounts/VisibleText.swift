@@ -34,7 +34,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// True if a selector may select a variant of the scalar before it (Unicode's StandardizedVariants and
+    /// Returns true if a selector may select a variant of the scalar before it (Unicode's StandardizedVariants and
     /// emoji-variation-sequences, and the Ideographic Variation Database). After any other scalar it shows
     /// nothing, and makes a name that looks like another.
     private func varies(_ previous: Unicode.Scalar, before next: Unicode.Scalar?) -> Bool {
@@ -46,7 +46,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// True if a tag is part of a region's code, which forms the flag of a part of a country (UTS 51,
+    /// Returns true if a tag is part of a region's code, which forms the flag of a part of a country (UTS 51,
     /// ED-14a): three to six letters and digits between a black flag and the tag that ends them. Other tags
     /// show nothing.
     private static func isFlag(
@@ -64,7 +64,7 @@ extension Unicode.Scalar {
     private static let regionLengths = 3...6
     private static let endOfTags: UInt32 = 0xE007F
 
-    /// True if a joiner has an effect, by RFC 5892 for host names (appendix A.1 and A.2), and between emoji
+    /// Returns true if a joiner has an effect, by RFC 5892 for host names (appendix A.1 and A.2), and between emoji
     /// (UTS 51): `previous` and `next` belong to a script whose letters join or have conjuncts, or `previous`
     /// is a virama.
     private static func canJoin(_ previous: Unicode.Scalar, _ next: Unicode.Scalar?, isZWJ: Bool) -> Bool {

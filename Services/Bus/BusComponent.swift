@@ -77,7 +77,7 @@ extension BusServer {
         gauge("bus_requests_under_way", "Requests that wait for their replies now", \.requestsUnderWay)
         counter("bus_lines_received_total", "Lines that peers sent", \.received)
         counter("bus_messages_delivered_total", "Events and requests passed on", \.delivered)
-        counter("bus_delivered_bytes_total", "Bytes of their data", \.deliveredBytes)
+        counter("bus_delivered_bytes_total", "Bytes of data in the events and requests passed on", \.deliveredBytes)
         counter("bus_requests_total", "Requests", \.requests)
         counter("bus_no_responders_total", "Requests without a responder", \.noResponders)
         counter("bus_deadlines_exceeded_total", "Requests without a reply in time", \.deadlinesExceeded)

@@ -93,7 +93,7 @@ public final class BusServer: Sendable {
         group.shutdown()
     }
 
-    /// True for an address that only this machine can reach.
+    /// Returns true for an address that only this machine can reach.
     private static func isLoopback(_ host: String) -> Bool {
         host == "localhost" || host == "::1"
             || host.hasPrefix("127.") && host.utf8.allSatisfy { $0 == UInt8(ascii: ".") || (0x30...0x39).contains($0) }

@@ -17,7 +17,7 @@ extension Elements {
     private static let standardLimit = 200
     private static let maxLimit = 500
 
-    /// Lists elements: `{roomId, limit?, cursor?}`, numbers as in the query → a page, oldest first. A page of
+    /// Lists elements: `{roomId, limit?, cursor?}`, with the texts of the query → a page, oldest first. A page of
     /// large elements ends before its limit.
     func list(_ request: RoomRequest) async throws -> Reply {
         let limit = try request.fields.queryLimit(standard: Self.standardLimit, max: Self.maxLimit)

@@ -1,6 +1,6 @@
 import Storage
 
-/// The tables of this service, built by one version after the other.
+/// The migrations of this service's tables.
 enum ElementsSchema {
     static let migrations = [
         Migration(

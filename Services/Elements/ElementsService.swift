@@ -12,7 +12,7 @@ public struct ElementsService: Service {
     public static let peer = BusPeer.service(
         name, requests: [Subject.membership], publishes: [Subject.discover], subscribes: [Subject.gatewayAlive])
     public static let log: LogContents = [.clientEvents, .roomChanges]
-    // Enough for dragging something over a board, ten times a second.
+    // Enough to drag something over a board, with ten updates a second.
     public static let limits = [RateLimit("elements", perPerson: 200, perAddress: 2000, seconds: 10)]
     public static let events = EventDescription.ofElements
 

@@ -38,7 +38,7 @@ public struct Gateway: Component {
         let settings = GatewaySettings(node.configuration)
         let log = node.log.labelled("gateway")
         let gatewayID = UUIDv7Generator().next(at: node.clock.now().milliseconds)
-        // Before anything is stored in it: the key, and services' announcements.
+        // Create the folder before anything is stored in it: the key, and services' announcements.
         try DataFolder.make(node.configuration[.data])
         let parts = GatewayParts(
             node, settings, gatewayID: gatewayID, secret: try secret(node.configuration), pacing: pacing,

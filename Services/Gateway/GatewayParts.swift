@@ -81,7 +81,8 @@ struct GatewayParts: Sendable {
         let longWork = LongWork()
         let fields = ContributedFields(
             bus: services.bus, faults: faults, directory: directory, cache: fieldCache, rooms: cache,
-            // Not that of the lists: a service that is away pauses it for all of its logs.
+            // Fields have a read index of their own: a service that is away pauses a read index for all of its
+            // logs.
             ends: ReadIndex(missed.client, on: loop, maxWait: .milliseconds(250)), longWork: longWork)
         let composer = RoomComposer(
             bus: services.bus, faults: faults, directory: directory, presence: presence, cache: cache,

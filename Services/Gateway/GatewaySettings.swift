@@ -33,8 +33,8 @@ struct GatewaySettings: Sendable {
     /// Overrides of the limits' own numbers, by name.
     let rateOverrides: [String: Rate]
 
-    /// The limits that have a setting `RATE_<NAME>`: those of Parlor's services, and the gateway's own. A plugin's limit has none.
-    /// `counted(by:)` has a text for each.
+    /// The limits that have a setting `RATE_<NAME>`: those of Parlor's services, and the gateway's own. Limits of
+    /// other services have none. `counted(by:)` has a text for each.
     static let limits =
         ["rooms", "sends", "elements", "devices", "register", "login", "sign_ins", "refresh"]
         + OwnLimits.all.map(\.name)

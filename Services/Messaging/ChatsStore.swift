@@ -52,7 +52,7 @@ struct ChatsStore {
         return summaries
     }
 
-    /// True if anyone else has ever written in one of the rooms. Another person's first message creates the
+    /// Returns true if anyone else has ever written in one of the rooms. Another person's first message creates the
     /// count of unread messages, which is never deleted.
     func hasReceived(_ userID: String, in roomIDs: [String]) throws -> Bool {
         try connection.first(
@@ -91,8 +91,7 @@ struct ChatsStore {
 
     // MARK: Conversations
 
-    /// In a room with at most this many messages, the newest one before a cursor is found by
-    /// scanning back.
+    /// The number of messages in a room up to which the newest one before a cursor is found by scanning back.
     private static let shortRoom = 64
 
     /// Returns each room's newest message before a cursor, without rooms that have none.

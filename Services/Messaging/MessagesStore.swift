@@ -2,8 +2,8 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// The SQL of messages and their receipts, in the transaction of a connection. Sends leave none of these
-/// pending.
+/// The SQL of messages and their receipts, in the transaction of a connection. Sends write these at once, so none
+/// of them is pending.
 struct MessagesStore {
     let connection: any Connection
 

@@ -1,6 +1,6 @@
 import Storage
 
-/// The tables of this service, built by one version after the other.
+/// The migrations of this service's tables.
 enum MessagingSchema {
     static let migrations = [
         // A deleted message keeps its row without its text, so that its `temp_id` stays known. Queries that
@@ -42,7 +42,8 @@ enum MessagingSchema {
         Migration(
             version: 2, name: "deleted messages by room",
             sql: "CREATE INDEX messages_deleted ON messages (room_id, seq) WHERE text IS NULL"),
-        // A changed count does not touch it: only a person's first message in a room makes a send slower.
+        // A changed count does not change this index. It slows a send only if a room's message is the first for a
+        // person.
         Migration(
             version: 3, name: "unread counts by person", sql: "CREATE INDEX unread_by_person ON unread (user_id)"),
     ]

@@ -64,7 +64,8 @@ extension Endpoint {
     fileprivate static let existing = Endpoint("messaging.existing")
 }
 
-/// The state that the use cases share. Each use case of clients has a file; `ServiceQueries` answers other services.
+/// The state that the use cases share. Each use case of clients has a file; `ServiceQueries.swift` answers other
+/// services.
 struct Messaging: Sendable {
     let database: any Database
     let bus: any MessageBus

@@ -1,6 +1,6 @@
 import Storage
 
-/// The tables of this service, as one version after the other has made them.
+/// The migrations of this service's tables.
 enum PushSchema {
     static let migrations = [
         Migration(
@@ -46,7 +46,8 @@ enum PushSchema {
                     digest INTEGER NOT NULL
                 )
                 """),
-        // The index jobs_due has all that is counted: `lease`, too, which SQLite does not infer from the condition.
+        // The index jobs_due has all columns that counting reads. That includes `lease`, which SQLite does not
+        // infer from the condition.
         Migration(
             version: 2, name: "leases by turn, worlds apart",
             sql: """
@@ -65,7 +66,7 @@ enum PushSchema {
                 ALTER TABLE devices ADD COLUMN quarantined_by TEXT NOT NULL DEFAULT '';
                 CREATE INDEX devices_quarantined ON devices (quarantined_by) WHERE quarantined_until > 0
                 """),
-        // Devices from before belong to no session. They stay until they are registered again or removed.
+        // Older devices belong to no session. They stay until they are registered again or removed.
         Migration(
             version: 3, name: "devices of sessions",
             sql: """

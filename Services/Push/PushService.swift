@@ -50,7 +50,8 @@ public struct PushService: Service {
     let worker: PushWorker
     /// The time in which gateways announce themselves.
     private let learningTime: Duration
-    /// All that goes on beside requests. One thread: many notifications at once are the network's work, and not a core's.
+    /// The thread of all work other than requests. One suffices: many notifications at once are work for the
+    /// network, not for a core.
     private let background = TaskThread(named: "push", priority: PushService.priority)
     private let running = RunningTasks()
 
@@ -95,7 +96,8 @@ public struct PushService: Service {
             Task(executorPreference: background) { await reader.run() },
             Task(executorPreference: background) { await sessions.run() },
             Task(executorPreference: background) {
-                // Until it is known who has which room open.
+                // Wait until gateways have announced themselves, so that they can be asked who has which room
+                // open.
                 try? await Task.sleep(for: learningTime)  // cancelled at the end
                 await worker.run()
             })
@@ -118,8 +120,8 @@ extension Endpoint {
 }
 
 extension SettingKind where Value == String? {
-    /// Accepts the identifier of a `UNNotificationCategory`, or `off`. The limit is low, because a payload has less
-    /// room for the text then.
+    /// Accepts the identifier of a `UNNotificationCategory`, or `off`. The limit is low, because a long category
+    /// leaves less of a payload for the text.
     fileprivate static var category: SettingKind {
         SettingKind("has to be off, or 1 to 64 letters, digits, dots, hyphens and underscores") { text in
             if text == "off" { return .some(nil) }

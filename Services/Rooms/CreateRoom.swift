@@ -27,8 +27,7 @@ extension Rooms {
     private enum Creation: Sendable {
         case created(Room, seq: Int)
         case repeated(Room)
-        /// Meanwhile another room was created, and with it the number of rooms without an answer is
-        /// used up.
+        /// Another room was created meanwhile. With it, the number of rooms that need no answer is used up.
         case needsAnswer
     }
 
@@ -74,8 +73,8 @@ extension Rooms {
         return switch creation {
         case .created(let room, let seq): Reply(.created, room.json, position: Self.position(seq))
         case .repeated(let room): Reply(.ok, room.json, isDuplicate: true)
-        // Try again. Counts never fall, so this time Messaging is asked for an answer, and it
-        // cannot come here twice.
+        // Try again. Counts never fall, so this time Messaging is asked for an answer, and this case cannot occur
+        // again.
         case .needsAnswer: try await createRoom(request)
         }
     }

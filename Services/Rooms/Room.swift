@@ -74,7 +74,7 @@ struct RoomName: Sendable, Equatable {
         self.text = text
     }
 
-    /// True if the bytes are equal. Swift's own `==` treats a composed and a decomposed é as the same text,
+    /// Returns true if the bytes are equal. Swift's own `==` treats a composed and a decomposed é as the same text,
     /// and a change from one to the other would be lost.
     static func == (a: RoomName, b: RoomName) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
 }

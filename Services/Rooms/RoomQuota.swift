@@ -31,7 +31,7 @@ struct RoomQuota: Sendable {
         let byOther: Int
     }
 
-    /// True if the other must have written before one more room is created.
+    /// Returns true if the other must have written before one more room is created.
     func needsAnswer(_ made: Made) -> Bool { made.withOther >= maxUnanswered && made.byOther == 0 }
 
     /// - Throws: `payload_too_large` for too many rooms, `rate_limited` for too many without an answer.

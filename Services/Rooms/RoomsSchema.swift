@@ -1,6 +1,6 @@
 import Storage
 
-/// The tables of this service, built by one version after the other.
+/// The migrations of this service's tables.
 enum RoomsSchema {
     /// The migrations. `people` contains names as of the last time that a person came into a room, so that no
     /// list waits for Accounts.

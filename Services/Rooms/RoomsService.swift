@@ -68,7 +68,7 @@ extension RoomsService: OwnsMembership {
     }
 }
 
-/// The rooms, their participants and their names. `RoomQueries` has the reads; the other use cases have a
+/// The rooms, their participants and their names. `RoomQueries.swift` has the reads; the other use cases have a
 /// file each.
 struct Rooms: Sendable {
     let database: any Database

@@ -233,7 +233,7 @@ struct RoomsStore {
         return names
     }
 
-    /// True if a person was ever in a room.
+    /// Returns true if a person was ever in a room.
     func isKnown(_ personID: String) throws -> Bool {
         try connection.first("SELECT 1 FROM people WHERE id = $1", personID) { _ in true } ?? false
     }

@@ -44,7 +44,8 @@ struct Items: Sendable {
         return Reply(.created, item.json, position: StreamPosition(stream: ExampleService.name, seq: seq))
     }
 
-    /// Lists items: `{roomId, limit?, cursor?}`, numbers as in the query → a page, oldest first.
+    /// Lists items: `{roomId, limit?, cursor?}` → a page, oldest first. Like all values of a URL's query, `limit`
+    /// is text.
     func list(_ request: RoomRequest) async throws -> Reply {
         let limit = try request.fields.queryLimit(standard: 50, max: 200)
         let cursor = try request.fields.optionalCursor()

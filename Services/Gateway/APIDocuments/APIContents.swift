@@ -23,7 +23,7 @@ struct APIContents: Sendable {
 
     /// - Parameter descriptions: those of services that have one, by service.
     init(_ catalog: Catalog, _ descriptions: [String: ServiceDescription], own: OwnAPI) {
-        // What is required comes first: a document has a limit, and a plugin must not push it out.
+        // What is required comes first: a document has a limit, and no other service must push it out.
         let services =
             catalog.services.filter { catalog.isRequired($0.service) }
             + catalog.services.filter { !catalog.isRequired($0.service) }

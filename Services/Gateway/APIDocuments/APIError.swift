@@ -9,7 +9,7 @@ enum APIError {
         .object([
             "error": .object([
                 "code": Schema.string.noted(
-                    "Acts on it; a code that a client does not know has the meaning of the status."),
+                    "For the client to act on. A code that it does not know has the meaning of the status."),
                 "message": Schema.string.noted("For a person."), "requestId": .string,
             ])
         ]))

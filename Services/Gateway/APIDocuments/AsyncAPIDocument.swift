@@ -154,7 +154,7 @@ struct AsyncAPIDocument {
         return channels
     }
 
-    /// The approximate size in the document.
+    /// Returns the approximate size in the document.
     private func size(of message: Message) -> Int {
         func size(of schema: Schema) -> Int {
             JSONWriter.value { schemas.write(schema, of: message.service, to: &$0) }.bytes.count

@@ -13,7 +13,7 @@ import Synchronization
 final class Descriptions: Sendable {
     private struct Known: Sendable {
         let digest: String
-        /// As it came: parsed, it takes several times the memory. Empty if it is ignored.
+        /// The text as it was received: parsed, it takes several times the memory. Empty if it is ignored.
         let json: JSONValue
     }
 
@@ -23,7 +23,8 @@ final class Descriptions: Sendable {
 
     /// The time for all services together. They answer from memory.
     private static let timeout: Duration = .seconds(2)
-    /// The limit of all descriptions together, without those of required services, which no plugin must push out.
+    /// The limit of all descriptions together, without those of required services, which no other service must
+    /// push out.
     static let maxBytes = 1 << 20
 
     init(_ services: RequestForwarder, _ log: Logger) {
@@ -34,7 +35,7 @@ final class Descriptions: Sendable {
     /// The descriptions by service. Parsing takes time with each call.
     var parsed: [String: ServiceDescription] { known.withLock { $0 }.compactMapValues { ServiceDescription($0.json) } }
 
-    /// Asks for the descriptions that are missing, and forgets those that are no longer in force.
+    /// Asks for the descriptions that are missing, and drops those that no manifest names any more.
     ///
     /// - Returns: true if every service that has a description was reached.
     func fetch(for catalog: Catalog) async -> Bool {

@@ -214,7 +214,7 @@ struct OpenAPIDocument {
         json.member("description", "Nothing has changed since the ETag of If-None-Match.")
     }
 
-    /// The errors that a gateway itself answers with.
+    /// Returns the errors that a gateway itself answers with.
     private static func errors(of route: Route) -> [ErrorCode] {
         [.malformedRequest] + (route.needsLogin ? [.unauthenticated] : []) + (route.hasBody ? [.payloadTooLarge] : [])
             + [.rateLimited, .internal, .serviceUnavailable]

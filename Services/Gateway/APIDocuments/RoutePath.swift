@@ -36,7 +36,8 @@ struct RoutePath: Sendable {
         }
     }
 
-    /// Braces would be read as a parameter, and a question mark as the begin of a query.
+    /// Returns a segment with escapes: braces would be read as a parameter, and a question mark as the start of a
+    /// query.
     private static func escaped(_ segment: Substring) -> String {
         segment.utf8.reduce(into: "") { text, byte in
             let isPlain = byte > 0x20 && byte < 0x7F && !"{}?#%\"\\".utf8.contains(byte)

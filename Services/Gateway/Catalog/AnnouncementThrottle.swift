@@ -1,9 +1,9 @@
 import MessageBus
 import Synchronization
 
-/// Passes on the announcements of each service at a bounded rate: the first one at once, and of those that
-/// arrive within `pause` after it the latest, when the pause is over. It passes on one at a time of each
-/// service, in order.
+/// Passes on the announcements of each service at a bounded rate. The first one passes at once. Of those that
+/// arrive within `pause` after it, only the latest passes, when the pause is over. Those of one service pass one
+/// at a time, in order.
 ///
 /// A service that floods the bus with announcements must not keep the gateway busy. A gateway that reads the
 /// bus too slowly is disconnected from it, and all requests fail until it is back.
@@ -12,7 +12,7 @@ package final class AnnouncementThrottle: Sendable {
     /// The limit of services in their pause. The announcements of others pass at once meanwhile.
     private static let maxSubjects = 1_024
 
-    /// By the subject of each service in its pause: its latest announcement since the last one that passed.
+    /// The services in their pause, by subject, each with its latest announcement since the last one that passed.
     private let waiting = Mutex<[String: BusMessage?]>([:])
     private let pause: Duration
     private let receiver: @Sendable (BusMessage) -> Void
@@ -25,7 +25,7 @@ package final class AnnouncementThrottle: Sendable {
         self.receiver = receiver
     }
 
-    /// Call it with all announcements of a service in order.
+    /// Receives an announcement. Those of one service must come in order.
     func receive(_ message: BusMessage) {
         let subject = message.subject
         let (isInPause, pauses) = waiting.withLock { waiting -> (Bool, Bool) in

@@ -27,7 +27,7 @@ package final class Catalog: Sendable {
     private let required: Set<String>
     private let listedChecks: CheckList?
 
-    /// The catalog before any announcement.
+    /// Creates the catalog before any announcement.
     ///
     /// - Parameters:
     ///   - required: the services without which the product is incomplete.
@@ -91,7 +91,7 @@ package final class Catalog: Sendable {
 
     /// A service that adds fields to messages or people.
     package struct Contributor: Sendable {
-        /// A service and the form of its contribution. Values of another form are of other fields.
+        /// A service and the form of its contribution. Values of another form belong to other fields.
         package struct Source: Hashable, Sendable {
             package let service: String
             let form: Int
@@ -119,7 +119,7 @@ package final class Catalog: Sendable {
         package var service: String { source.service }
     }
 
-    /// The services that add fields to these objects, in a stable order.
+    /// Returns the services that add fields to these objects, in a stable order.
     package func contributors(to object: ShownObject) -> [Contributor] { objectContributors[object, default: []] }
 
     /// True once every required service has announced itself. Until then an unknown route may
@@ -149,7 +149,8 @@ extension Catalog {
         return Set(orders + events + fields + objectFields + routes)
     }()
 
-    /// Whether the product needs the service. A required service may take claims over from one that is not.
+    /// Returns true if the product needs the service. A required service may take claims over from one that is
+    /// not.
     package func isRequired(_ service: String) -> Bool { required.contains(service) }
 
     /// Returns the first claim of a manifest that another service, or the gateway, already has. The first

@@ -5,10 +5,10 @@ import Reactor
 import Security
 import ServiceKit
 
-/// What operators ask: which services are known, and to forget one.
+/// The requests of operators: to list the known services, and to forget one.
 extension Directory {
-    /// How long a service that was asked to announce itself has time to do so before it is forgotten. Running services
-    /// reply within milliseconds.
+    /// The time in which a service has to announce itself when it is asked to, before it is forgotten. Running
+    /// services reply within milliseconds.
     static let announcementWait: Duration = .milliseconds(500)
 
     static func service(announcedOn subject: String) -> String {
@@ -27,7 +27,8 @@ extension Directory {
         state.withLock { $0.refused.note(service, reason, at: now) }
     }
 
-    /// Returns the services in the catalog and those that were refused, in the order of their names. `isServed` is false.
+    /// Returns the services in the catalog and those that were refused, in the order of their names. `isServed` is
+    /// false.
     ///
     /// - Parameter service: nil for all of them.
     func known(_ service: String?) -> [KnownService] {

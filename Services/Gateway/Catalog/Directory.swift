@@ -45,7 +45,7 @@ package final class Directory: Sendable {
     ///   - logs: receives the entries of every service's log, on the loop.
     ///   - onAnnouncement: called with each announcement, even if it changes nothing, on any thread.
     ///   - onHead: receives the end of the service's log, after `onAnnouncement`, even for a log that is not
-    /// followed here.
+    ///     followed here.
     ///   - onForgotten: called with each service that was removed, on any thread.
     package init(
         catalog: Catalog, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?,
@@ -69,7 +69,7 @@ package final class Directory: Sendable {
 
     package var catalog: Catalog { state.withLock { $0.catalog } }
 
-    /// True if a subject's service accepts requests in batches.
+    /// Returns true if a subject's service accepts requests in batches.
     package func takesBatches(on subject: String) -> Bool { state.withLock { $0.catalog.batched.contains(subject) } }
 
     package func start() throws(BusError) {
@@ -180,7 +180,7 @@ package final class Directory: Sendable {
     private func learn(_ manifest: Manifest) -> Bool {
         let name = manifest.service
         if let (claim, holder) = catalog.conflict(with: manifest) {
-            // A plugin that announces itself before accounts, for example, does not keep the login route.
+            // A service that announces itself before accounts, for example, does not keep the login route.
             guard catalog.isRequired(name), holder != Catalog.gateway, !catalog.isRequired(holder) else {
                 reject(name, claim, of: holder)
                 return false
@@ -195,7 +195,8 @@ package final class Directory: Sendable {
         }
         guard hasRoom else {
             noteRefused(name, "there are \(Self.maxServices) services already")
-            // As one reason of all: on a bus whose peers share a token, one may announce ever new names.
+            // The reason is the same for all names: on a bus whose peers share a token, one may announce ever new
+            // names.
             if isToBeLogged("there are too many services", of: "") {
                 log.warning("there are too many services", ["name": name, "count": Self.maxServices])
             }

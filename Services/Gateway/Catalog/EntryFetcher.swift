@@ -36,8 +36,8 @@ package struct EntryFetcher: Sendable {
         of stream: String, since position: LogPosition, through end: Int, ofRooms roomIDs: [String],
         by deadline: LoopInstant
     ) async throws(ServiceError) -> (entries: [LogEntry], through: Int)? {
-        // Without rooms there is nothing to request, and more rooms than one request can name take several
-        // requests, each to the end.
+        // More rooms than one request can name take several requests, each up to the end. Even without rooms, one
+        // request checks the position.
         var entries: [LogEntry] = []
         var through = end
         var first = 0

@@ -17,6 +17,8 @@ package final class ManifestFile: Sendable {
         let completion: (@Sendable (_ isWritten: Bool) -> Void)?
     }
 
+    /// Starts the thread that writes the file.
+    ///
     /// - Parameter temporary: the file that is written before it replaces the manifest file; by default one
     ///   of this gateway's own, as others may share the folder.
     package init(_ path: String, temporary: String? = nil, log: Logger) {
@@ -33,6 +35,8 @@ package final class ManifestFile: Sendable {
 
     deinit { unsaved.close() }
 
+    /// Returns the manifests in the file; none if it is missing or invalid.
+    ///
     /// - Parameter now: the time of announcement for manifests that have none in the file.
     package func load(at now: Timestamp) -> [KnownManifest] {
         guard let file = fopen(path, "r") else { return [] }

@@ -12,8 +12,8 @@ package final class OperatorQuestions: Sendable {
     private static let maxQuestions = 16
     /// The time in which a service has to reply. One that is too slow is served all the same.
     private static let healthTimeout: Duration = .milliseconds(250)
-    /// The limit of reports with names in an answer: a bus that passes on slowly must not disconnect the gateway.
-    /// Further services are listed with counts only.
+    /// The limit of the reports with names in an answer, in bytes: with more, a slow bus would disconnect the
+    /// gateway. Further services are listed with counts only.
     private static let maxBytesWithNames = 2 << 20
 
     private let gatewayID: String

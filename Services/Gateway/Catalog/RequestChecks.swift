@@ -88,14 +88,15 @@ package final class RequestChecks: Sendable {
             } catch  where error == .noAnswer {
                 return .unanswered(reason: "malformed")
             } catch  where error.code == .internal || error.code == .serviceUnavailable {
-                // A code that only the service knows says no all the same.
+                // A code that the gateway does not know is read as `internal`, but it is a denial.
                 let code = payload.json["error"]?["code"]?.string ?? error.code.rawValue
                 guard code == error.code.rawValue else { return .denied(ServiceError(.forbidden, error.message)) }
                 return .unanswered(reason: code)
             } catch {
                 return .denied(error)
             }
-        // Allowed, it would pass unchecked: it may fit the bus without the check's longer subject.
+        // If this were allowed, the request would pass unchecked: it may fit the bus without the check's longer
+        // subject.
         case .failure(.lineTooLong) where isLong:
             return .denied(ServiceError(.payloadTooLarge, "That is more than can be taken at once."))
         case .failure(let error): return .unanswered(reason: error.code)

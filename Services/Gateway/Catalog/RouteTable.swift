@@ -5,7 +5,7 @@ import Contracts
 package struct RouteTable: Sendable {
     package enum Match {
         case route(Checked<Route>, parameters: [(name: String, value: String)])
-        /// The path is known, the method is not; the path's methods, sorted.
+        /// The path is known, but not with this method. The value has the path's methods, sorted.
         case otherMethods([String])
         case none
     }
@@ -40,6 +40,8 @@ package struct RouteTable: Sendable {
         }
     }
 
+    /// Finds the route for a method and a path.
+    ///
     /// - Parameter segments: the decoded segments of the path.
     package func match(_ method: String, _ segments: [String]) -> Match {
         var values: [String] = []

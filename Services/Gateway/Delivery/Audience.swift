@@ -18,7 +18,7 @@ final class Audience {
         people[subscriber.caller.id, default: []].append(subscriber)
     }
 
-    /// Removes a subscriber. Does nothing if it is not in the audience, as one that is still being caught up.
+    /// Removes a subscriber. Does nothing if it is not in the audience, like one that is still being caught up.
     func remove(_ subscriber: Subscriber) {
         guard let index = subscriber.everyoneIndex else { return }
         subscriber.everyoneIndex = nil

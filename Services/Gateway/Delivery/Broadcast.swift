@@ -28,7 +28,6 @@ package final class Broadcast: Sendable {
         }
     }
 
-    /// Returns the position after the entry.
     func logPosition(in databaseID: String) -> LogPosition { LogPosition(after: entry, in: databaseID) }
 
     /// The person whose typing ends, because this entry is the message that they typed.

@@ -130,8 +130,8 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         loop.schedule(after: duration * pacing.idleEndFactor) { [weak self] in self?.endPauseWhenIdle() }
     }
 
-    /// True if the pause has lasted this many times as long as the last broadcast. False during a
-    /// broadcast.
+    /// Returns true if the pause has lasted this many times as long as the last broadcast. It returns false during
+    /// a broadcast.
     private func hasPaused(_ factor: Double) -> Bool {
         if case .pausing = state { LoopInstant.now() - lastEnd >= lastDuration * factor } else { false }
     }

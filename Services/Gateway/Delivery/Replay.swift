@@ -56,6 +56,8 @@ package struct Replay {
     private var events: [Event] = []
     private var bytes = 0
 
+    /// Begins to replay the events after a cursor.
+    ///
     /// - Parameters:
     ///   - ends: the positions at which to stop.
     ///   - limit: the maximum number of events in a page.

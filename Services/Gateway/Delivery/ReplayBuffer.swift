@@ -87,8 +87,8 @@ struct ReplayBuffer {
     ///
     /// - Parameters:
     ///   - entries: all of the stream's entries after `start`, in order, up to `end`.
-    ///   - end: the position from which the stream is followed. If it has changed meanwhile, the entries are
-    /// not used.
+    ///   - end: the position from which the stream is followed. If it has changed meanwhile, the entries are not
+    ///     used.
     mutating func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
         guard var known = streams[stream], known.start == end, known.old.entries.isEmpty,
             entries.last?.position.seq == end.seq, entries.count == end.seq - start.seq

@@ -51,6 +51,8 @@ package final class EndedSessions: Sendable {
 
     package func becomeKnown() { state.withLock { $0.isKnown = true } }
 
+    /// Notes sessions whose tokens are refused from now on.
+    ///
     /// - Parameters:
     ///   - endedAt: the time on the clock of the service that ended them.
     ///   - now: the current time; sessions whose tokens have expired are not kept.
@@ -73,8 +75,8 @@ package final class EndedSessions: Sendable {
         }
     }
 
-    /// True if a valid token is refused because its session ended. False for a token that names no
-    /// session.
+    /// Returns true if a valid token is refused because its session ended. It returns false for a token that names
+    /// no session.
     package func refuses(_ claims: AccessClaims) -> Bool {
         guard let id = claims.sessionID else { return false }
         let key = Self.key(id)

@@ -147,7 +147,7 @@ package actor HTTPFront: LoopPart {
 
     /// Refuses a request to an unknown route, which counts towards its client's limit of those.
     ///
-    /// - Parameter methods: what the route takes, if it is the method that is wrong.
+    /// - Parameter methods: the methods that the route accepts, if the request's method is wrong.
     private func refuse(
         _ error: ServiceError, allow methods: [String] = [], _ request: HTTPRequest, from client: IPAddress,
         _ responder: HTTPResponder

@@ -29,7 +29,7 @@ extension HTTPResponse {
 
     /// Returns a failure in the contract's form.
     ///
-    /// - Parameter methods: what the address takes, if it is the method that is wrong.
+    /// - Parameter methods: the methods that the address accepts, if the request's method is wrong.
     static func error(_ error: ServiceError, allow methods: [String] = [], requestID: String) -> HTTPResponse {
         let body = JSONWriter.object { json in
             json.member(

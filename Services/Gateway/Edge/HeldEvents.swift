@@ -2,25 +2,25 @@
 /// ones of the same room, which must not overtake them. Their number is limited with that of all events in progress
 /// (`SocketSession.mayStart`).
 struct HeldEvents {
-    /// Without the rooms that no event waits for.
+    /// The events by room. A room is in it only while an event waits.
     private var rooms: [String: [ServiceEvent]] = [:]
 
     var isEmpty: Bool { rooms.isEmpty }
 
-    /// True if an event in this room has to wait behind another one.
+    /// Returns true if an event in this room has to wait behind another one.
     func holds(_ room: String?) -> Bool { !rooms.isEmpty && rooms[Self.key(room)] != nil }
 
     mutating func append(_ event: ServiceEvent) { rooms[Self.key(event.roomID), default: []].append(event) }
 
     /// Removes the first event of a room, if its checks are answered.
     mutating func popChecked(in room: String?) -> ServiceEvent? {
-        // Taken out of the table, so that what stays is not copied.
+        // Take the list out of the table, so that the change does not copy it.
         guard var events = rooms.removeValue(forKey: Self.key(room)) else { return nil }
         let first = events.first?.isBeingChecked == false ? events.removeFirst() : nil
         if !events.isEmpty { rooms[Self.key(room)] = events }
         return first
     }
 
-    /// Events that name no room are in one order, too.
+    /// Returns the key of a room. Events that name no room have one as well, so that they stay in order.
     private static func key(_ room: String?) -> String { room ?? "" }
 }

@@ -5,7 +5,7 @@ import GatewayCatalog
 import RoomViews
 
 extension OwnAPI {
-    /// What a gateway serves without a service.
+    /// Returns what a gateway offers itself.
     ///
     /// - Parameters:
     ///   - showsOperations: whether `/readyz` and `/metrics` are on the clients' port.
@@ -45,7 +45,7 @@ struct OwnRoute {
     /// The form of the answer; nil for the contract's envelope.
     let form: OwnAPI.Form?
 
-    /// - Parameter path: a GET. The subject is made from it, as nothing is sent there.
+    /// - Parameter path: the path of a GET. The subject is derived from it, as no request is sent to that subject.
     init(
         _ path: String, _ request: RequestDescription, needsLogin: Bool = true, limits: [String] = [],
         form: OwnAPI.Form? = nil

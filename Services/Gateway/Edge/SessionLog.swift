@@ -52,8 +52,8 @@ package final class SessionLog: Sendable {
         self.onEnd = onEnd
     }
 
-    /// Handles the announcement of a service, or one that is known from before. The first that has such a log
-    /// is followed.
+    /// Handles the manifest of a service, announced now or known from before. The first service that has such a
+    /// log is followed.
     package func learn(_ manifest: Manifest) {
         guard manifest.logsEndedSessions else { return }
         let isNew = state.withLock { state in

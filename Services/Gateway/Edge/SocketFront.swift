@@ -314,15 +314,15 @@ package actor SocketFront: LoopPart {
                 hold(event, until: offered.checks)
             }
         } catch {
-            // Not at once: its end starts waiting events, and each of them may end at once as well.
+            // Do not finish it at once: its end starts waiting events, and each of these may end at once as well.
             enqueue { [session = LoopBound(session, to: loop)] in
                 $0.finish(request, of: session.object, since: began, .failure(error))
             }
         }
     }
 
-    /// Holds an event, and those that follow in its room, until its checks are answered. Checks of several events are in
-    /// progress at once.
+    /// Holds an event, and those that follow in its room, until its checks are answered. Several events may be
+    /// checked at once.
     private func hold(_ event: ServiceEvent, until required: [ServiceCheck]) {
         event.session.held.append(event)
         guard !required.isEmpty else { return }
@@ -355,8 +355,8 @@ package actor SocketFront: LoopPart {
             event.declared.subject, event.data, as: event.session.caller, origin: event.request.origin,
             key: event.roomID
         ) { [self] result in
-            // Not within the call that sends it: its end starts waiting events, and each of them may end
-            // at once as well.
+            // Do not finish it within the call that sends it: its end starts waiting events, which may end at once
+            // as well.
             if loop.isCurrent, bound.object.isSent {
                 onLoop { $0.receive(result, for: bound) }
             } else {

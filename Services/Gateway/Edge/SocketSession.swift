@@ -31,8 +31,8 @@ final class SocketSession {
     /// True once its session has ended; events that are still held are refused.
     var isEnded = false
 
-    /// The limit of requests of one socket that are in progress at services: one, if several could overtake
-    /// each other.
+    /// The limit of requests of one socket that are in progress at services: one, if several could overtake each
+    /// other on the bus.
     private let maxInFlight: Int
 
     init(
@@ -66,7 +66,7 @@ struct SocketRequest: Sendable {
     /// The event with only its first argument, and nothing else of its message.
     let event: SocketIOEvent
     let origin: RequestOrigin
-    /// The memory, approximately, that it takes.
+    /// The approximate memory that it takes.
     let size: Int
     /// The bytes that it counts as written: `size`, or its message's length if that is more.
     let writtenBytes: Int
@@ -100,7 +100,7 @@ struct WaitingEvents {
     private var arrived: [SocketRequest] = []
     /// The earlier half, reversed, so that taken events are released at once.
     private var leaving: [SocketRequest] = []
-    /// The memory, approximately, of the waiting events.
+    /// The approximate memory of the waiting events.
     private(set) var bytes = 0
 
     var isEmpty: Bool { arrived.isEmpty && leaving.isEmpty }

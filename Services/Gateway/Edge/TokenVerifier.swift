@@ -36,7 +36,7 @@ package struct TokenVerifier: Sendable {
     /// The current time in seconds since 1970.
     private var now: Int { clock.now().milliseconds / 1000 }
 
-    /// True while it is unknown whether the session has ended: after the gateway's start, until the service
+    /// Returns true while it is unknown whether the session has ended: after the gateway's start, until the service
     /// that ends sessions announces itself.
     package func isTooEarly(for claims: AccessClaims) -> Bool { claims.sessionID != nil && !ended.isKnown }
 

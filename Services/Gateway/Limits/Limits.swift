@@ -154,7 +154,7 @@ package final class Limits: Sendable {
 
     // MARK: Connecting sockets
 
-    /// True if the address may open one more connection, whatever its token.
+    /// Returns true if the address may open one more connection, whatever its token.
     package func mayConnect(from address: IPAddress) -> Bool {
         isPassed { () throws(ServiceError) in try passAddress([OwnLimits.connects], address) }
     }
@@ -165,7 +165,7 @@ package final class Limits: Sendable {
         }
     }
 
-    /// True if a socket that reconnects may get the events that it missed. Otherwise its client has to
+    /// Returns true if a socket that reconnects may get the events that it missed. Otherwise its client has to
     /// reload.
     package func mayRecover(_ person: String, from address: IPAddress) -> Bool {
         isPassed { () throws(ServiceError) in try pass([OwnLimits.sync], person: person, address: address) }
@@ -182,6 +182,8 @@ package final class Limits: Sendable {
 
     // MARK: Requests in progress
 
+    /// Takes a slot for a request of a person.
+    ///
     /// - Throws: `rate_limited` if the person has too many requests in progress.
     package func enter(_ person: String) throws(ServiceError) -> RequestSlots.Slot {
         guard let slot = slots.enter(person) else { throw tooMany() }

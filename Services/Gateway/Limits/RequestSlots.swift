@@ -36,6 +36,8 @@ package final class Slots<Key: Hashable & Sendable>: Sendable {
     /// The number of keys that have a slot taken.
     package var count: Int { state.withLock { $0.loads.count } }
 
+    /// Takes a slot of a key without waiting.
+    ///
     /// - Returns: nil if none is free.
     package func take(for key: Key) -> Slot? {
         state.withLock { take(for: key, &$0) } ? slot(of: key) : nil
@@ -106,6 +108,8 @@ package final class RequestSlots: Sendable {
     /// The number of people who have a request in progress.
     package var count: Int { all?.count ?? 0 }
 
+    /// Takes a slot for a request of a person.
+    ///
     /// - Returns: nil if the person has the maximum number of requests in progress.
     package func enter(_ person: String) -> Slot? {
         guard let all else { return Slot {} }

@@ -194,8 +194,8 @@ package actor Presence {
         switch state {
         case .connected: sendHello()
         case .disconnected:
-            // Others' typing cannot be seen to end, so it ends now. Their gateways may be alive, so presence
-            // stays.
+            // The end of others' typing would not arrive, so it ends after the usual time. Their gateways may be
+            // alive, so presence stays.
             deafTimer = loop.schedule(after: typingTimeout) { [weak self] in
                 self?.assumeIsolated { presence in
                     for entry in presence.table.evictOthers(.typing) { presence.announceChange(of: entry) }
@@ -212,8 +212,8 @@ package actor Presence {
 
     private func sendHeartbeat() {
         if loop.now - lastHeartbeat > GatewayMembership.shortestLease {
-            // This process was held up for so long that services may have treated it as dead. Gateways that
-            // have request a snapshot by themselves.
+            // This process was held up for so long that services may have treated it as dead. Other gateways that
+            // did so request a snapshot by themselves.
             services.assumeIsolated { $0.forgetNotified() }
         }
         lastHeartbeat = loop.now

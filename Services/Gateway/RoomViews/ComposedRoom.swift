@@ -8,8 +8,8 @@ package struct ComposedRoom: Sendable {
     /// The last time of each kind of activity, in the order of `RoomFields.activities`.
     let activityTimes: [Int?]
     let participants: [String]
-    /// The JSON to send. It is written when the room is composed: those of a long list are composed one after
-    /// the other.
+    /// The JSON to send. It is written when the room is composed, so that a long list does not keep the parts of
+    /// all rooms.
     package let json: JSONValue
 
     /// Composes a room from the rooms service's data, other services' fields, and presence.
@@ -58,8 +58,8 @@ package struct ComposedRoom: Sendable {
         json.array(of: sorted(rooms, by: .activity)) { $0.value($1.json) }
     }
 
-    /// Returns people with the rooms that the viewer shares with them, most recent activity first; rooms by
-    /// `updatedAt`.
+    /// Returns people with the rooms that the viewer shares with them, the most recently active person first. A
+    /// person's rooms are sorted by `updatedAt`.
     static func groupedByPerson(_ rooms: [ComposedRoom], people: [JSONValue], viewer: String) -> JSONValue {
         var roomsOf: [String: [ComposedRoom]] = [:]
         for room in rooms {

@@ -7,7 +7,7 @@ import Reactor
 import ServiceClient
 import ServiceKit
 
-/// Adds services' fields to messages and people that another service's answer shows.
+/// Adds services' fields to the messages and people in another service's answer.
 ///
 /// All services are asked at once, each with one question about the objects whose values are not cached. A service that
 /// does not answer in time is named in `degraded`; its last known values stand in, or its zeros.
@@ -47,7 +47,7 @@ package final class ContributedFields: Sendable {
     }
 
     /// Returns an answer's data with services' fields, and the services whose fields are not fresh. Without
-    /// contributors it is the data as given.
+    /// contributors the data stays as it is.
     ///
     /// - Parameter data: an object, or a list of objects, each with its `id`. Anything else stays as it is.
     package func add(
@@ -83,7 +83,7 @@ package final class ContributedFields: Sendable {
         _ origin: RequestOrigin
     ) async -> [Share] {
         let ids = objects.map { $0["id"]?.string ?? "" }
-        // Where a log ends matters only to values that would be used.
+        // The ends of logs are requested only for services with current values in the cache.
         let cached = contributors.map(\.source).filter { source in
             cache.values(of: kind, ids, by: source, for: userID).contains { $0?.isCurrent == true }
         }.map(\.service)
@@ -104,8 +104,8 @@ package final class ContributedFields: Sendable {
         }
     }
 
-    /// - Parameter fromCache: true if the service's log is followed to its end, so that current values are those that
-    ///   the service would answer with.
+    /// - Parameter fromCache: true if the service's log is followed to its end. The service would then answer with
+    ///   the cached current values.
     private func share(
         of ids: [String], _ kind: ShownObject, _ contributor: Catalog.Contributor, for userID: String,
         _ origin: RequestOrigin, by deadline: LoopInstant, fromCache: Bool
@@ -121,7 +121,7 @@ package final class ContributedFields: Sendable {
             let answer = await client.values(
                 of: .init(kind), asked[...], for: userID, from: contributor.contribution.subject,
                 origin.context(for: nil), by: deadline)
-            // A page has many objects, and is written on an event loop.
+            // The size is limited, as a page has many objects and is written on an event loop.
             let maxBytes = Self.maxFieldBytes * max(1, contributor.contribution.fields.count)
             isFresh = answer?.allSatisfy { $0.bytes.count <= maxBytes } ?? false
             if isFresh, let answer {

@@ -26,8 +26,8 @@ struct ContributionClient: Sendable {
     /// The time limit: what comes later is useless.
     static let maxWait: Duration = .seconds(1)
 
-    /// Returns the values of each object; nil without a valid answer. If an answer is too long for the bus, it is
-    /// asked for in halves.
+    /// Returns the values of each object; nil without a valid answer. If the request or the answer is too long for
+    /// the bus, it asks about half of the objects at a time.
     func values(
         of objects: Objects, _ ids: ArraySlice<String>, for userID: String, from subject: String,
         _ context: BusContext, by deadline: LoopInstant

@@ -13,8 +13,8 @@ import Synchronization
 package final class FieldCache: Sendable {
     /// The bytes of a generation; there are two.
     package static let generationBytes = 8 << 20
-    /// The limit of changed objects of a service that are remembered, in some megabytes. When it is reached, all its
-    /// values become old.
+    /// The limit of changed objects that are remembered for a service, which take some megabytes. Above it, all of
+    /// the service's values become old.
     static let maxChanged = 32_768
     /// The limit of an object's id in bytes. An object with a longer one is not cached.
     static let maxIDBytes = 128
@@ -58,7 +58,7 @@ package final class FieldCache: Sendable {
         var seq: Int
         /// The last entry that names each object, among those after `noted`.
         var changed: [Object: Int] = [:]
-        /// Any object may have changed in entries up to this one. The greatest number until the service is asked.
+        /// Any object may have changed in entries up to this one. It is `Int.max` until the service is asked.
         var noted = Int.max
 
         func isCurrent(_ stored: Stored, _ object: Object) -> Bool {
@@ -98,7 +98,7 @@ package final class FieldCache: Sendable {
     private let state: Mutex<State>
 
     package init(generationBytes: Int = FieldCache.generationBytes) {
-        // Of a key's texts, and of its place in the table.
+        // The memory of a key's strings and of its place in the table.
         let overhead = 512
         state = Mutex(State(values: Generations(maxBytes: generationBytes) { $0.json.bytes.count + overhead }))
     }
@@ -108,8 +108,8 @@ package final class FieldCache: Sendable {
 
     // MARK: Log entries
 
-    /// Handles that a log is followed after this position: earlier entries were not seen, or belonged to a log that
-    /// was replaced.
+    /// Starts to follow a log after this position: earlier entries were not seen, or belonged to a log that was
+    /// replaced.
     package func start(_ stream: String, after position: LogPosition) {
         state.withLock { state in
             let epoch = state.logs[stream].map { $0.epoch + 1 } ?? 0
@@ -120,7 +120,8 @@ package final class FieldCache: Sendable {
     /// Notes the changes in a log's entries. To be called before the log's new position is known to anybody, and before
     /// any client is sent the entries' events.
     package func note(_ entries: [LogEntry], of stream: String) {
-        // No values of most services are cached, and reading facts takes time: never while others wait for the lock.
+        // Most services have no cached values. Facts take time to read, so they are not read while others wait for
+        // the lock.
         let isNoted = state.withLock { state in
             guard let log = state.logs[stream] else { return false }
             if log.noted == .max { state.logs[stream]?.note(entries, nil) }
@@ -133,8 +134,8 @@ package final class FieldCache: Sendable {
 
     // MARK: Values
 
-    /// Returns how far a service's log is followed, before the service is asked; nil if it is not followed. From then
-    /// on the changes in its entries are noted.
+    /// Returns how far a service's log is followed; nil if it is not followed. Call it before the service is
+    /// asked: from then on, the changes in the log's entries are noted.
     func moment(of service: String) -> Moment? {
         state.withLock { state in
             guard var log = state.logs[service] else { return nil }
@@ -162,8 +163,8 @@ package final class FieldCache: Sendable {
 
     /// Stores a service's answer.
     ///
-    /// - Parameter moment: from before the question; nil if the service's log does not have each change. Then the
-    ///   values are for outages only.
+    /// - Parameter moment: the result of `moment(of:)` from before the request; nil if the service's log does not
+    ///   have each change. Then the values are for outages only.
     func put(
         _ values: [JSONValue], of kind: ShownObject, _ ids: [String], by source: Source, for viewer: String,
         asOf moment: Moment?

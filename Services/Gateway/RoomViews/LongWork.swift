@@ -1,7 +1,7 @@
 import Synchronization
 import Workers
 
-/// Threads for event loops' long work, which on a loop would delay everyone whose socket is there.
+/// Threads for long work of event loops. On a loop it would delay everyone whose socket is there.
 package final class LongWork: Sendable {
     private let threads = [
         TaskThread(named: "lists", priority: .normal), TaskThread(named: "lists", priority: .normal),

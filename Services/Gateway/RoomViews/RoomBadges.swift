@@ -3,12 +3,11 @@ import GatewayCatalog
 import JSON
 import Reactor
 
-/// Completes `room:badges`: the service that emits it provides its own badge, and the event has all of them.
+/// Completes `room:badges`: the service that emits it provides its own badge, and clients get all badges.
 ///
-/// The others come from the person's cached list, if no entry of their owners has concerned the room since:
-/// these are the values that their owners would reply with at the followed positions, and so match the events
-/// around this one. Otherwise only their owners are asked: an entry shows that a badge may have changed, and
-/// not its value.
+/// The others come from the person's cached list, if no entry of their owners has concerned the room since. Their
+/// owners would reply with the same values at the followed positions, so the badges match the events around this
+/// one. Otherwise only their owners are asked: an entry shows that a badge may have changed, but not its value.
 package final class RoomBadges: Sendable {
     private let composer: RoomComposer
     private let cache: RoomListCache

@@ -53,7 +53,7 @@ package final class RoomComposer: Sendable {
     private let cache: RoomListCache
     private let longWork: LongWork
     /// The slots for long lists, which take some megabytes while they are composed. More at once would not be
-    /// faster, as composing is CPU work. `RequestSlots` bounds how many of one person wait.
+    /// faster, as composing is CPU work. `RequestSlots` limits how many lists of one person wait.
     private let longLists = Slots<String>(perKey: 4)
 
     package init(
@@ -77,6 +77,8 @@ package final class RoomComposer: Sendable {
     /// µs.
     static let maxWrittenOnLoop = 512
 
+    /// Composes Rooms from the rooms service's data, in the same order.
+    ///
     /// - Throws: `service_unavailable` until each required service has announced itself: its fields
     ///   are unknown.
     package func compose(
@@ -99,7 +101,7 @@ package final class RoomComposer: Sendable {
     ) async -> Composed {
         let ids = bases.map { $0["id"]?.string ?? "" }
         let all = await shares(of: ids, for: userID, catalog.contributors, origin, remembering: remembered)
-        // Last: changes while services were asked have been sent to clients already.
+        // Presence is read last: clients have already been sent its changes from while services were asked.
         let presenceChanges = presence.changes.load(ordering: .acquiring)
         let present = await presence.present(in: ids)
         let fields = RoomFields(all.flatMap(\.contribution.fields))

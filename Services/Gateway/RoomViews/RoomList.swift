@@ -2,7 +2,8 @@ import HTTP
 import JSON
 import Security
 
-/// A list of rooms as one person sees them, encoded, with the parts of it that are in no event log.
+/// A list of rooms as one person sees them, encoded. It keeps what is in no event log and determined the list:
+/// presence, and the catalog's revision.
 package struct RoomList: Sendable {
     /// A room in the body.
     private struct Part: Sendable {

@@ -7,13 +7,12 @@ import Synchronization
 /// Caches people's lists of rooms, with the rooms that have changed since, and the last values of services
 /// for outages (`StaleRoomCache`).
 ///
-/// An entry of a log concerns its room, as seen by all of its participants. The cache notes the position up
-/// to which each log was followed. With the logs' ends, a caller can tell whether a list is still what its
+/// An entry of a log concerns its room, as seen by all of its participants. The cache notes the position up to
+/// which each log was followed. A caller compares it with the log's end, to learn whether a list is still what its
 /// services would reply. The least recently requested person's lists are evicted first.
 package final class RoomListCache: Sendable {
-    /// The bytes of lists in a generation; there are two generations. It suffices for seventy lists of 200
-    /// rooms, or seven hundred of 20, or one of 13,000, which leaves little room for others; a longer one is
-    /// not cached.
+    /// The bytes of lists in a generation; there are two generations. It suffices for seventy lists of 200 rooms,
+    /// or seven hundred of 20. A list of 13,000 rooms almost fills it, and a longer one is not cached.
     package static let generationBytes = 16 << 20
 
     struct Key: Hashable, Sendable {
@@ -65,7 +64,7 @@ package final class RoomListCache: Sendable {
 
     private struct Composing {
         var count = 0
-        /// The number of entries that concerned the person since the first of those began.
+        /// The number of entries that have concerned the person since the first of these lists was begun.
         var changes = 0
     }
 
@@ -134,8 +133,8 @@ package final class RoomListCache: Sendable {
 
     // MARK: Log entries
 
-    /// Handles that a log is followed after this position. Earlier entries were not seen, or belonged to a log
-    /// that was replaced.
+    /// Starts to follow a log after this position, and drops all lists. Earlier entries were not seen, or belonged
+    /// to a log that was replaced.
     package func start(_ stream: String, after position: LogPosition) {
         state.withLock { state in
             state.dropAll()
@@ -169,7 +168,7 @@ package final class RoomListCache: Sendable {
     /// The position of each log up to which it was followed.
     package var positions: [String: LogPosition] { state.withLock { $0.positions } }
 
-    /// True if a log was followed to its end, in the same past.
+    /// Returns true if a log was followed to its end, and was not replaced meanwhile.
     ///
     /// - Parameters:
     ///   - end: the end from the log's owner; nil if it did not answer.
@@ -245,8 +244,8 @@ package final class RoomListCache: Sendable {
     /// The length above which a list is not searched for a room.
     private static let maxSearched = 1000
 
-    /// Returns a person's badges in a room that these logs' services own, if a list has their current values:
-    /// no entry of theirs has concerned the room since it was composed.
+    /// Returns a person's badges in a room, from a cached list. Those of the services with these logs are current:
+    /// none of their entries has concerned the room since the list was composed. Returns nil without such a list.
     ///
     /// - Parameter revision: the revision of the catalog that names the badges' owners.
     func badges(in roomID: String, of userID: String, from logs: [String], catalogRevision revision: Int) -> [String:

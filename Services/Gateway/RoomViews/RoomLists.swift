@@ -8,7 +8,7 @@ import MessageBus
 import Reactor
 import ServiceKit
 
-/// The person who requests rooms, with the address.
+/// The person who requests rooms, with the client's address.
 package struct Viewer: Sendable {
     package let caller: Caller
     package let address: IPAddress
@@ -31,8 +31,8 @@ package struct Viewer: Sendable {
 /// returned again only if all of this holds:
 ///
 /// - each of those logs' owners has reported, since the request, where the log ends,
-/// - this gateway has followed the log up to there, in the same past, and recomposed the rooms of entries
-///   with the person among their participants,
+/// - this gateway has followed the log up to there, the log was not replaced meanwhile, and the rooms of entries
+///   with the person among their participants were recomposed,
 /// - services contribute the same fields, and the same people have the rooms open: presence is in no log, so
 ///   it is compared.
 ///
@@ -74,8 +74,8 @@ package final class RoomLists: Sendable {
     ///
     /// - Parameters:
     ///   - subject: the request for the rooms.
-    ///   - data: the request's data. Only `sort` is known here: the meaning of other members is known only to
-    /// the service, so such a list is not cached.
+    ///   - data: the request's data. A list with other members than `sort` is not cached, as only the service
+    ///     knows their meaning.
     package func list(
         _ subject: String, _ data: JSONValue, by sort: RoomSort, for viewer: Viewer
     ) async throws(ServiceError) -> RoomList {
@@ -141,9 +141,10 @@ package final class RoomLists: Sendable {
 
     // MARK: Composing all rooms
 
-    /// Requests all rooms, and counts them: an answer from the cache is cheap, this is not.
+    /// Requests all rooms, and counts them against the person's limits. Unlike an answer from the cache, this is
+    /// expensive.
     ///
-    /// - Parameter isAll: true if these are all of the viewer's rooms, and so are cached as such.
+    /// - Parameter isAll: true if these are all of the viewer's rooms. They are cached as such for outages.
     private func all(
         _ subject: String, _ data: JSONValue, for viewer: Viewer, remembering isAll: Bool
     ) async throws(ServiceError) -> RoomComposer.Composed {

@@ -10,6 +10,8 @@ package enum RoomSort: Hashable, Sendable {
     /// Sorts by a service's activity, with the name of the sort in its manifest.
     case of(String)
 
+    /// Reads the name of an order.
+    ///
     /// - Throws: `invalid_field` for a name that neither the gateway nor a service knows;
     ///   `service_unavailable` while a required service, which may know it, has not announced itself.
     package init(_ name: String, in catalog: Catalog) throws(ServiceError) {

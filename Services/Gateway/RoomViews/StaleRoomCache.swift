@@ -62,8 +62,8 @@ final class StaleRoomCache: Sendable {
 
         private static let maxOwn = 256
         private static let sizeOfAnswer = 200
-        /// Returns the size of a value in the list: an id takes some forty bytes, sixteen more in its list,
-        /// and a value as many around its own.
+        /// Returns the size of a value in the list. An id takes some forty bytes, and sixteen in its array. A
+        /// value takes some forty in addition to its own.
         private static func size(of value: JSONValue) -> Int { value.bytes.count + 96 }
         private static func size(ofOwn value: JSONValue?) -> Int { value.map { sizeOfAnswer + size(of: $0) } ?? 0 }
 

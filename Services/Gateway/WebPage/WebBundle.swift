@@ -1,8 +1,8 @@
 /// Joins a page's modules into one script, so that a first visit loads one file instead of sixty.
 ///
-/// Each module becomes a function that returns its exports, after the modules that it imports. It supports
-/// only the forms that `Clients/Web` uses: an import or export is on a line of its own, names what it takes,
-/// and binds a constant. With any other form there is no bundle, and browsers load the modules one by one.
+/// Each module becomes a function that returns its exports. It stands after the modules that it imports. It
+/// supports only the forms that `Clients/Web` uses: an import or export is on a line of its own, names what it
+/// takes, and binds a constant. With any other form there is no bundle, and browsers load the modules one by one.
 struct WebBundle {
     /// A module that has been added to the text.
     private struct Module {
@@ -76,8 +76,8 @@ struct WebBundle {
 
     /// Adds the module that `CLAUSE from "MODULE";` names.
     ///
-    /// - Returns: the pattern for the constant. The module exports each name in it. Of a declaration with
-    ///   several names, only the first counts as exported.
+    /// - Returns: the pattern for the constant. The module exports each name in it. A declaration with several
+    ///   names counts as an export of the first only.
     private mutating func take(
         _ text: Substring, into path: String
     ) throws(Failure) -> (pattern: String, module: Module) {

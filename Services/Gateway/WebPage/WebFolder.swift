@@ -28,7 +28,7 @@ struct WebFolder: Sendable {
         path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
     }
 
-    /// The size limit of a file. Those of a page are a hundred times smaller.
+    /// The size limit of a file. The page's files are a hundred times smaller.
     private static let maxFileBytes = 4 << 20
     /// The folder of fictitious data for development.
     private static let development = "dev"

@@ -4,10 +4,10 @@ import Synchronization
 
 /// The web client: `GET /`, and its files.
 ///
-/// Their addresses, `/web/VERSION/FILE`, contain a digest of all of them, so browsers keep them permanently.
-/// The page at `/`, which is revalidated each time, links to a new release's files at once. During a rollout,
-/// a page of one release may request its files from the gateway of the other: it gets the existing ones,
-/// without permanent caching. The files are read and compressed at the first request.
+/// Their addresses, `/web/VERSION/FILE`, contain a digest of all of them, so browsers keep them permanently. The
+/// page at `/`, which is revalidated each time, links to a new release's files at once. During a rollout, a page
+/// of one release may request its files from the gateway of the other: it gets the files of that gateway's
+/// release, without permanent caching. The files are read and compressed at the first request.
 package final class WebPage: Sendable {
     private struct Files {
         var version = ""
@@ -36,6 +36,8 @@ package final class WebPage: Sendable {
         (self.source, self.executor) = (source, executor)
     }
 
+    /// Finds the page.
+    ///
     /// - Parameter executor: reads the files, which blocks, so it must not be a loop.
     /// - Returns: nil if the page is neither installed with the executable nor in the checkout that it was
     ///   built in.
@@ -43,14 +45,16 @@ package final class WebPage: Sendable {
         WebFolder.executable.flatMap(WebFolder.find).map { WebPage($0, on: executor) }
     }
 
-    /// Creates the page in a folder.
+    /// Creates the page from the files of a folder.
     convenience init(in path: String, readingOn executor: any TaskExecutor) {
         self.init(WebFolder(path: path), on: executor)
     }
 
-    /// True if the address belongs to the page, whether the file exists or not.
+    /// Returns true if the address belongs to the page, whether the file exists or not.
     package func serves(_ path: String) -> Bool { path == "/" || path.hasPrefix(Self.folder) }
 
+    /// Returns the page, or one of its files.
+    ///
     /// - Returns: nil if there is no such file.
     package func response(to request: HTTPRequest) async -> HTTPResponse? {
         let files = await files()

@@ -94,7 +94,7 @@ public struct DemoFolder: Sendable {
         guard mkdtemp(&template) != nil else { return nil }
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         Self.toRemove.withLock { $0 = path }
-        // The services have closed their files by then, and nothing but what they made is in it.
+        // The services have closed their files by then, and the folder has only files that they created.
         atexit { if let path = DemoFolder.toRemove.withLock({ $0 }) { DemoFolder.remove(path) } }
         self.path = path
         clock = DemoClock(file: "\(path)/clock")
@@ -111,7 +111,7 @@ public struct DemoFolder: Sendable {
             }
             closedir(directory)
         }
-        // A file or an empty folder. Links are not followed, as nothing here creates one.
+        // It is a file or an empty folder. There are no links, as nothing here creates one.
         _ = Glibc.remove(path)
     }
 }

@@ -7,7 +7,7 @@ import Reactor
 import ServiceClient
 import ServiceKit
 
-/// The third person of a demo, who opens the room in which someone writes, reads, types, and answers.
+/// The third person of a demo. When someone writes in a room, it opens the room, reads, types, and answers.
 ///
 /// It has no socket. For the gateway it is a person on another gateway, so no code there is special to demos.
 actor DemoGuest: Component {
@@ -20,7 +20,7 @@ actor DemoGuest: Component {
     private nonisolated let bus: any MessageBus
     private nonisolated let presence: Presence
     private var answered = 0
-    /// The visits by room. A message that arrives during an answer is answered with the next.
+    /// The visits by room. A message that arrives during an answer gets no answer of its own.
     private var visits: [String: Task<Void, Never>] = [:]
     private var subscription: BusSubscription?
 

@@ -98,12 +98,13 @@ enum DemoStory {
             ])
         + room("chess", "ben", "cleo", "Chess by letter", 5 * 60, ["ben: e4", "cleo: c5. Your move"])
         + [
-            // The newest, which the links open.
+            // The newest messages, in the room that the links open.
             Step(minutesAgo: 6, action: .say("kitchen", "ben", "The carpenter just called: Monday at eight")),
             Step(minutesAgo: 5, action: .say("kitchen", "ben", "I said yes for both of us, hope that is fine")),
         ]
 
-    /// Returns the steps of a room that everyone has read, except its last two messages by `unreadBy`.
+    /// Returns the steps of a room. Everyone has read all messages, except that `unreadBy` has not read the last
+    /// two.
     private static func room(
         _ key: String, _ owner: String, _ other: String, _ name: String?, _ minutesAgo: Int, _ lines: [String],
         unreadBy slow: String? = nil, board: [DemoElement] = []

@@ -4,7 +4,7 @@ import Operations
 import ServiceKit
 
 extension ParlorServices {
-    /// Runs Parlor, all of it in one process, until a signal ends it.
+    /// Runs all of Parlor in one process, until a signal ends it.
     ///
     /// - Parameter further: services of another package, which start after Parlor's own. Each needs a name of its own.
     public static func run(with further: [any Service.Type] = []) async -> Never {

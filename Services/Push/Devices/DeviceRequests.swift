@@ -46,11 +46,12 @@ struct Push: Sendable {
         return Reply(isNew ? .created : .ok)
     }
 
-    /// Forgets a device of the caller's. Another's, or an unknown one, stays as it is; the answer is the same.
+    /// Removes a device of the caller's. Another person's device is not removed; the answer is the same, also for
+    /// an unknown one.
     func unregisterDevice(_ request: Request) async throws -> Reply {
         let caller = try request.caller
         let token = try request.fields.string("token")
-        // No such token was ever stored, and a database need not take one.
+        // Such a text was never stored as a token, and a database may not accept it.
         guard (try? DeviceToken(token)) != nil else { return Reply(.noContent) }
         try await database.write { try DevicesStore($0).remove(token, of: caller.id) }
         return Reply(.noContent)

@@ -7,18 +7,19 @@ import ServiceKit
 import Storage
 import Synchronization
 
-/// Removes devices whose session has ended: by signing out, by revocation, by a refresh token that came again, or because it expired.
+/// Removes devices whose session has ended: by signing out, by revocation, by a refresh token that was used twice,
+/// or because it expired.
 ///
-/// Ends come from the log of accounts. A session may also end before the log is followed, or expire, which has no entry. So
-/// accounts is asked which sessions go on: at each start of the log, once an hour, and after each registration of a device. Several
-/// instances on one database do this side by side, which does no harm.
+/// Ends come from the log of accounts. A session may also end before the log is followed, or expire, which has no
+/// entry. So this asks Accounts which sessions still exist: at each start of the log, once an hour, and after each
+/// registration of a device. Several instances on one database all do this, which does no harm.
 final class DeviceSessions: Sendable {
     static let stream = "accounts"
     /// The interval at which the log's end is asked for. An entry that the bus has lost is delayed
     /// by this at most.
     private static let lookInterval: Duration = .seconds(2)
     private static let sweepInterval: Duration = .seconds(3600)
-    /// Sessions that are asked for, or removed, at once.
+    /// The number of sessions that are asked for, or removed, at once.
     private static let batch = 500
     /// The limit of ids that wait while accounts or the database is away. Beyond it they are
     /// dropped, because a sweep finds them again.
@@ -50,7 +51,7 @@ final class DeviceSessions: Sendable {
         client = LogClient(bus, requestID: "push-sessions", owner: "Accounts")
     }
 
-    /// A device was registered in this session.
+    /// Notes that a device was registered in this session.
     func check(_ sessionID: String) {
         state.withLock { state in
             state.unchecked.append(sessionID)
@@ -88,15 +89,14 @@ final class DeviceSessions: Sendable {
 
     // MARK: Working
 
-    /// Until the task is cancelled.
+    /// Removes devices until the task is cancelled.
     func run() async {
         var failure = RepeatedFailure()
         var sweptAt = ContinuousClock.now
         while !Task.isCancelled {
             if sweptAt + Self.sweepInterval <= .now { state.withLock { $0.isSweepDue = true } }
             do {
-                // Tell the follower where the log ends, so that it notices entries that the bus has
-                // lost.
+                // Announce the log's end to the follower, so that it notices entries that the bus has lost.
                 let head = try await client.page(of: Self.stream, .head).head
                 state.withLock { $0.follower }?.announced(head)
                 if try await step() { sweptAt = .now }
@@ -110,8 +110,8 @@ final class DeviceSessions: Sendable {
         }
     }
 
-    /// Removes the devices of sessions that are known to have ended, and asks about sessions that were not
-    /// checked yet. After a failure the rest of it is done again.
+    /// Removes the devices of sessions that are known to have ended, and asks about sessions that were not checked
+    /// yet. After a failure, the next call does the rest.
     ///
     /// - Returns: true if it swept, that is, asked about every session that has a device.
     @discardableResult
@@ -124,7 +124,7 @@ final class DeviceSessions: Sendable {
             for start in stride(from: 0, to: work.ended.count, by: Self.batch) {
                 try await remove(Array(work.ended[start...].prefix(Self.batch)))
             }
-            // Accounts may be away for long: what is done is not done again with each try.
+            // This part is done: Accounts may be away for long, and it must not be repeated with each attempt.
             work.ended = []
             for start in stride(from: 0, to: work.unchecked.count, by: Self.batch) {
                 try await removeEnded(among: Array(work.unchecked[start...].prefix(Self.batch)))

@@ -74,7 +74,7 @@ struct LogReader: Sendable {
         }
     }
 
-    /// Reads on from a position, or from the stored one if it is nil.
+    /// Continues from a position, or from the stored one if it is nil.
     ///
     /// - Parameter pagesBehind: the number of pages read in a row that were not the last.
     /// - Returns: the new position, and true if there is more.
@@ -92,7 +92,7 @@ struct LogReader: Sendable {
         guard page.head.databaseID == position.databaseID, page.isKnown || position.seq < page.oldest else {
             metrics.logRestarts.add()
             log.warning(
-                "messaging's log has another past than push knows; no notifications for messages before its head",
+                "messaging's log was replaced; no notifications for messages before its head",
                 ["known": position.seq, "oldest": page.oldest, "head": page.head.seq])
             return (try await start(at: page.head, after: position), false)
         }

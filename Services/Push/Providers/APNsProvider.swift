@@ -5,8 +5,8 @@ import Security
 import ServiceKit
 import WebClient
 
-/// Apple's push service, over HTTP/2 with a token ("Sending notification requests to APNs", "Handling notification responses from
-/// APNs"). One connection to each of its two environments takes all requests.
+/// Apple's push service, over HTTP/2 with a token ("Sending notification requests to APNs", "Handling notification
+/// responses from APNs"). One connection to each of its two environments takes all requests.
 struct APNsProvider: PushProvider {
     static let name = "apns"
 

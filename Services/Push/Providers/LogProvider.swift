@@ -66,8 +66,8 @@ final class LineFile: Sendable {
     private let descriptor: Int32
     /// The rest of a line that was partly written.
     private let begun = Mutex<ArraySlice<UInt8>>([])
-    /// The number of bytes that a pipe accepts at once, and a file always, so that lines of other processes
-    /// do not come in between.
+    /// The number of bytes to write at once, so that no line of another process comes in between: for a pipe
+    /// `PIPE_BUF`, for a file any number.
     private let maxPiece: Int
     private let maxWait: Duration
 
@@ -79,8 +79,8 @@ final class LineFile: Sendable {
         maxPiece = isFile ? .max : Int(PIPE_BUF)
     }
 
-    /// Writes a line. Blocks. It gives up on a pipe that no one reads after a while; the partial line is
-    /// completed before the next one.
+    /// Writes a line. Blocks. If no one reads a pipe for `maxWait`, it gives up; the partial line is completed
+    /// before the next one.
     ///
     /// - Returns: the error; nil if everything was written.
     func write(_ line: [UInt8]) -> String? {

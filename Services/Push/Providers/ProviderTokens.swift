@@ -40,8 +40,8 @@ final class ProviderTokens: Sendable {
         }
     }
 
-    /// A new token for one that Apple reported as expired. If several callers report the same one, the first
-    /// creates the replacement.
+    /// Returns a new token for one that Apple reported as expired. If several callers report the same one, the
+    /// first creates the replacement.
     ///
     /// - Returns: nil if that one was already created for this reason: then the token is not the cause.
     func replacement(for used: Token) -> Token? {

@@ -51,7 +51,7 @@ struct WebhookProvider: PushProvider {
         client = try WebClient(configuration)
     }
 
-    /// True if others can read the requests: plain HTTP to an address that is not known to be this machine.
+    /// Returns true if others can read the requests: plain HTTP to an address that is not known to be this machine.
     static func isInTheClear(_ url: String) -> Bool {
         let scheme = "http://"
         guard url.lowercased().hasPrefix(scheme) else { return false }

@@ -16,7 +16,7 @@ final class EnvironmentWorker: Sendable {
     private static let maxTried = 64
     /// The limit of claimed jobs, including those without a stored result.
     private static let maxInHand = 2048
-    /// The interval without a signal of new jobs: other instances create some, too.
+    /// The interval between checks without a signal of new jobs: other instances create some, too.
     private static let idleInterval: Duration = .seconds(1)
     private static let retryInterval: Duration = .seconds(1)
 
@@ -150,7 +150,7 @@ final class EnvironmentWorker: Sendable {
             held.withLock { $0 = claims + $0 }
             throw error
         }
-        // At the end all held jobs are released.
+        // When the worker ends, all held jobs are released.
         guard !Task.isCancelled else { return }
         for claim in claims {
             guard let unread = unread[claim.job.userID] else { preconditionFailure("everyone was asked for") }

@@ -16,8 +16,8 @@ final class PushWorker: Sendable {
     private static let countShare = 50
     /// The limit of expired jobs that are removed at once.
     private static let maxRemoved = 1000
-    /// The time limit for running attempts at the end, after those that wait for other services: all of it
-    /// within `Program.stopDeadline`.
+    /// The time that attempts in progress have to end when the service stops. Waits for other services come before
+    /// it, and all of it stays within `Program.stopDeadline`.
     private static let shutdownGrace: Duration = .seconds(1)
 
     let workers: [EnvironmentWorker]
@@ -67,7 +67,7 @@ final class PushWorker: Sendable {
         await Task(executorPreference: background) { [self] in await finish() }.value
         for helper in helpers { helper.cancel() }
         for helper in helpers { await helper.value }
-        // Otherwise the leases expire, and notifications are sent again, but shown once.
+        // If this fails, the leases expire, and the notifications are sent again, but shown once.
         try? await results.write()
         let leases = results.leases
         if !leases.isEmpty { try? await database.write(.relaxed) { try JobsStore($0).release(leases) } }

@@ -10,10 +10,10 @@ struct DevicesStore {
 
     private var jobs: JobsStore { JobsStore(connection) }
 
-    /// Takes in a device, or notes that it was registered again, which ends a quarantine.
+    /// Adds a device, or records that it was registered again, which ends a quarantine.
     ///
     /// - Parameter sessionID: the session whose end removes it; nil if the caller's token names none.
-    /// - Returns: whether it was not this person's before.
+    /// - Returns: true if it did not belong to this person before.
     func register(_ device: Device, in sessionID: String? = nil) throws -> Bool {
         let owner = try connection.first("SELECT user_id FROM devices WHERE token = $1", device.token.text) {
             $0.text(0)
@@ -58,7 +58,7 @@ struct DevicesStore {
         for token in tokens { try remove(token) }
     }
 
-    /// A page of the sessions that have devices, by id, after this one.
+    /// Returns a page of the sessions that have devices, in the order of their ids, after this one.
     func sessions(after id: String, limit: Int) throws -> [String] {
         try connection.all(
             """
@@ -68,7 +68,8 @@ struct DevicesStore {
         ) { $0.text(0) }
     }
 
-    /// The provider says that the token was no more at that time: one that was registered again since stays.
+    /// Removes a device whose token was invalid at that time, as its provider reports. One that was registered
+    /// again since stays.
     func remove(_ token: String, goneSince time: Timestamp) throws {
         let isGone =
             try connection.first(
@@ -82,9 +83,10 @@ struct DevicesStore {
         try connection.execute("DELETE FROM devices WHERE token = $1", token)
     }
 
-    /// Nothing is sent to it until then, or until it is registered again, if it was not since it was tried.
+    /// Sends nothing more to a device until then, or until it is registered again. Does nothing if it was
+    /// registered again since the attempt.
     ///
-    /// - Parameter provider: who found its token bad.
+    /// - Parameter provider: the identity of the provider that rejected its token.
     func quarantine(_ device: Device, until time: Timestamp, by provider: String) throws {
         let count = try connection.execute(
             """
@@ -93,13 +95,13 @@ struct DevicesStore {
         if count > 0 { try jobs.removeAll(for: device.token.text) }
     }
 
-    /// Tokens that another provider found bad may be good for this one.
+    /// Ends the quarantines of other providers, as this provider may accept their tokens.
     func endQuarantines(except provider: String) throws {
         try connection.execute(
             "UPDATE devices SET quarantined_until = 0 WHERE quarantined_until > 0 AND quarantined_by <> $1", provider)
     }
 
-    /// Nothing is sent to it until then, of what waits and of what comes.
+    /// Delays a device's jobs until then: those that wait, and those to come.
     func rest(_ token: String, until time: Timestamp) throws {
         try connection.execute("UPDATE devices SET rests_until = $2 WHERE token = $1", token, time.milliseconds)
         try jobs.postpone(for: token, until: time)
@@ -110,12 +112,12 @@ struct DevicesStore {
             "UPDATE devices SET badge_sent_at = $2 WHERE token = $1", token, time.milliseconds)
     }
 
-    /// True if anybody has a device.
+    /// Returns true if anybody has a device.
     func hasDevices() throws -> Bool {
         try connection.first("SELECT 1 FROM devices LIMIT 1") { _ in true } ?? false
     }
 
-    /// True if any of these people has a device that can be notified.
+    /// Returns true if any of these people has a device that can be notified.
     func isAnyReachable(of userIDs: [String], at now: Timestamp) throws -> Bool {
         try connection.first(
             """
@@ -125,7 +127,7 @@ struct DevicesStore {
             """, SQLValue.list(userIDs), now.milliseconds, body: { _ in true }) ?? false
     }
 
-    /// The devices of these people that can be woken, by person, with the time of the last silent update.
+    /// Returns the devices of these people that can be notified, by person.
     func devices(of userIDs: [String], at now: Timestamp) throws -> [String: [Reachable]] {
         var found: [String: [Reachable]] = [:]
         try connection.query(

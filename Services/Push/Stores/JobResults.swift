@@ -3,9 +3,8 @@ import ServiceKit
 import Storage
 import Synchronization
 
-/// Records the jobs that this process has claimed, by lease, and stores their results: many in one
-/// transaction, as no one waits for them. Results that a crash prevents from being stored are sent again
-/// under the same id.
+/// Records the jobs that this process has claimed, by lease, and stores their results: many in one transaction, as
+/// no one waits for them. If a crash prevents that, the notifications are sent again under the same ids.
 final class JobResults: Sendable {
     /// The time that the first result waits for others: a commit of many costs little more than one
     /// of a few.

@@ -51,7 +51,7 @@ extension Route {
             $0.member("heavy", isHeavy)
             $0.member("maxBody", maxBodyBytes)
             if wantsClient { $0.member("wantsClient", true) }
-            // Of other routes it follows from their members.
+            // For other routes it follows from their other members.
             if isConfidential, needsLogin, !wantsClient { $0.member("confidential", true) }
             // Not another `answer`: a gateway that does not know it would leave out the route.
             if let shows { $0.member("shows", shows.rawValue) }
@@ -153,9 +153,9 @@ extension Contribution.Role {
         }
     }
 
-    /// Returns the role of a field that names none. Services announced no roles before they existed, and
-    /// these two paths had them. So older and newer instances announce the same. Remove this when no service
-    /// of that version is updated without a stop any more.
+    /// Returns the role of a field that names none. Services that were built before roles existed announce none,
+    /// and mean these two paths to have them. So older and newer instances of a service announce the same. Remove
+    /// this when no such service can be updated without a stop any more.
     fileprivate static func implied(by path: String, _ kind: Contribution.Kind) -> Contribution.Role? {
         switch kind {
         case .value where path.hasPrefix("badges."): .badge(String(path.dropFirst("badges.".count)))

@@ -2,17 +2,18 @@ extension Manifest {
     /// The limits of what one service may announce. A gateway keeps all manifests in memory, and combines
     /// them again after each change of one.
     public enum Limit {
-        /// Of routes, of socket events, and of subjects that take batches.
+        /// The limit of routes, of socket events, and of subjects that take batches.
         public static let requests = 256
         public static let fields = 64
         public static let rateLimits = 64
         public static let checks = 64
-        /// Of a field's `zero`, which stands in each object for which the service gives no value.
+        /// The limit of a field's `zero`, which stands in each object for which the service gives no value.
         public static let zeroBytes = 4_096
         public static let pathBytes = 1_024
         public static let pathParameters = 16
         public static let ackCopies = 16
-        /// Of a service, an event, a field, a badge, a sort order, a subject, or a rate limit.
+        /// The limit of a name: that of a service, an event, a field, a badge, a sort order, a subject, or a rate
+        /// limit.
         public static let nameBytes = 128
     }
 

@@ -203,8 +203,8 @@ public struct Contribution: Sendable, Equatable {
     }
 }
 
-/// A limit for each person and each address. The gateway counts. A setting `RATE_<NAME>` overrides the
-/// numbers of its own limits and of the limits of Parlor's services; a plugin's limit has none.
+/// A limit for each person and each address. The gateway counts. A setting `RATE_<NAME>` overrides the numbers of
+/// a gateway's own limits and of those of Parlor's services. The limits of other services have no setting.
 public struct RateLimit: Sendable, Equatable {
     public enum Counted: String, Sendable {
         case calls

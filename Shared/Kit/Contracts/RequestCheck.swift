@@ -18,7 +18,7 @@ public struct RequestCheck: Sendable, Equatable {
     public let before: String
     /// The check's own subject.
     public let subject: String
-    /// How long gateways wait for the reply.
+    /// The time for which gateways wait for the reply.
     public let deadline: Duration
     public let whenAway: WhenAway
 
@@ -53,7 +53,7 @@ extension RequestCheck {
     init?(_ json: JSONValue) {
         guard let object = json.object, let before = object["before"]?.string, let subject = object["subject"]?.string
         else { return nil }
-        // A misspelt value must not open what the check is to close.
+        // A misspelt value must not allow what the check would deny.
         let whenAway = object["whenAway"]?.string.flatMap(WhenAway.init) ?? .deny
         let deadline = object["deadline"]?.int.map { Duration.milliseconds($0) }
         self.init(before: before, subject, whenAway: whenAway, deadline: deadline ?? Self.standardDeadline)

@@ -60,9 +60,11 @@ extension Schema {
     public static let id = string
     /// A time with three decimals, or in whole seconds.
     public static let time = Schema(type: "string", Keyword(name: "format", value: JSONValue("date-time")))
-    /// A Room as the person sees it who gets it. Gateways compose it from all services' fields, and describe it.
+    /// A Room as the person who gets it sees it. Gateways compose it from all services' fields, and describe it.
     public static let room = Schema.reference("Room")
 
+    /// Returns the schema of a text with a limited length.
+    ///
     /// - Parameter length: in Unicode scalars.
     public static func string(_ length: ClosedRange<Int>) -> Schema {
         Schema(
@@ -82,7 +84,7 @@ extension Schema {
 
     public static func constant(_ value: JSONValue) -> Schema { Schema(Keyword(name: "const", value: value)) }
 
-    /// One of these texts.
+    /// Returns the schema of a text that is one of these.
     public static func choice(_ texts: [String]) -> Schema {
         Schema(
             type: "string",
@@ -107,6 +109,8 @@ extension Schema {
         object(required.map { Member($0, $1) } + optional.map { Member($0, $1, isRequired: false) })
     }
 
+    /// Returns the schema of an object with these members.
+    ///
     /// - Parameter members: of two with one name the first counts.
     public static func object(_ members: [Member]) -> Schema {
         var schema = members.reduce(Schema(type: "object")) { $0.including($1.schema) }
@@ -115,7 +119,7 @@ extension Schema {
         return schema
     }
 
-    /// An object whose members have any names.
+    /// Returns the schema of an object whose members have any names.
     public static func map(of value: Schema) -> Schema {
         var schema = Schema(type: "object").including(value)
         schema.others = [value]
@@ -149,9 +153,9 @@ extension Schema {
         return schema
     }
 
-    /// The same value with a text for readers.
+    /// Returns the schema with a text for readers.
     public func noted(_ text: String) -> Schema {
-        // What is beside a reference is not read by every tool.
+        // Not every tool reads what is beside a reference.
         var schema = reference == nil ? self : .allOf([self])
         schema.keywords.removeAll { $0.name == "description" }
         schema.keywords.append(Keyword(name: "description", value: JSONValue(text)))
@@ -160,7 +164,7 @@ extension Schema {
 
     // MARK: Names
 
-    /// A reference to a schema of the same service, to one of a gateway (`room`), or to one of a required
+    /// Returns a reference to a schema of the same service, to one of a gateway (`room`), or to one of a required
     /// service.
     public static func reference(_ name: String) -> Schema {
         var schema = Schema()
@@ -168,7 +172,7 @@ extension Schema {
         return schema
     }
 
-    /// A schema that is written once, under this name, wherever it is used.
+    /// Returns a schema that is written once, under this name, wherever it is used.
     ///
     /// - Parameter name: letters, digits, `_` and `-`.
     public static func named(_ name: String, _ schema: Schema) -> Schema {
@@ -229,6 +233,8 @@ extension Schema {
 extension Schema {
     public var json: JSONValue { JSONWriter.value { write(to: &$0) { $0 } } }
 
+    /// Writes the schema as JSON.
+    ///
     /// - Parameter name: the `$ref` for the name of a schema; nil if there is no such schema, so that any value
     ///   is accepted there.
     public func write(to json: inout JSONWriter, naming name: (String) -> String?) {

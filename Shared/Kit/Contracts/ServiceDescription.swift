@@ -6,7 +6,7 @@ import JSON
 /// It is no part of the manifest, which is announced often. The manifest has its digest only; a gateway asks for
 /// it (`Subject.description`) when a client asks for a document.
 public struct ServiceDescription: Sendable, Equatable {
-    /// By subject, as a route and a socket event of one subject are one request.
+    /// The requests by subject: a route and a socket event with the same subject are one request.
     public var requests: [String: RequestDescription]
     /// The events that the service emits.
     public var events: [EventDescription]
@@ -14,7 +14,7 @@ public struct ServiceDescription: Sendable, Equatable {
     public var fields: [String: Schema]
     /// The fields of its contributions to messages and people, by path.
     public var objectFields: [ShownObject: [String: Schema]]
-    /// The named schemas, without those of others.
+    /// The named schemas that the service itself defines.
     public var schemas: [String: Schema]
 
     /// The limit of the JSON, in bytes. A gateway ignores a longer description.
@@ -108,13 +108,13 @@ public struct EventDescription: Sendable, Equatable {
 }
 
 extension Subject {
-    /// The request for a service's description, which gateways send if its manifest has a digest of one. Its data is
-    /// `{description}`, the digest.
+    /// Returns the subject of the request for a service's description. Gateways send it if the manifest has the
+    /// digest of a description. Its data is `{description}`, that digest.
     public static func description(of service: String) -> String { "\(service).describe" }
 }
 
 extension Contribution.Field {
-    /// The schema of a value of which only the zero is known. A service may send other values, so null says nothing.
+    /// The schema that follows from the zero alone. A zero of null says nothing about the other values.
     public var plainSchema: Schema {
         switch zero.kind {
         case .number: zero.int == nil ? .number : .integer

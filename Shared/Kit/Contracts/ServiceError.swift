@@ -1,13 +1,13 @@
 import JSON
 
-/// An error code as clients see it, with its HTTP status. The codes of the public contract are members; a service may have
-/// codes of its own.
+/// An error code as clients see it, with its HTTP status. The codes of the public contract are members; a service
+/// may have codes of its own.
 public struct ErrorCode: Sendable, Hashable {
     public let rawValue: String
     public let status: Int
 
-    /// A code of a service's own, for an error that no code of the contract names. A client that
-    /// does not know the code acts on the status.
+    /// Creates a code of a service's own, for an error that no code of the contract names. A client that does not
+    /// know the code acts on the status.
     ///
     /// - Parameters:
     ///   - name: lower-case letters, digits and `_`, a letter first, at most 64; not a code of the contract.
@@ -58,7 +58,7 @@ public struct ErrorCode: Sendable, Hashable {
 
     public var isOfContract: Bool { Self.contract[rawValue] != nil }
 
-    /// The code of an error that a service sent: of the contract, or its own with a status.
+    /// Reads the code of an error that a service sent: one of the contract, or its own with a status.
     init?(_ error: JSONObject) {
         guard let name = error["code"]?.string else { return nil }
         if let code = Self.contract[name] {
@@ -69,7 +69,8 @@ public struct ErrorCode: Sendable, Hashable {
         }
     }
 
-    /// The code of an error in a description; nil if it is neither of the contract nor a valid one of a service's own.
+    /// Reads the code of an error in a description; nil if it is neither of the contract nor a valid one of a
+    /// service's own.
     init?(described name: String, status: Int?) {
         if let code = Self.contract[name] {
             self = code

@@ -163,7 +163,8 @@ public struct ServiceOffer: Sendable, Equatable {
         case routes, events, badges, fields, checks
     }
 
-    /// The digest of the manifest. Two gateways that have one announcement have one digest, if they are of one release.
+    /// The digest of the manifest. Two gateways of one release that have the same announcement have the same
+    /// digest.
     public let digest: String
     public var names: [Kind: [String]]?
     private let counts: [Kind: Int]

@@ -1,7 +1,7 @@
 import JSON
 
-/// The objects of clients that services add fields to, besides Rooms. A route says which it answers with
-/// (`Route.shows`).
+/// The objects of the public API, other than Rooms, to which services add fields. A route declares which of them
+/// it answers with (`Route.shows`).
 public enum ShownObject: String, Sendable, CaseIterable {
     case messages, people
 
@@ -37,7 +37,7 @@ public enum ShownObject: String, Sendable, CaseIterable {
         }
     }
 
-    /// The members that it has without any service, which no service may contribute.
+    /// The members that it has of its own, which no service may contribute.
     public var ownMembers: [String] {
         switch self {
         case .messages:

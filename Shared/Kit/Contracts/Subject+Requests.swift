@@ -1,5 +1,5 @@
-// Requests that cross a service's border: asked by services or gateways of the one whose name they begin with, which
-// documents what they take in its README.
+// Requests from services or gateways to the service whose name they begin with. That service's README documents
+// what they take.
 extension Subject {
     // MARK: Rooms
 
@@ -23,6 +23,6 @@ extension Subject {
 
     /// Unread totals, and the texts of messages that a person has not read yet.
     public static let unread = "messaging.unread"
-    /// Tells if anybody else has ever written in some of a person's rooms.
+    /// Whether anybody else has ever written in one of these rooms of a person's.
     public static let answered = "messaging.answered"
 }

@@ -1,8 +1,8 @@
 /// The subjects that every service has, by the service's name.
 public enum Subject {
-    /// The subject on which a service announces what it offers: when it starts, when the bus reconnects, and
-    /// when requested. It contains the service's name, so that a bus can ensure that no peer announces
-    /// another service.
+    /// Returns the subject on which a service announces what it offers: when it starts, when the bus reconnects,
+    /// and when requested. It contains the service's name, so that a bus can ensure that no peer announces another
+    /// service.
     public static func announce(of service: String) -> String { "services.announce.\(service)" }
     /// The pattern of all announcements.
     public static let announcements = "services.announce.*"
@@ -22,7 +22,7 @@ public enum Subject {
     public static let forgettingReports = "gateways.forgotten"
     /// The subject of a gateway's heartbeat: its id, every 800 ms.
     public static let gatewayAlive = "gateways.alive"
-    /// The subject on which a gateway is asked whose sockets have rooms open there, with an
+    /// Returns the subject on which a gateway is asked whose sockets have rooms open there, with an
     /// `OpenRoomQuestion`.
     public static func openRooms(of gateway: String) -> String { "gateways.\(gateway).open" }
     /// The request for the ids of the caller's rooms, in pages.
@@ -32,13 +32,13 @@ public enum Subject {
     /// The request for a room as the rooms service knows it: `{roomId}`, on behalf of the request's caller.
     public static let room = "rooms.get"
 
-    /// The subject of a service's event log, where entries are published as they are committed.
+    /// Returns the subject of a service's event log, where entries are published as they are committed.
     public static func log(of service: String) -> String { "\(service).log" }
-    /// The request for a page of the log: a `LogQuery`, answered with a `LogPage`.
+    /// Returns the subject of requests for a page of the log: a `LogQuery`, answered with a `LogPage`.
     public static func logPage(of service: String) -> String { "\(service).events" }
-    /// The request by which a gateway tells a service that it refuses its announcement: `{what, of}`, the claim
-    /// and the service that has it.
+    /// Returns the subject of requests by which a gateway reports to a service that it refuses its announcement:
+    /// `{what, of}`, the claim and the service that already has it.
     public static func refusal(of service: String) -> String { "\(service).refused" }
-    /// The request that checks whether one instance works.
+    /// Returns the subject of requests that check whether one instance works.
     public static func health(of service: String) -> String { "\(service).health" }
 }

@@ -10,8 +10,8 @@ public struct TraceParent: Sendable, Equatable {
     /// The trace's id, 32 hexadecimal digits.
     public var traceID: Substring { text.dropFirst(3).prefix(32) }
 
-    /// Parses a value; nil if it is malformed, in which case it is treated as absent (section 4.3). A later
-    /// version may have more fields after those of this one.
+    /// Parses a value; nil if it is malformed, in which case it is treated as absent. A later version may have
+    /// more fields after those of this one.
     public init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         guard parts.count >= 4, text.utf8.count <= Self.maxLength,

@@ -3,7 +3,7 @@ import Storage
 
 // The owner's replies to followers that missed entries of its log, or need its end.
 extension EventLog {
-    /// The position of the newest entry.
+    /// Returns the position of the newest entry.
     public func position() async throws -> LogPosition {
         try await database.read { [database] in LogPosition(after: try Self.newest(on: $0), in: database.databaseID) }
     }

@@ -24,7 +24,7 @@ public struct EventLog: Sendable {
     ///
     /// - Parameters:
     ///   - fact: what happened, if another service needs to know.
-    ///  - requestID: the request that caused the change; nil if none did.
+    ///   - requestID: the request that caused the change; nil if none did.
     /// - Returns: the entry's `seq`.
     @discardableResult
     public static func append(
@@ -46,22 +46,22 @@ public struct EventLog: Sendable {
 
     // MARK: Reading
 
-    /// The `seq` of the newest entry; 0 before the first.
+    /// Returns the `seq` of the newest entry; 0 before the first.
     public static func head(on connection: any Connection) throws -> Int {
         try connection.first(findHead) { $0.int(0) } ?? 0
     }
 
-    /// The `seq` of the oldest entry that is still there; nil before the first.
+    /// Returns the `seq` of the oldest entry that is still there; nil before the first.
     public static func oldest(on connection: any Connection) throws -> Int? {
         try connection.first("SELECT min(seq) FROM events") { $0.intOrNil(0) } ?? nil
     }
 
-    /// The entry at a position; nil if it was pruned or never existed.
+    /// Returns the entry at a position; nil if it was pruned or never existed.
     public static func entry(at seq: Int, on connection: any Connection) throws -> LogEntry? {
         try connection.first("SELECT \(columns) FROM events WHERE seq = $1", seq, body: entry)
     }
 
-    /// The newest entry; nil before the first.
+    /// Returns the newest entry; nil before the first.
     public static func newest(on connection: any Connection) throws -> LogEntry? {
         try connection.first("SELECT \(columns) FROM events ORDER BY seq DESC LIMIT 1", body: entry)
     }

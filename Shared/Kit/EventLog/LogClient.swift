@@ -20,6 +20,8 @@ public struct LogClient: Sendable {
         self.faults = faults
     }
 
+    /// Requests a page of a log.
+    ///
     /// - Throws: the errors of `MessageBus.ask`; `service_unavailable` also if the reply is not a page.
     public func page(
         of stream: String, _ query: LogQuery, within timeout: Duration = BusContext.defaultTimeout
@@ -80,8 +82,8 @@ public struct LogClient: Sendable {
         let position: LogPosition?
     }
 
-    /// A separate function with one value: Swift 6.3 miscompiles, when optimised, a task of a group that
-    /// returns a tuple out of a typed `do`.
+    /// Requests the end of a log. This is a function with one result, as Swift 6.3 miscompiles, when it optimises,
+    /// a task of a group that returns a tuple out of a typed `do`.
     private func head(of stream: String, within timeout: Duration) async -> Head {
         do throws(ServiceError) {
             return Head(stream: stream, position: try await page(of: stream, .head, within: timeout).head)

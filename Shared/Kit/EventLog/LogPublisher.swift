@@ -123,8 +123,8 @@ public final class LogPublisher: Sendable {
                 do {
                     announce(try await EventLog(database).position())
                 } catch {
-                    // Without its database the service cannot do anything. It announces the end that it knows; followers get
-                    // the rest when they ask.
+                    // Without its database the service cannot do anything. It announces the end that it knows;
+                    // followers get the rest when they ask.
                     log.warning("the end of the event log cannot be read", ["error": "\(error)"])
                     announce(state.withLock { $0.published })
                 }

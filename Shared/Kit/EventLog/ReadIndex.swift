@@ -43,6 +43,8 @@ public final class ReadIndex: Sendable {
         self.pause = pause
     }
 
+    /// Requests the ends of logs from their owners.
+    ///
     /// - Returns: the end of each of these logs, without those whose owner does not reply.
     public func ends(of streams: [String]) async -> Ends {
         await withCheckedContinuation { continuation in

@@ -16,6 +16,8 @@ public struct LogThrottle: Sendable {
 
     public init() {}
 
+    /// Notes a warning about a peer.
+    ///
     /// - Returns: true if the warning is to be logged now.
     public mutating func note(_ reason: String, of peer: String, at now: ContinuousClock.Instant = .now) -> Bool {
         guard var noted = notes[peer] else {

@@ -3,7 +3,7 @@ import Logging
 import MessageBus
 import Synchronization
 
-/// Logs which services answer too late, too long, or with what is neither a reply nor an error: each reason once a
+/// Logs services whose answers are late, too long for the bus, or neither a reply nor an error: each reason once a
 /// minute for a service (`LogThrottle`).
 public final class AnswerFaults: Sendable {
     public enum Reason: String, Sendable {
@@ -12,7 +12,8 @@ public final class AnswerFaults: Sendable {
         case malformed = "an answer is malformed"
     }
 
-    /// The shortest time limit after which a service is late. Of a shorter one, others have used up the rest.
+    /// The shortest time limit after which a service is late. If the limit is shorter, earlier steps of the
+    /// request have used up the rest.
     private static let leastTimeout: Duration = .milliseconds(500)
 
     private let log: Logger

@@ -50,7 +50,7 @@ extension MessageBus {
                     completion(.failure(error))
                 }
             case .failure(let error):
-                // Then the request is what is too long.
+                // If the request is long, it and not the reply is over the bus's limit.
                 if !isLong { faults?.note(error, on: subject, context) }
                 completion(.failure(ServiceError(error, asking: owner, isLong: isLong)))
             }

@@ -1,7 +1,6 @@
 import HTTP
 
-/// The origins whose pages may use the server from a browser (CORS; Fetch standard, section 3.2): any, or
-/// those listed.
+/// The origins whose pages may use the server from a browser (CORS, in the Fetch standard): any, or those listed.
 ///
 /// The server reads no cookies, so an allowed page can do only what its own tokens permit.
 public enum AllowedOrigins: Sendable, Equatable {
@@ -23,7 +22,7 @@ public enum AllowedOrigins: Sendable, Equatable {
         }
     }
 
-    /// True if the text is a scheme and an authority: no path, no query, no user.
+    /// Returns true if the text is a scheme and an authority: no path, no query, no user.
     private static func isOrigin(_ text: String) -> Bool {
         guard let scheme = ["http://", "https://"].first(where: text.hasPrefix) else { return false }
         let authority = text.dropFirst(scheme.count)
@@ -37,8 +36,8 @@ public enum AllowedOrigins: Sendable, Equatable {
         }
     }
 
-    /// True if a request may open a socket: CORS does not cover WebSockets. A request without `Origin` comes from no page; a page of the
-    /// same host is always allowed.
+    /// Returns true if a request may open a socket, which CORS does not cover. A request without `Origin` comes
+    /// from no page; a page of the same host is always allowed.
     func mayOpenSocket(_ request: HTTPRequest) -> Bool {
         guard let origin = request.headers["Origin"], !allows(origin) else { return true }
         let authority = origin.firstRange(of: "://").map { origin[$0.upperBound...] }

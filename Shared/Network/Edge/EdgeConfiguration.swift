@@ -33,20 +33,20 @@ public struct EdgeConfiguration: Sendable {
     /// Paths of plain requests, each including everything below it, without a trailing slash.
     public var sharedPaths: [String] = []
 
-    /// The prefix of every session id, which tells instances behind one balancer apart. Letters and digits.
+    /// The prefix of every session id, which distinguishes instances behind one balancer. Letters and digits.
     public var instance = ""
 
     public init(endpoints: [EdgeEndpoint]) { self.endpoints = endpoints }
 }
 
 extension EdgeConfiguration {
-    /// Whether pages of the allowed origins may use a plain request's path.
+    /// Returns true if pages of the allowed origins may use a plain request's path.
     func isShared(_ path: String) -> Bool {
         sharedPaths.contains { path == $0 || path.hasPrefix($0 + "/") }
     }
 
-    /// Returns the client of a request: the peer, or, behind trusted proxies, the nearest address in
-    /// `X-Forwarded-For` that is not one of theirs; the farthest address if all are.
+    /// Returns the client of a request: the peer, unless that is a trusted proxy. Behind trusted proxies it is the
+    /// last address in `X-Forwarded-For` that is not one of theirs, or the first address if all are.
     ///
     /// Each proxy appends the address of its peer. So the entries from the end up to the first untrusted
     /// address were all written by trusted proxies. If one of them is no address, the peer counts as the
@@ -62,7 +62,7 @@ extension EdgeConfiguration {
         return client
     }
 
-    /// True if a trusted proxy sends a request of its own, such as a health check, and names no client.
+    /// Returns true if a trusted proxy sends a request of its own, such as a health check, and names no client.
     func isProxysOwn(_ request: HTTPRequest, from peer: IPAddress) -> Bool {
         isTrusted(peer) && request.headers["X-Forwarded-For"] == nil
     }

@@ -41,8 +41,8 @@ public protocol EdgeDelegate: AnyObject {
     /// Asks whether to take a large event, of which only the name has been read. `received` or `refused`
     /// follows if it is taken.
     ///
-    /// - Parameter event: the event without its arguments. The name is empty if it does not begin as an event
-    ///   with a short name does.
+    /// - Parameter event: the event without its arguments. The name is empty if the message does not begin like an
+    ///   event with a short name.
     /// - Returns: false to drop the event. If it requests an ack, the delegate still has to send one.
     func socket(_ socket: Socket, takes event: SocketIOEvent, ofBytes bytes: Int) -> Bool
 
@@ -96,8 +96,8 @@ public struct HTTPFailure: Sendable {
     /// The `Retry-After`, in seconds; nil if there is none. The edge adds it to a response without one.
     public let retryAfter: Int?
 
-    /// The time to wait after a refusal because of full buffers or connection limits, in seconds. The load has changed
-    /// by then.
+    /// The time to wait after a refusal because of full buffers or connection limits, in seconds. By then the load
+    /// has probably changed.
     static let pauseWhenFull = 5
 
     init(status: Int, reason: String, requestID: String, retryAfter: Int? = nil) {

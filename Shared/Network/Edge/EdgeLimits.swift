@@ -45,7 +45,7 @@ public struct EdgeLimits: Sendable {
     /// messages; nil: no limit. Behind a trusted proxy each request counts for its own client's address.
     public var loopTimePerAddress: Int?
 
-    /// Values for other servers, such as those of tests. A gateway's come from `fitting` and its settings.
+    /// Creates the defaults, for tests and other servers. A gateway's limits come from `fitting` and its settings.
     public init() {}
 }
 

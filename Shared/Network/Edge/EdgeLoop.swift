@@ -156,7 +156,7 @@ final class EdgeLoop {
     ///
     /// - Parameters:
     ///   - address: nil for a trusted proxy.
-    ///  - standing: evaluated only if it makes a difference.
+    ///   - standing: evaluated only if it makes a difference.
     /// - Returns: the limit that this would exceed; the client stays counted as before then.
     func count(
         _ bytes: Int, of address: @autoclosure () -> IPAddress?, in counted: inout ClientUsage.Buffered,

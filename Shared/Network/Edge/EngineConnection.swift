@@ -222,7 +222,7 @@ final class EngineConnection: Waiting {
 
     // MARK: Sending
 
-    /// The memory, approximately, of the output that the client has not taken yet.
+    /// The approximate memory of the output that the client has not taken yet.
     var unsentCost: Int { engine.queuedCost + (webSocket?.unsentCost ?? 0) }
 
     /// The standing that its bytes count under. A client that has left its namespace stays known while its

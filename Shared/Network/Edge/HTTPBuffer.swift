@@ -73,7 +73,7 @@ struct HTTPBuffer {
 }
 
 extension HTTPRequestParser {
-    /// The memory, approximately, that is held, including an event that was returned and not consumed.
+    /// Returns the approximate memory that is held, including an event that was returned and not consumed.
     func heldBytes(with event: HTTPEvent?) -> Int {
         switch event {
         case .request(let request), .bodyTooLarge(let request): heldBytes + lastHeadBytes + request.body.count

@@ -41,7 +41,7 @@ struct IncomingRequest {
         }
     }
 
-    /// Takes or refuses a body that is larger than every client may send.
+    /// Takes or refuses a body that is larger than `HTTPLimits.maxUnaskedBodyBytes`.
     func askForBody() {
         let response: HTTPResponse?
         if let endpoint {

@@ -73,7 +73,7 @@ public struct Socket: Sendable, Hashable {
     /// Acknowledges an event in the main namespace.
     public func ack(_ id: Int, _ arguments: JSONValue...) { send(.ack(id, arguments)) }
 
-    /// The memory, approximately, of the output that the client has not taken yet.
+    /// The approximate memory of the output that the client has not taken yet.
     public var unsentCost: Int { connection.object.unsentCost }
 
     /// Counts memory that the application holds for the client, such as events in progress, as part of the

@@ -12,7 +12,7 @@ import Reactor
 final class TimeShares {
     /// The loop time that an address may use at once after it was idle.
     private static let burst: Duration = .milliseconds(1)
-    /// The duration over which a step is checked against the thread's CPU time, as the thread may have been
+    /// The duration from which a step is checked against the thread's CPU time, as the thread may have been
     /// preempted.
     private static let longStep: Duration = .milliseconds(2)
     /// The time for which a reading of the thread's CPU time is precise enough. A reading takes a system

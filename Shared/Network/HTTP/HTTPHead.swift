@@ -51,7 +51,7 @@ struct HTTPHead {
             text[7].isDigit
         else { throw HTTPParseError(400, "the version is malformed") }
         // The preface of HTTP/2 (RFC 9113, section 3.4) is a request line of version 2.0, and ends here too.
-        guard text[5] == UInt8(ascii: "1") else { throw HTTPParseError(505, "only HTTP/1 is spoken here") }
+        guard text[5] == UInt8(ascii: "1") else { throw HTTPParseError(505, "only HTTP/1 is supported") }
         return text[7] == UInt8(ascii: "0") ? .http10 : .http11
     }
 
@@ -88,7 +88,7 @@ struct HTTPHead {
         guard codings.last == "chunked", codings.count(where: { $0 == "chunked" }) == 1 else {
             throw HTTPParseError(400, "the last transfer coding is not chunked")
         }
-        guard codings.count == 1 else { throw HTTPParseError(501, "no transfer coding but chunked is known") }
+        guard codings.count == 1 else { throw HTTPParseError(501, "chunked is the only supported transfer coding") }
     }
 
     /// Parses digits only (RFC 9110, section 8.6). A number that does not fit becomes the largest one, which
@@ -104,7 +104,7 @@ struct HTTPHead {
     static func expectsContinue(_ request: HTTPRequest) throws(HTTPParseError) -> Bool {
         guard request.version == .http11, request.headers.contains("Expect") else { return false }
         guard request.headers.members("Expect").allSatisfy({ $0 == "100-continue" }) else {
-            throw HTTPParseError(417, "nothing but 100-continue can be expected")
+            throw HTTPParseError(417, "100-continue is the only supported expectation")
         }
         return true
     }

@@ -24,7 +24,7 @@ public struct HTTPHeaders: Sendable {
         return nil
     }
 
-    /// The values of all fields with that name, in order. Not split at commas.
+    /// Returns the values of all fields with that name, in order. They are not split at commas.
     public func all(_ name: String) -> [String] {
         var values: [String] = []
         for field in fields where isNamed(field, name) { values.append(bytes.span.text(field.value)) }
@@ -33,12 +33,12 @@ public struct HTTPHeaders: Sendable {
 
     public func contains(_ name: String) -> Bool { fields.contains { isNamed($0, name) } }
 
-    /// True if a list such as `Connection` or `Upgrade` names this token, in any case and in any of
+    /// Returns true if a list such as `Connection` or `Upgrade` names this token, in any case and in any of
     /// its fields (RFC 9110, section 5.6.1).
     public func list(_ name: String, contains token: String) -> Bool {
         for field in fields where isNamed(field, name) {
             var start = field.value.lowerBound
-            // Do not search behind the field: for each token, the rest of the head would be read.
+            // Search the field only: otherwise the rest of the head would be read for each token.
             let upToItsEnd = bytes.span.extracting(..<field.value.upperBound)
             while start < field.value.upperBound {
                 let end = upToItsEnd.firstIndex(of: UInt8(ascii: ","), from: start) ?? field.value.upperBound
@@ -86,7 +86,7 @@ public struct HTTPHeaders: Sendable {
         }
     }
 
-    /// True if a text may be a field's name: a token of RFC 9110, section 5.6.2.
+    /// Returns true if a text may be a field's name: a token of RFC 9110, section 5.6.2.
     public static func isName(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(\.isTokenByte) }
 
     /// Adds a line that the parser has checked.
@@ -130,7 +130,7 @@ extension HTTPHeaders: ExpressibleByDictionaryLiteral {
 }
 
 extension HTTPHeaders: Equatable {
-    /// True if both have the same fields in the same order, with names compared without regard to case.
+    /// Returns true if both have the same fields in the same order, with names compared without regard to case.
     public static func == (left: HTTPHeaders, right: HTTPHeaders) -> Bool {
         left.count == right.count
             && zip(left, right).allSatisfy { ($0.name.lowercased(), $0.value) == ($1.name.lowercased(), $1.value) }

@@ -37,8 +37,8 @@ struct HTTPInput {
         return start..<end - 1
     }
 
-    /// Releases used bytes. If no others are left, all memory is released; otherwise once the used bytes are
-    /// more than half of the whole, so that each byte is moved at most once.
+    /// Releases used bytes. If no others are left, all memory is released. Otherwise the rest is moved only when
+    /// more than half is used, so that the moves cost at most one step for each byte.
     mutating func releaseUsed() {
         if position == bytes.count {
             bytes = []

@@ -9,7 +9,8 @@ public struct HTTPQuery: Sendable {
 
     /// Parses a query. `+` is a space, an item without `=` has an empty value, and empty items are skipped.
     ///
-    /// - Returns: nil if an escape is broken, the result is not UTF-8, or there are more than `maxItems`.
+    /// - Returns: nil if an escape is broken, a text is not UTF-8 or has too many combining marks in a row, or
+    ///   there are more than `maxItems`.
     public init?(parsing text: String) {
         var items: [(name: String, value: String)] = []
         // An array: see `HTTPRequest.pathSegments`.

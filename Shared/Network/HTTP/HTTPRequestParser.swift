@@ -56,14 +56,14 @@ public struct HTTPRequestParser: Sendable {
     /// The number of bytes that were appended and not used yet.
     public var bufferedBytes: Int { input.count }
 
-    /// The memory, approximately, that is held: `bufferedBytes`, and the received part of the current request
+    /// The approximate memory that is held: `bufferedBytes`, and the received part of the current request
     /// including its head.
     public var heldBytes: Int { input.count + headBytes + (pending?.body.count ?? 0) }
 
     /// The request whose body is arriving.
     public var unfinished: HTTPRequest? { pending }
 
-    /// True while a body arrives that was accepted although it is larger than every client may send.
+    /// True while a body arrives that was accepted although it is larger than `HTTPLimits.maxUnaskedBodyBytes`.
     public var isTakingLargeBody: Bool {
         if case .body = state { mayTakeLargeBody } else { false }
     }

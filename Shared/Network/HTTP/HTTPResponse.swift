@@ -19,7 +19,8 @@ public struct HTTPResponse: Sendable, Equatable {
     /// more than sending it separately.
     ///
     /// - Parameters:
-    ///   - keepAlive: true if the connection stays open. It is written in either case, as HTTP/1.0 needs it and 1.1 allows it.
+    ///   - keepAlive: true if the connection stays open. It is written in either case, as HTTP/1.0 needs it and
+    ///     1.1 allows it.
     ///   - headOnly: true for a response to HEAD: the length is that of the body, which is not sent.
     ///   - date: the result of `HTTPDate.string`; callers with many responses format it once a second.
     public func encode(keepAlive: Bool, headOnly: Bool = false, date: String) -> [[UInt8]] {
@@ -149,7 +150,7 @@ public struct EntityTag: Sendable, Equatable {
 
     public var text: String { "\"\(opaque)\"" }
 
-    /// True if a list of tags contains this one, by the weak comparison: a proxy may have weakened it.
+    /// Returns true if a list of tags contains this one, by the weak comparison: a proxy may have weakened it.
     fileprivate func isListed(in list: String) -> Bool {
         var rest = list.utf8[...]
         while true {
@@ -166,7 +167,7 @@ public struct EntityTag: Sendable, Equatable {
 }
 
 extension HTTPHeaders {
-    /// True if `If-None-Match` names the current tag: the condition is false then (RFC 9110,
+    /// Returns true if `If-None-Match` names the current tag: the condition is false then (RFC 9110,
     /// section 13.1.2).
     public func ifNoneMatch(names tag: EntityTag) -> Bool {
         all("If-None-Match").contains { $0 == "*" || tag.isListed(in: $0) }

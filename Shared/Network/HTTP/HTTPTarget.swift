@@ -37,7 +37,7 @@ struct HTTPTarget {
         return isAuthority(bytes.span)
     }
 
-    /// True if the bytes are `host` or `host:port`, without a user (RFC 3986, section 3.2). An empty host is
+    /// Returns true if the bytes are `host` or `host:port`, without a user (RFC 3986, section 3.2). An empty host is
     /// allowed in `Host`.
     private static func isAuthority(_ bytes: Span<UInt8>) -> Bool {
         var end = 0
@@ -53,7 +53,7 @@ struct HTTPTarget {
             || bytes[end] == UInt8(ascii: ":") && bytes.allSatisfy(in: end + 1..<bytes.count) { $0.isDigit }
     }
 
-    /// True for `unreserved`, `sub-delims` and the `%` of an escape.
+    /// Returns true for `unreserved`, `sub-delims` and the `%` of an escape.
     private static func isHostByte(_ byte: UInt8) -> Bool {
         byte.isLetter || byte.isDigit || "-._~%!$&'()*+,;=".utf8.contains(byte)
     }

@@ -14,7 +14,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// True if all bytes of a range satisfy the predicate. It reads every byte, also after one that fails:
+    /// Returns true if all bytes of a range satisfy the predicate. It reads every byte, also after one that fails:
     /// without an early exit the loop is vectorised, and nearly all input is valid.
     @inline(__always) func allSatisfy(in range: Range<Int>, _ belongs: (UInt8) -> Bool) -> Bool {
         extracting(range).withUnsafeBufferPointer { bytes in
@@ -34,7 +34,7 @@ extension Span<UInt8> {
         return start..<end
     }
 
-    /// True if the bytes of a range are an ASCII text, in upper or lower case.
+    /// Returns true if the bytes of a range are an ASCII text, in upper or lower case.
     func equals(_ text: String, ignoringCaseIn range: Range<Int>) -> Bool {
         let wanted = text.utf8
         guard range.count == wanted.count else { return false }

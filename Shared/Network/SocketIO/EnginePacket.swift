@@ -19,7 +19,7 @@ public struct EnginePacket: Sendable, Equatable {
         isBinary = false
     }
 
-    /// The message that a binary frame, or a `b` packet in a polling payload, stands for.
+    /// Creates the message that a binary frame, or a `b` packet in a polling payload, stands for.
     public init(binary payload: ArraySlice<UInt8>) {
         kind = .message
         self.payload = payload
@@ -94,7 +94,7 @@ public enum PollingPayload {
 /// Packets that wait for a client's next GET.
 struct PollingQueue: Sendable {
     private var packets: [OutgoingPacket] = []
-    /// The memory that the packets take, approximately.
+    /// The approximate memory of the packets.
     private(set) var cost = 0
 
     var isEmpty: Bool { packets.isEmpty }

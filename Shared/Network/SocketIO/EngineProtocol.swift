@@ -8,7 +8,7 @@ public struct EngineConfiguration: Sendable {
     /// polling.
     public var upgradeTimeout: Duration
 
-    /// The reference server's defaults.
+    /// Creates a configuration, with the reference server's defaults.
     public init(
         pingInterval: Duration = .seconds(25), pingTimeout: Duration = .seconds(20), maxPayload: Int = 1_000_000,
         upgradeTimeout: Duration = .seconds(10)
@@ -46,8 +46,8 @@ public enum EngineAction: Sendable, Equatable {
     case promoteProbe
     case closeProbe
 
-    /// Start the timer, or restart it if it was running. Timers are exact: a heartbeat that starts when the
-    /// heartbeat's timer fires counts from the time when that was due.
+    /// Start the timer, or restart it if it was running. Timers are exact: a heartbeat that is restarted when its
+    /// timer fires counts from when that timer was due.
     case startTimer(EngineTimer, Duration)
     case stopTimer(EngineTimer)
 
@@ -87,7 +87,8 @@ public enum EngineCloseReason: Sendable, Equatable {
     case violation(ProtocolViolation)
 }
 
-/// A refused request: status 400, or 403 for `forbidden`, with this as JSON. Codes and messages are the reference server's.
+/// A refused request: status 400, or 403 for `forbidden`, with this as JSON. Codes and messages are the reference
+/// server's.
 public enum EngineError: Int, Error, Sendable {
     case unknownTransport = 0
     case unknownSession, badHandshakeMethod, badRequest, forbidden, unsupportedVersion

@@ -40,7 +40,7 @@ public struct EngineSession: Sendable {
         state = transport == .webSocket ? .webSocket : .polling
     }
 
-    /// The memory, approximately, of the packets that wait for a GET.
+    /// The approximate memory of the packets that wait for a GET.
     public var queuedCost: Int { queue.cost }
 
     public var transport: Transport { state == .webSocket ? .webSocket : .polling }

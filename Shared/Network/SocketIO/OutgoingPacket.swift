@@ -10,8 +10,7 @@ public struct OutgoingPacket: Sendable, Equatable {
 
     public var payload: ArraySlice<UInt8> { bytes[payloadOffset...] }
 
-    /// The memory, approximately, that it takes in a queue: its bytes, an array's header and the queue's
-    /// entry.
+    /// The approximate memory that it takes in a queue: its bytes, an array's header and the queue's entry.
     var cost: Int { bytes.count + 64 }
 
     /// Creates a text packet from the kind's digit and the bytes after it.

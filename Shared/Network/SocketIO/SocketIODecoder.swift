@@ -70,7 +70,7 @@ public struct SocketIODecoder: Sendable {
         return nil
     }
 
-    /// True if every placeholder in the value names one of the attachments.
+    /// Returns true if every placeholder in the value names one of the attachments.
     private static func placeholdersFit(_ value: JSONValue, count: Int) -> Bool {
         switch value.kind {
         case .array: return value.array?.allSatisfy { placeholdersFit($0, count: count) } ?? true

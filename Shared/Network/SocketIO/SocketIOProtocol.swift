@@ -22,8 +22,8 @@ public struct SocketIOConfiguration: Sendable {
     public var maxAttachments: Int
     /// The maximum size of one packet's attachments together; more close the session.
     public var maxAttachmentBytes: Int
-    /// The memory, approximately, of events that wait while their namespace's CONNECT is checked; more close
-    /// the session.
+    /// The maximum memory, approximately, of the events that wait while their namespace's CONNECT is checked; more
+    /// close the session.
     public var maxQueuedBytes: Int
 
     public init(

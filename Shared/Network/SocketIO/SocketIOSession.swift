@@ -166,7 +166,7 @@ public struct SocketIOSession: Sendable {
 }
 
 extension SocketIOPacket {
-    /// The memory, approximately, that it takes in a queue. A packet without a payload takes some as well.
+    /// The approximate memory that it takes in a queue. A packet without a payload takes some as well.
     fileprivate var queuedCost: Int {
         attachments.reduce(256 + (payload?.bytes.count ?? 0)) { $0 + $1.count + 64 }
     }

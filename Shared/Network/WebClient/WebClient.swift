@@ -47,6 +47,8 @@ public final class WebClient: Sendable {
     /// The client's thread, at background priority, as no person waits for its requests.
     private let thread = WorkerThreads(priority: .background)
 
+    /// Loads libcurl, and starts the client's thread.
+    ///
     /// - Throws: `MissingLibrary` if libcurl cannot be loaded.
     public init(_ configuration: Configuration = Configuration()) throws(MissingLibrary) {
         try Self.library.get()

@@ -62,7 +62,8 @@ struct WebSocketInput {
     }
 
     mutating func append(_ new: UnsafeRawBufferPointer) {
-        // Remove used bytes once they are half of the whole, so that each byte is moved at most once.
+        // Remove used bytes once they are half of the whole, so that the moves cost at most one step for each
+        // byte.
         if position > 0, position >= bytes.count / 2 {
             bytes.removeFirst(position)
             position = 0

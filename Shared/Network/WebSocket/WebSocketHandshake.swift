@@ -41,7 +41,7 @@ public enum WebSocketHandshake {
         Base64.encode(SHA1.hash(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
     }
 
-    /// True if a field's list names this token, in any case and over all its lines.
+    /// Returns true if a field's list names this token, in any case and over all its lines.
     static func list(_ values: [String], contains token: String) -> Bool {
         values.contains { value in
             value.split(separator: ",").contains { member in

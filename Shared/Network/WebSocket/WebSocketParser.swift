@@ -17,9 +17,8 @@ public struct WebSocketParser: Sendable {
     /// The default limit of small fragments: more than clients that write a message piece by piece
     /// need.
     public static let defaultMaxSmallFragments = 1024
-    /// The size below which a fragment is small. Larger fragments are bounded by the limit in
-    /// bytes: A message of 1 MiB in fragments of just this size takes 7 ms to read. No memory is
-    /// kept per fragment.
+    /// The size below which a fragment is small. Larger fragments are bounded by the limit in bytes: a message of
+    /// 1 MiB in fragments of just this size takes 7 ms to read. No memory is kept per fragment.
     public static let smallFragmentBytes = 16
 
     private enum State {
@@ -51,8 +50,8 @@ public struct WebSocketParser: Sendable {
     /// - Parameters:
     ///   - maxMessageBytes: the limit of a message, as in the property.
     ///   - maxSmallFragments: the number of frames of a message that may have fewer bytes than
-    /// `smallFragmentBytes`; more fail the connection with 1009. Without it the number of empty frames would
-    /// be unbounded.
+    ///     `smallFragmentBytes`; more fail the connection with 1009. Without it the number of empty frames would
+    ///     be unbounded.
     public init(
         role: Role, maxMessageBytes: Int = Self.defaultMaxMessageBytes,
         maxSmallFragments: Int = Self.defaultMaxSmallFragments

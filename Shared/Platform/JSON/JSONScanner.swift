@@ -46,7 +46,7 @@ struct JSONScanner {
         }
     }
 
-    /// True if the text between quotation marks is this name. Escapes are rare in names, so the bytes are
+    /// Returns true if the text between quotation marks is this name. Escapes are rare in names, so the bytes are
     /// compared first.
     static func spells(_ written: UnsafeBufferPointer<UInt8>, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
         if written.count == name.count { return written.elementsEqual(name) }

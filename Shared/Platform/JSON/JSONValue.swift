@@ -1,7 +1,7 @@
 /// A JSON value, stored as its text (RFC 8259, UTF-8, no white space around it).
 ///
-/// Copies share the bytes. Two values are equal if their texts are: `1.0` and `1` differ, and so do two
-/// orders of members.
+/// Copies share the bytes. Two values are equal if their texts are equal: `1.0` and `1` differ, and so do objects
+/// with the same members in another order.
 public struct JSONValue: Sendable, Hashable {
     public enum Kind: Sendable {
         case object, array, string, number, bool, null
@@ -14,7 +14,7 @@ public struct JSONValue: Sendable, Hashable {
     /// - Parameters:
     ///   - maxDepth: the limit for the nesting of arrays and objects.
     ///   - boundsMarks: true to refuse strings that could not be compared or hashed in linear time
-    /// (`CombiningMarks`). False for text that was stored before this limit existed.
+    ///     (`CombiningMarks`). False for text that was stored before this limit existed.
     /// - Throws: `JSONError` at the first byte that is not JSON: bad grammar, bad UTF-8, half a surrogate
     ///   pair, a raw control character in a string, nesting deeper than `maxDepth`, or anything but white
     ///   space after the value.

@@ -58,8 +58,8 @@ public struct JSONWriter: ~Copyable {
         bytes.append(contentsOf: String(value).utf8)
     }
 
-    /// Writes a number. A whole number is written without `.0`. The value has to be finite, as JSON has no
-    /// other numbers.
+    /// Writes a number. A whole number is written without `.0`. The value must be finite: JSON has no infinity and
+    /// no NaN.
     public mutating func number(_ value: Double) {
         precondition(value.isFinite, "JSON has no \(value)")
         if value == value.rounded(), abs(value) < 9_007_199_254_740_992 {

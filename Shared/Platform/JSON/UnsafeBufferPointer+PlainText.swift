@@ -1,6 +1,6 @@
 extension UnsafeBufferPointer<UInt8> {
-    /// Returns the index of the first quotation mark or backslash from `start` on, or of a control byte or a
-    /// byte beyond ASCII if these are wanted; the end if there is none. Searches eight bytes at a time.
+    /// Returns the index of the first quotation mark or backslash from `start` on, or `count` if there is none. On
+    /// request, a control byte or a byte beyond ASCII ends the search as well. Searches eight bytes at a time.
     @inline(__always)
     package func endOfPlainText(
         from start: Int, stoppingAtControlBytes stopsAtControlBytes: Bool, orBeyondASCII stopsBeyondASCII: Bool = false
@@ -26,14 +26,14 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension UInt64 {
-    /// Returns the top bit of each byte that equals `byte`. It is exact up to the first such byte; above it,
-    /// there may be false ones (Mycroft 1987).
+    /// Returns the top bit of each byte that equals `byte`. Only the lowest of these bits is reliable; those above
+    /// it may be wrong (Mycroft 1987).
     @inline(__always) fileprivate func bytes(equalTo byte: UInt8) -> UInt64 {
         let difference = self ^ (UInt64(byte) &* 0x0101_0101_0101_0101)
         return (difference &- 0x0101_0101_0101_0101) & ~difference & 0x8080_8080_8080_8080
     }
 
-    /// The top bit of each byte below 0x20, exact up to the first such byte.
+    /// The top bit of each byte below 0x20. Only the lowest of these bits is reliable.
     @inline(__always) fileprivate var controlBytes: UInt64 {
         (self &- 0x2020_2020_2020_2020) & ~self & 0x8080_8080_8080_8080
     }

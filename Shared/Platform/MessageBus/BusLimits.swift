@@ -16,16 +16,16 @@ public enum BusLimits {
     /// The queued bytes at which a connection is closed: eight of the longest lines.
     public static let defaultMaxPendingBytes = 8 << 20
 
-    /// The queue's space beyond the limit for the lines that report that a reply did not fit (`slow_consumer`
-    /// with an `id`): some four thousand of them.
+    /// The space beyond the limit of queued bytes for lines which report that a reply did not fit (`slow_consumer`
+    /// with an `id`). It holds about four thousand of them.
     static let maxRefusalBytes = 256 << 10
 
     // MARK: Lengths
 
-    // The members, punctuation and numbers of the longest line are shorter than this.
+    // The names of members, the punctuation and the numbers of a line take fewer bytes than this.
     private static let frame = 200
 
-    /// True if the `pub` line would be longer than a broker forwards.
+    /// Returns true if the `pub` line would be longer than a broker forwards.
     static func isPublishTooLong(_ subject: String, _ payload: any BusPayload) -> Bool {
         isTooLong(atMost: frame + subject.utf8.count + payload.maxBytes) {
             LineWriter.publish(subject, payload.json, to: &$0)
@@ -45,7 +45,7 @@ public enum BusLimits {
         isTooLong(atMost: frame + payload.maxBytes) { LineWriter.reply(.max >> 1, payload.json, to: &$0) }
     }
 
-    /// Measures a line. Only a line near the limit has to be written for that.
+    /// Returns true if a line is too long. Only a line that may be too long is written, to measure it.
     private static func isTooLong(atMost bound: Int, _ write: (inout [UInt8]) -> Void) -> Bool {
         guard bound > maxPassedOnLine else { return false }
         var out: [UInt8] = []

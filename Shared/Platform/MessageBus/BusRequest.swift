@@ -56,9 +56,9 @@ public final class BusRequest: Sendable {
     /// The time until the deadline; zero or less once the sender has stopped waiting.
     public var remaining: Duration { ContinuousClock.now.duration(to: deadline) }
 
-    /// Replies, from any thread, which encodes the JSON if the reply leaves the process. Only the first reply
-    /// is sent; a reply after the deadline is dropped. A reply that is too long for a line ends the request
-    /// with `lineTooLong`.
+    /// Replies. May be called on any thread; that thread encodes the JSON if the reply leaves the process. Only
+    /// the first reply is sent; a reply after the deadline is dropped. A reply that is too long for a line ends
+    /// the request with `lineTooLong`.
     public func reply(_ payload: any BusPayload) {
         guard !isReplied.exchange(true, ordering: .acquiringAndReleasing) else { return }
         send(payload)
@@ -73,16 +73,15 @@ public struct BusContext: Sendable {
     public var caller: JSONValue?
     /// The time to wait for the reply. In a received request it is the time that was left on arrival.
     public var timeout: Duration
-    /// The affinity key. Requests with one key go to one instance of the queue group while its membership
-    /// lasts, whatever their subject; NATS ignores it. It keeps caches warm and is not guaranteed: nothing
-    /// may depend on it.
+    /// The affinity key. Requests with the same key go to the same instance of the queue group, whatever their
+    /// subject, as long as the group's members stay the same. NATS ignores the key. It keeps caches warm, and one
+    /// sender's requests in order while no instance joins or leaves the group.
     public var key: String?
     /// A trace context, opaque to the bus.
     public var trace: String?
-    /// True if the request only reads, and so may be repeated. If the bus does not report lost responders
-    /// (NATS), such a request is sent again after a second without a reply, and once more a second after each
-    /// repetition that finds no responder. Of many late requests only some are repeated. This is not sent to
-    /// the responder.
+    /// True if the request only reads, and so may be repeated. A bus that does not report lost responders (NATS)
+    /// sends it again after a second without a reply. If a repetition finds no responder, the next one follows a
+    /// second later. When many requests are late, only some are repeated. The responder does not see this flag.
     public var isQuestion: Bool
 
     public init(

@@ -12,10 +12,10 @@ import Synchronization
 public protocol MessageBus: AnyObject, Sendable {
     /// Sends events to everyone subscribed to their subject.
     ///
-    /// Events from one publisher on one subject arrive in the order they were sent. Delivery is at most once:
-    /// a subscriber that is away, or too far behind, misses an event and recovers from the event log. While
-    /// this bus is disconnected, all subscribers miss its events; those are counted, and it is not an error.
-    /// Never waits for a subscriber.
+    /// Events from one publisher on one subject arrive in the order they were sent. Delivery is at most once: a
+    /// subscriber that is away, or too far behind, misses an event and recovers from the event log. While this bus
+    /// is disconnected, its events reach nobody. They are counted, and reported as sent. Never waits for a
+    /// subscriber.
     ///
     /// - Returns: for each event, in order, nil or the reason of its refusal: `badSubject`; `lineTooLong` if
     ///   its encoded line is over `BusLimits.maxPassedOnLine`; `slowConsumer` if more bytes than the limit
@@ -49,9 +49,9 @@ public protocol MessageBus: AnyObject, Sendable {
     /// the reply, or with the reason why there is none. It may be called before this returns. The reply is
     /// the responder's own value if the responder is in this process, otherwise its JSON.
     ///
-    /// `noResponders` and `disconnected` are reported at once, `deadlineExceeded` after the context's
-    /// timeout. NATS does not report that a responder disconnected, so `deadlineExceeded` follows there.
-    /// After `disconnected` and `deadlineExceeded` the request may have been performed or not.
+    /// `noResponders` and `disconnected` are reported at once, `deadlineExceeded` after the context's timeout.
+    /// NATS does not report that a responder disconnected: there the request ends with `deadlineExceeded`. After
+    /// `disconnected` and `deadlineExceeded` the request may have been performed or not.
     func request(
         _ subject: String, _ data: JSONValue, _ context: BusContext,
         completion: @escaping @Sendable (Result<any BusPayload, BusError>) -> Void)
@@ -63,9 +63,9 @@ public protocol MessageBus: AnyObject, Sendable {
     /// True if requests can be sent. The in-process bus is connected until it is closed.
     var isConnected: Bool { get }
 
-    /// Calls the handler with each later change, in order. At `connected` the subscriptions are active again,
-    /// and later requests follow them, so it is the time to fetch missed events. `close()` is not reported as
-    /// a change.
+    /// Calls the handler with each later change, in order. When it reports `connected`, the subscriptions are
+    /// active again, and later requests are sent after them: missed events can be fetched now. `close()` is not
+    /// reported as a change.
     @discardableResult
     func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription
 

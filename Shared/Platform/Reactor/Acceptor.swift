@@ -4,8 +4,8 @@ import Glibc
 ///
 /// Its state is used on the loop only, which makes it safe to share.
 final class Acceptor: PollSource, @unchecked Sendable {
-    /// The pause in accepting after the process ran out of descriptors: long enough to use no processor time
-    /// on attempts, and short for a waiting client.
+    /// The pause in accepting after the process ran out of descriptors: long enough that attempts take hardly any
+    /// processor time, and short for a waiting client.
     static let pause: Duration = .milliseconds(100)
     /// The limit of accepts in a turn, as a flood of connections must not starve existing ones.
     private static let maxPerTurn = 64
@@ -43,7 +43,7 @@ final class Acceptor: PollSource, @unchecked Sendable {
 
     func close() {
         loop.execute {
-            // A connection in the backlog has been answered by the kernel: closing would reset it.
+            // The kernel has already completed the connections in the backlog: closing would reset them.
             if !self.isClosed { self.accept(atMost: Int(TCPListener.defaultBacklog)) }
             self.release()
         }

@@ -1,6 +1,6 @@
 extension Channel: PollSource {
-    /// Receives nothing more until `resumeReading`, so that TCP holds the peer back. A close by the peer goes unnoticed
-    /// meanwhile, a reset does not.
+    /// Stops receiving until `resumeReading`, so that TCP holds the peer back. Meanwhile a close by the peer is
+    /// not noticed, but a reset is.
     public func pauseReading() {
         loop.preconditionCurrent()
         isReadingPaused = true
@@ -60,7 +60,7 @@ extension Channel: PollSource {
         }
     }
 
-    /// Handles that both directions are shut while reading is paused: epoll would report it again and again.
+    /// Handles a hang-up, when both directions are shut: epoll would report it again and again.
     private func hangUp() {
         if peerFinished { return closeDescriptor(.peerClosed) }
         // Reading is paused, and input from before the end is still to be received.

@@ -24,8 +24,7 @@ extension Channel {
         return output.byteCount
     }
 
-    /// The memory, approximately, of the queued output, which limits should use: each piece has an overhead,
-    /// however small it is.
+    /// The approximate memory of the queued output. Use it for limits: even the smallest piece has an overhead.
     public var pendingCost: Int {
         loop.preconditionCurrent()
         return output.cost

@@ -10,9 +10,9 @@ import Glibc
 public final class Channel: @unchecked Sendable {
     /// The time that `close()` waits for a peer that takes none of the pending output.
     public static let closeTimeout: Duration = .seconds(10)
-    /// The time for which the peer's last bytes are read and dropped after ours. Closing before
-    /// that would answer them with a reset, which may destroy our last bytes before they are read
-    /// (RFC 1122, section 4.2.2.13).
+    /// The time for which the peer's input is read and dropped after our last byte. Closing at once would answer
+    /// such input with a reset, which may destroy our last bytes before the peer reads them (RFC 1122, section
+    /// 4.2.2.13).
     static let lingerTimeout: Duration = .seconds(2)
 
     /// The limit of lingering connections of a loop. Their handlers were notified that they are closed, so no
@@ -39,7 +39,8 @@ public final class Channel: @unchecked Sendable {
     /// True if the kernel took only a part; epoll reports when it takes more.
     var isBlocked = false
     var isFlushQueued = false
-    /// Unchecked: accesses are single calls of `OutputQueue` that call nothing back, and the checks cost 3 % of a delivery.
+    /// Unchecked: accesses are single calls of `OutputQueue` that call nothing back, and the checks cost 3 % of a
+    /// delivery.
     @exclusivity(unchecked) var output = OutputQueue()
     var owner: (any ChannelHandler)?
     var lastProgress = LoopInstant(nanoseconds: 0)

@@ -12,8 +12,8 @@ public protocol ChannelHandler: AnyObject {
     /// can write again.
     func channelDidDrain(_ channel: Channel)
 
-    /// Called when the kernel took less than was written, as the peer does not read. The rest is queued here
-    /// until `channelDidDrain`. Called again when the kernel took a part of it.
+    /// Called when the kernel took less than was written, as the peer does not read. The channel keeps the rest
+    /// until `channelDidDrain`. Called again each time that the kernel took only a part of it.
     func channelDidStall(_ channel: Channel)
 
     /// Called when the peer has sent its last byte; it may still read. By default the channel closes, after

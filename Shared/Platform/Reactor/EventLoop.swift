@@ -9,9 +9,17 @@ import Workers
 /// enter that actor with `assumeIsolated`, checked and without a hop. A task without an actor runs on it with
 /// `Task(executorPreference: loop)`.
 ///
-/// A turn consists of: events, then calls left by an earlier turn (`inNextTurn`), then work and tasks, then
-/// timers, then, if there was none of these, `whenIdle`, then `atEndOfTurn`, then one write for each
-/// connection that has output, then the closing notices. Nothing on a loop may block.
+/// A turn handles, in this order:
+/// 1. events
+/// 2. calls that an earlier turn left (`inNextTurn`)
+/// 3. work and tasks
+/// 4. timers
+/// 5. `whenIdle`, if there was none of the above
+/// 6. `atEndOfTurn`
+/// 7. one write for each connection that has output
+/// 8. closing notices
+///
+/// Nothing on a loop may block.
 ///
 /// `inbox`, `threadID` and `counters` are synchronised. All other state is used on the loop's thread only,
 /// which every entry checks: that makes this class safe to share.
@@ -105,8 +113,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         return turnStart
     }
 
-    /// Calls a closure on the loop after `delay`, never earlier, and at most a millisecond after that time
-    /// once the loop is free.
+    /// Calls a closure on the loop after `delay`: never earlier, and at most a millisecond later unless the loop
+    /// is busy.
     ///
     /// On the loop only. Closures that are due at the same instant are called in the order they were
     /// scheduled.
@@ -125,9 +133,9 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         endOfTurn.append(work)
     }
 
-    /// Calls a closure once, after a turn without events, work, tasks or timers. Use it for work that may
-    /// wait as long as there is other work, which may be for ever. Closures are called in order, on the loop
-    /// only. Those that they register here are called after the next such turn, which follows at once.
+    /// Calls a closure once, after a turn without events, work, tasks or timers. Use it for work that may wait
+    /// until there is no other work, even for ever. Closures are called in order, on the loop only. If a closure
+    /// registers another one, that one is called after the next such turn, which follows at once.
     public func whenIdle(_ work: @escaping () -> Void) {
         preconditionCurrent()
         whenIdle.append(work)

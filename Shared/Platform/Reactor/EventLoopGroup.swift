@@ -11,6 +11,8 @@ public final class EventLoopGroup: Sendable {
     private let threads: Mutex<[Thread]>
     private let turn = Atomic<Int>(0)
 
+    /// Starts the loops, each on a thread of its own.
+    ///
     /// - Parameter loopCount: the number of loops; by default one for each processor that this process may
     ///   use.
     public init(loopCount: Int = EventLoopGroup.availableProcessors) throws(SystemError) {

@@ -55,8 +55,8 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
             high: high & UInt64.max << (64 - min(kept, 64)), low: low & UInt64.max << (64 - max(kept - 64, 0)))
     }
 
-    /// The unit of limits per address. It is the address, or for IPv6 the smallest network of one subscriber
-    /// (RFC 6177), who has all of its addresses.
+    /// The unit that limits per address count: an IPv4 address, or the first 64 bits of an IPv6 address. A
+    /// subscriber of IPv6 has at least such a network, and can use all of its addresses (RFC 6177).
     public var subscriber: IPAddress { isIPv6 ? keeping(firstBits: 64) : self }
 
     /// The text `10.0.0.1`, or `2001:db8::1` in the form of RFC 5952.
@@ -96,7 +96,7 @@ public struct IPNetwork: Hashable, Sendable {
         prefixLength = length
     }
 
-    /// True if the address is in the range. IPv4 addresses are in no range of IPv6.
+    /// Returns true if the address is in the range. IPv4 addresses are in no range of IPv6.
     public func contains(_ address: IPAddress) -> Bool {
         address.isIPv6 == first.isIPv6 && address.keeping(firstBits: prefixLength) == first
     }

@@ -27,9 +27,9 @@ extension LoopActor {
     ///
     /// After the group's shutdown `body` is dropped.
     public nonisolated func enqueue(_ body: @escaping @Sendable (isolated Self) -> Void) {
-        // A closure around `body` would be an allocation for each entry. Without the actor's type it is the
-        // same function: neither isolation nor the class of the parameter is part of the calling convention
-        // (`assumeIsolated` relies on that, too), and the loop passes this actor.
+        // Another closure around `body` would cost an allocation for each entry. The cast hides the actor's type,
+        // and the loop passes this same actor. It is safe because neither isolation nor the class of the parameter
+        // is part of the calling convention (`assumeIsolated` relies on that, too).
         loop.submit(.entry(self, unsafeBitCast(body, to: EventLoop.Entry.self)))
     }
 

@@ -22,7 +22,7 @@ struct OutputQueue: Sendable {
 
     var isEmpty: Bool { byteCount == 0 }
 
-    /// The memory, approximately, that it holds: a queue of two-byte pieces holds thirty times its bytes.
+    /// The approximate memory that the queue holds: with pieces of two bytes, thirty times their bytes.
     var cost: Int { byteCount + (rest.count - Int(nextInRest)) * Self.pieceOverhead }
 
     private var sharedCount: Int { Int(sharedEnd - sharedStart) }
@@ -43,7 +43,7 @@ struct OutputQueue: Sendable {
         byteCount += range.count
     }
 
-    /// Copies its range of the turn's broadcasts, as it was not written in this turn.
+    /// Copies its range of the turn's broadcasts, because the buffer is reused in the next turn.
     mutating func settle(_ broadcasts: UnsafeMutableRawBufferPointer) {
         guard sharedCount > 0 else { return }
         let copy = Array(broadcasts[Int(sharedStart)..<Int(sharedEnd)])

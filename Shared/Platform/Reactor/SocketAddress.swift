@@ -6,7 +6,7 @@ struct SocketAddress: Sendable {
     /// The 28 bytes of the larger of the two forms. For IPv4, `sockaddr_in` is at its start.
     private var storage = sockaddr_in6()
 
-    /// Fills the address by a call that writes one, such as `accept4` or `getsockname`.
+    /// Creates an address with a call that writes one, such as `accept4` or `getsockname`.
     init<Failure: Error>(
         filledBy body: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) throws(Failure) -> Void
     ) throws(Failure) {

@@ -15,8 +15,8 @@ public final class TCPListener: Sendable {
     /// - Parameter host: an IP address or a name. A name is looked up on the calling thread.
     /// - Parameter onError: called when the process has no descriptor or memory left for a connection. The
     ///   connection waits in the backlog, and accepting is retried after `Acceptor.pause`.
-    /// - Parameter refusal: called on the loop for each connection before it is accepted. Returns nil to
-    ///   accept it; otherwise these bytes are sent, if any, and it is closed, at no further cost.
+    /// - Parameter refusal: called on the loop for each new connection, before anything is read. Returns nil to
+    ///   keep it. Otherwise the returned bytes are sent, and the connection is closed at no further cost.
     /// - Parameter makeHandler: called on the connection's loop.
     /// - Throws: `ListenError`, also if another process listens on the port.
     public static func bind(
@@ -28,8 +28,8 @@ public final class TCPListener: Sendable {
         var address = try resolve(host: host, port: port)
         var sockets: [Socket] = []
         do throws(SystemError) {
-            // Sockets of one user can share a port if each requests it, and so could two servers by mistake:
-            // an exclusive socket finds out whether another one listens.
+            // The sockets of this server share the port. Another server of the same user could share it by
+            // mistake, so bind an exclusive socket first: it fails if another process listens.
             if port != 0 { try open(address, backlog: nil, isShared: false).close() }
             for _ in group.loops {
                 let socket = try open(address, backlog: backlog, isShared: group.loops.count > 1)

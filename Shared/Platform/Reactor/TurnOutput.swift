@@ -1,8 +1,8 @@
 /// A turn's broadcasts: output to more than one channel, copied once.
 ///
-/// The second channel in a row with the same array makes it a broadcast. From then on a channel's queue holds
-/// the range of the bytes. A turn's broadcasts are contiguous, and the kernel takes them from here in one
-/// piece: a delivery changes no reference count and copies nothing. No queue refers to them after the turn
+/// An array becomes a broadcast when a second channel in a row writes it. From then on, the channels' queues hold
+/// only its range. A turn's broadcasts are contiguous, and the kernel takes them from here in one piece: a
+/// delivery changes no reference count and copies nothing. No queue refers to them after the turn
 /// (`OutputQueue.settle`).
 struct TurnOutput {
     /// The size of the buffer, about as much as a socket takes at once. Larger output is written by

@@ -36,8 +36,8 @@ public struct JSONWebKeySet: Sendable {
 
     public init(_ keys: [JSONWebKey]) { self.keys = keys }
 
-    /// Returns the key for a token's header. The algorithm is the key's, and a header that names another
-    /// finds no key. So a public key cannot be passed off as a secret one, and a missing signature is not
+    /// Returns the key for a token's header. The key determines the algorithm: a header that names another one
+    /// finds no key. So a public key cannot be passed off as a secret one, and a token without a signature is not
     /// accepted (RFC 8725, section 3.1).
     func key(algorithm: String, id: String?) -> JSONWebKey? {
         keys.first { $0.algorithm.rawValue == algorithm && ($0.id == nil || id == nil || $0.id == id) }
@@ -50,6 +50,8 @@ public struct ES256Key: Sendable {
     /// is rare.
     private let pem: [UInt8]
 
+    /// Reads a key.
+    ///
     /// - Parameter pem: the key in PKCS #8 without a password, as in Apple's `.p8` files.
     /// - Throws: `ES256KeyError` if it contains no such key.
     public init(pem: [UInt8]) throws(ES256KeyError) {

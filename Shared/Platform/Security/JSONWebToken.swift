@@ -6,6 +6,8 @@ public enum JSONWebToken {
     /// other issuers' a few thousand.
     public static let maxLength = 16 * 1024
 
+    /// Signs a token that `verify` accepts.
+    ///
     /// - Parameter claims: an object. Include `exp`, in seconds since 1970: `verify` refuses a token without
     ///   it.
     public static func sign(_ claims: JSONValue, with key: JSONWebKey) -> String {

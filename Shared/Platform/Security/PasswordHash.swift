@@ -55,6 +55,8 @@ public struct PasswordHash: Sendable {
     private static let saltLength = 16
     private static let keyLength = 32
 
+    /// Hashes a password with a new salt.
+    ///
     /// - Throws: `PasswordHashError.outOfMemory`.
     public init(
         of password: String, cost: Cost = .standard, randomness: any Randomness
@@ -94,7 +96,7 @@ public struct PasswordHash: Sendable {
         constantTimeEquals(try Self.derive(password, salt: salt, cost: cost), key)
     }
 
-    /// True if the hash was made at a lower cost than this, and so should be replaced when the password is
+    /// Returns true if the hash was made at a lower cost than this, and so should be replaced when the password is
     /// available.
     public func isCheaper(than cost: Cost) -> Bool { self.cost.missing(to: cost) != nil }
 

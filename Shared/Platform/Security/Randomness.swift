@@ -48,6 +48,8 @@ public final class UUIDv7Generator: Sendable {
 
     public init(randomness: any Randomness = SystemRandomness()) { self.randomness = randomness }
 
+    /// Returns the next id.
+    ///
     /// - Parameter now: milliseconds since 1970, UTC.
     /// - Returns: 36 characters, lower case.
     public func next(at now: Int) -> String {

@@ -4,9 +4,9 @@
 /// parameters and a write inside `read` are our own mistakes and end the process. Failures of the environment
 /// are thrown as `StorageError`.
 ///
-/// Prepared statements are cached by their text. Never build a text from values, and build it from a count
-/// only if necessary (pass a list of ids as one parameter, see `SQLValue.list`). Statements that define or
-/// drop something are for migrations only: a write that throws after one is not undone, as it has changed no
+/// Prepared statements are cached by their text. Never build a text from values, and build it from a count only if
+/// necessary (pass a list of ids as one parameter, see `SQLValue.list`). Statements that define or drop something
+/// are for migrations only: a write that throws after such a statement is not undone, because it has changed no
 /// row.
 public protocol Connection: AnyObject {
     /// - Returns: the number of rows inserted, changed or deleted.

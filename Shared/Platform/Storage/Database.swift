@@ -33,9 +33,9 @@ extension Database {
     /// Runs the body on a read-only connection over one snapshot, which includes everything committed before
     /// this call.
     ///
-    /// Reads that wait at the same time may share the snapshot; a body that throws fails alone. The body runs
-    /// on a thread that may block, but reads queued behind it wait meanwhile. Cancelling the caller does not
-    /// stop it.
+    /// Reads that wait at the same time may share the snapshot; a body that throws fails alone. The body runs on a
+    /// thread that may block, but reads queued behind it wait meanwhile. Cancelling the caller does not stop it.
+    /// The body runs again if the connection to the server was lost meanwhile.
     ///
     /// - Throws: the body's error; `StorageError`, `.overloaded` at once if the queue is full. If the
     ///   snapshot cannot begin, all its reads fail.
@@ -60,7 +60,7 @@ extension Database {
     /// - Parameter bytes: the approximate size of the closure, which the queue's limit counts. The default
     ///   suits ids and a short text.
     /// - Throws: the body's error; `StorageError`, `.overloaded` at once if the queue is full. If the commit
-    ///   fails, every write in it fails, including those whose body threw: it may have seen data that is
+    ///   fails, every write in it fails, including those whose body threw: they may have seen data that was then
     ///   undone.
     @discardableResult
     @inlinable

@@ -31,9 +31,9 @@ public struct DatabaseConfiguration: Sendable {
 public enum Durability: Sendable {
     /// The commit is on disk, so a power cut loses nothing.
     case synced
-    /// The commit is done, without waiting for the disk. A crash of the program loses nothing; a power cut
-    /// may lose the last writes, whole and the newest first, back to the last synced one. For work that would
-    /// simply be repeated, as every user of the disk waits for a sync.
+    /// The commit is done, without waiting for the disk. A crash of the program loses nothing. A power cut may
+    /// lose the latest writes, each as a whole, but none before the last synced one. Use it for work that would
+    /// simply be repeated: every user of the disk waits for a sync.
     ///
     /// A write that shares its transaction with a synced one is synced with it.
     case relaxed

@@ -13,6 +13,8 @@ public struct CombiningMarks: Sendable {
 
     @inlinable public init() {}
 
+    /// Counts the next scalar of a text.
+    ///
     /// - Returns: false if the limit is exceeded.
     @inlinable
     public mutating func accept(_ scalar: UInt32) -> Bool {
@@ -27,7 +29,7 @@ public struct CombiningMarks: Sendable {
     /// Resets the run, as the next character is no mark, for example ASCII.
     @inlinable public mutating func reset() { count = 0 }
 
-    /// True if no run in a text is longer than `maxInARow`.
+    /// Returns true if no run in a text is longer than `maxInARow`.
     public static func areFew(in text: String) -> Bool {
         // The shortest mark has two bytes.
         if text.utf8.count <= 2 * maxInARow { return true }
@@ -45,7 +47,7 @@ public struct CombiningMarks: Sendable {
         }
     }
 
-    /// True if normal forms sort the scalar, as its combining class is not 0.
+    /// Returns true if normal forms sort the scalar, as its combining class is not 0.
     @usableFromInline
     static func isMark(_ scalar: UInt32) -> Bool {
         Unicode.Scalar(scalar).map { $0.properties.canonicalCombiningClass != .notReordered } ?? false

@@ -7,6 +7,8 @@ public final class WorkerPool: Sendable {
     /// The approximate memory of a waiting job: its closure and a few words.
     private static let jobBytes = 256
 
+    /// Starts the threads.
+    ///
     /// - Parameters:
     ///   - name: the name of its threads.
     ///   - maxWaiting: the limit of waiting jobs; the next one is refused.

@@ -20,6 +20,8 @@ public final class WorkerThreads: Sendable {
         self.afterLast = afterLast
     }
 
+    /// Starts a thread.
+    ///
     /// - Parameter name: the name that `top -H`, `perf` and a debugger show; the kernel keeps 15 bytes.
     public func start(named name: String, _ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.running += 1 }

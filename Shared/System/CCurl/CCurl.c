@@ -1,7 +1,7 @@
-// libcurl and libpq, with all libraries that they depend on (Kerberos, LDAP, GnuTLS), take 4 MB of every
-// program that is linked to one or both of them, and half of the time until its first line of code. Few
-// programs push. So libcurl is loaded only when it is used, and each function here, hidden from libcurl
-// itself, calls the loaded one.
+// A program that is linked to libcurl or libpq also loads the libraries that these depend on (Kerberos, LDAP,
+// GnuTLS). That takes 4 MB, and half of the time until its first line of code. Few programs push. So libcurl is
+// loaded only when it is used. Each function here calls the loaded one of the same name, and is hidden from
+// libcurl itself.
 #define CURL_DISABLE_TYPECHECK
 #include "CCurl.h"
 #include <dlfcn.h>
@@ -27,7 +27,7 @@
     F(CURLMsg *, curl_multi_info_read, (CURLM * handle, int *left), (handle, left))                                   \
     F(const char *, curl_multi_strerror, (CURLMcode code), (code))
 
-// Variadic functions cannot be forwarded, only called with one kind of argument.
+// Variadic functions cannot be forwarded. The functions at the end call each with one kind of argument.
 #define VARIADIC_FUNCTIONS(F)                                                                                         \
     F(CURLcode, curl_easy_setopt, (CURL * handle, CURLoption option, ...), ())                                        \
     F(CURLcode, curl_easy_getinfo, (CURL * handle, CURLINFO info, ...), ())                                           \

@@ -34,7 +34,7 @@ struct Poll: Sendable, Equatable {
         }
     }
 
-    /// The data of an event about the poll.
+    /// Returns the data of an event about the poll.
     func event(in roomID: String) -> JSONValue {
         JSONWriter.object {
             $0.member("roomId", roomID)

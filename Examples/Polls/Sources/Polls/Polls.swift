@@ -102,7 +102,7 @@ struct Polls: Sendable {
 
     private static let notFound = ServiceError(.invalidField, "There is no such poll in this room.")
 
-    /// Returns the position in the event log that an answer has to follow.
+    /// Returns the position of an entry whose events clients get before the reply.
     private static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: PollsService.name, seq: seq) }
 }
 
@@ -117,7 +117,7 @@ extension Polls {
     private static let rooms = Setting(
         "POLLS_ROOMS", flag: "--rooms", .number(1...1000), default: "10", "Number of rooms to list")
 
-    /// `parlor-with-polls polls`: what operators can ask, also while Parlor runs.
+    /// `parlor-with-polls polls`: a command for operators, which also works while Parlor runs.
     static let command = Command.reading(
         PollsService.self, "polls", "Lists the rooms with the most polls.", [rooms]
     ) { connection, configuration, print in

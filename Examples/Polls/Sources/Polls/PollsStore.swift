@@ -76,7 +76,7 @@ struct PollsStore {
     }
 }
 
-/// The tables of this service, built by one version after the other.
+/// The migrations of this service's tables.
 enum PollsSchema {
     static let migrations = [
         Migration(

@@ -20,7 +20,7 @@ struct Backup {
 
     /// - Returns: the number of its files.
     func run() throws -> Int {
-        // Report what can be known beforehand, before anything is created.
+        // Find the errors that can be found before anything is created.
         let names = try FolderFile.names(in: folder)
         if let there = try? FolderFile.names(in: target) {  // the target should not exist
             guard there.isEmpty else { throw BackupError("\(target) is not empty") }
@@ -61,7 +61,7 @@ struct Backup {
         }
     }
 
-    /// True if a file is neither part of a database, which has its own copy, nor a lock, nor a file that is
+    /// Returns true if a file is neither part of a database, which has its own copy, nor a lock, nor a file that is
     /// still being written under a temporary name.
     private static func isPlain(_ name: String) -> Bool {
         let isDatabases = [".db", "-wal", "-shm", "-journal", ".lock"].contains { name.hasSuffix($0) }

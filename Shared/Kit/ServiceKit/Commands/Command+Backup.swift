@@ -17,8 +17,8 @@ extension Command {
             settings: [Setting.data, Setting.databaseURL, target]
         ) { configuration, print in
             guard let folder = configuration[target] else { throw ConfigurationError.missingValue(target.flag) }
-            // Copy what refers to others before the others: a copy with data of a room that it does not
-            // contain would be worse than one with an empty room.
+            // Copy a service before the services that it refers to. Otherwise the backup could have data of a room
+            // that it lacks, which is worse than an empty room.
             let databases = try services.reversed().map { service in
                 switch try DatabaseLocation(of: service.name, configuration) {
                 case .file(let path, _): path

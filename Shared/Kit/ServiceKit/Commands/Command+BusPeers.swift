@@ -4,7 +4,7 @@ import MessageBus
 extension Command {
     private static let tokens = Setting(
         "PEER_TOKENS", flag: "--tokens", .path,
-        "A folder with each peer's token, in NAME.token: the lines get their digests")
+        "A folder with each peer's token, in NAME.token: their digests are added to the lines")
     private static let further = Setting(
         "FURTHER_PEERS", flag: "--with", .path,
         "A file with further peers, a line for each, as {\"service\":\"polls\",\"request\":[\"rooms.membership\"]}")
@@ -19,7 +19,7 @@ extension Command {
             name: "bus-peers",
             summary: """
                 Prints a line with the rights of each peer that this program knows.
-                With --tokens they are what BUS_PEERS_FILE wants; with --nats as well, what a NATS server wants.
+                With --tokens the lines are a file for BUS_PEERS_FILE; with --nats too, a NATS server's configuration.
                 """,
             settings: [tokens, further, nats, natsPrefix]
         ) { configuration, print in

@@ -4,7 +4,8 @@ import Synchronization
 
 /// The connection to the bus of a command for operators.
 extension Command {
-    /// How long a command waits for the bus: a person is at the other end. A service would wait for as long as it takes.
+    /// How long a command waits for the bus: a person is at the other end. A service would wait for as long as it
+    /// takes.
     private static let busPatience: Duration = .seconds(5)
 
     private struct NoBus: Error, CustomStringConvertible {

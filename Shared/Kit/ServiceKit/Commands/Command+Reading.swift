@@ -1,8 +1,8 @@
 import Storage
 
 extension Command {
-    /// A service's own command for operators, which looks at its database, also while Parlor runs. It is one of
-    /// `Service.commands`.
+    /// Returns a command of a service's own for operators, one of `Service.commands`. It reads the service's
+    /// database, also while Parlor runs.
     ///
     /// - Parameters:
     ///   - name: the first word of the command line, which no other command of the program has.

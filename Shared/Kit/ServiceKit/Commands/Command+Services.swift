@@ -5,7 +5,7 @@ import Security
 import Synchronization
 
 extension Command {
-    // A gateway's heartbeat comes every 800 ms. One that sends it and no answer is reported.
+    // A gateway that sends a heartbeat, as each does every 800 ms, but no answer is reported.
     private static let listWait = Setting(
         "SERVICES_WAIT", flag: "--wait", .duration(.milliseconds(10)...(.seconds(60))), default: "1s",
         "How long to wait for answers; below 1 s, a gateway that does not answer may not be noticed")

@@ -80,7 +80,7 @@ struct ServiceOverview {
     private static func names(of offer: ServiceOffer, _ service: String) -> String {
         var lines = [service.printable]
         for kind in ServiceOffer.Kind.allCases {
-            // `routes` are of the kind `route`.
+            // A line names one thing: `route`, not `routes`.
             for name in offer.names?[kind] ?? [] { lines.append("  \(kind.rawValue.dropLast())  \(name.printable)") }
         }
         return lines.joined(separator: "\n") + "\n"
@@ -166,7 +166,7 @@ private struct Silence {
 }
 
 extension String {
-    /// The text for a terminal: a service must not send it control sequences by its names.
+    /// The text without control characters: a service must not control the operator's terminal through its names.
     fileprivate var printable: String {
         String(
             String.UnicodeScalarView(

@@ -4,7 +4,8 @@ enum TextTable {
     ///
     /// - Parameters:
     ///   - rows: the first one has the names of the columns. All are as long as that one.
-    ///   - named: the number of columns with names, which stand to the left. Numbers stand to the right.
+    ///   - named: the number of leading columns that contain names, which are aligned left. Numbers are aligned
+    ///     right.
     static func text(_ rows: [[String]], named: Int) -> String {
         let widths = rows[0].indices.map { column in rows.reduce(0) { max($0, $1[column].count) } }
         return rows.map { row in

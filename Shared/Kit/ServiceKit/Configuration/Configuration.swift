@@ -6,6 +6,8 @@ public struct Configuration: Sendable {
     /// The values as valid texts, by the settings' names.
     private var values: [String: String] = [:]
 
+    /// Reads and checks the values of settings.
+    ///
     /// - Throws: `ConfigurationError` for an unknown flag, a flag without its value, or an invalid value;
     ///   `.isHelpRequested` for `--help`.
     public init(

@@ -2,7 +2,8 @@
 /// in the docs, and the type of its value. A few that are typed by hand have a shorter flag.
 ///
 ///     static let pingInterval = Setting(
-///         "PING_INTERVAL", .duration(.milliseconds(100)...(.seconds(3600))), default: "25s", "How often a socket is pinged")
+///         "PING_INTERVAL", .duration(.milliseconds(100)...(.seconds(3600))), default: "25s",
+///         "How often a socket is pinged")
 ///     configuration[pingInterval]  // a Duration
 public struct Setting<Value: Sendable>: AnySetting {
     public let name: String

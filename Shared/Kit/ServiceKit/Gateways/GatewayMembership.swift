@@ -4,8 +4,8 @@ import MessageBus
 import Reactor
 import Synchronization
 
-/// The set of gateways that are alive, which is one rule for all code that holds state on behalf of a
-/// gateway.
+/// The set of gateways that are alive. All code that holds state on behalf of a gateway uses it, so one rule
+/// applies everywhere.
 ///
 /// A gateway publishes a heartbeat on `Subject.gatewayAlive` every `heartbeatInterval`. It counts as dead
 /// after `lease` without one: within 3 s after its last heartbeat. Silence is counted in turns of a timer
@@ -65,8 +65,8 @@ public final class GatewayMembership: Sendable {
     /// - Parameters:
     ///   - loop: preferably the one that reads from the bus. While it is blocked, no turn is counted.
     ///   - onChange: `left` is reported on the loop; `joined` and `returned` on the thread that received the
-    /// heartbeat. So these may be reported before a `left` that was decided earlier. A caller that acts later
-    /// must check `isAlive` again.
+    ///     heartbeat. So these may be reported before a `left` that was decided earlier. A caller that acts later
+    ///     must check `isAlive` again.
     public func start(
         on loop: EventLoop, onChange: @escaping @Sendable (Change) -> Void = { _ in }
     ) throws(BusError) {
@@ -119,7 +119,7 @@ public final class GatewayMembership: Sendable {
         state.withLock { $0.leases.expect(gateway) }
     }
 
-    /// True if a gateway sent a heartbeat, or was expected, and its lease has not ended since.
+    /// Returns true if a gateway sent a heartbeat, or was expected, and its lease has not ended since.
     public func isAlive(_ gateway: String) -> Bool { state.withLock { $0.leases.isAlive(gateway) } }
 
     /// The gateways that are alive, in the order of their ids.

@@ -12,7 +12,7 @@ extension Metrics {
         }
         count("reads", "Reads.", \.reads)
         count("snapshots", "Snapshots that served reads.", \.snapshots)
-        count("writes", "Committed writes.", \.writes)
+        count("writes", "Writes that a commit has ended, including those that were refused.", \.writes)
         count("commits", "Commits.", \.commits)
         count("failed_commits", "Failed commits.", \.failedCommits)
         count("checkpoints", "Checkpoints of the write-ahead log.", \.checkpoints)

@@ -6,12 +6,16 @@ public struct RepeatedFailure: Sendable {
 
     public var isThere: Bool { reason != nil }
 
+    /// Notes a failure with its reason.
+    ///
     /// - Returns: true if the reason is new.
     public mutating func note(_ reason: String) -> Bool {
         defer { self.reason = reason }
         return self.reason != reason
     }
 
+    /// Notes a success, which ends the failure.
+    ///
     /// - Returns: true if there was a failure.
     @discardableResult
     public mutating func end() -> Bool {

@@ -30,8 +30,8 @@ public struct Generations<Key: Hashable, Value> {
 
     /// - Parameters:
     ///   - maxCount: the limit of entries in a generation; there are two.
-    ///   - maxBytes: the limit of the entries' bytes in a generation. An entry that exceeds it fills a
-    /// generation by itself.
+    ///   - maxBytes: the limit of the entries' bytes in a generation. An entry that exceeds it fills a generation
+    ///     by itself.
     ///   - sizeOf: returns an entry's bytes, which must stay the same until it is changed.
     public init(
         maxCount: Int = .max, maxBytes: Int = .max, sizeOf: @escaping @Sendable (Value) -> Int = { _ in 0 }

@@ -7,6 +7,8 @@ import JSON
 public struct RequestFields: Sendable {
     private let object: JSONObject
 
+    /// Takes the fields from the data of a request.
+    ///
     /// - Throws: `malformed_request` if the data is not an object.
     public init(_ data: JSONValue) throws(ServiceError) {
         guard let object = data.object else {
@@ -21,7 +23,7 @@ public struct RequestFields: Sendable {
         return value
     }
 
-    /// True if the field is present, even as null.
+    /// Returns true if the field is present, even as null.
     public func isGiven(_ name: String) -> Bool { object[name] != nil }
 
     public func optionalString(_ name: String) throws(ServiceError) -> String? {
@@ -90,6 +92,8 @@ public struct RequestFields: Sendable {
 
     // MARK: Values of a query, which are texts
 
+    /// Returns a whole number that is a text, as in a query; nil if it is missing.
+    ///
     /// - Throws: `malformed_request` for anything but digits with an optional minus, and for a number that is
     ///   too large.
     public func queryInt(_ name: String) throws(ServiceError) -> Int? {

@@ -11,6 +11,8 @@ public struct BusPeerTable: Sendable {
 
     private let peers: [[UInt8]: BusPeer]
 
+    /// Reads a table of peers.
+    ///
     /// - Throws: `ConfigurationError` that names the line.
     public init(_ text: [UInt8], from path: String) throws(ConfigurationError) {
         var peers: [[UInt8]: BusPeer] = [:]

@@ -6,8 +6,7 @@ import Security
 import Storage
 import Workers
 
-/// A service: its declarations, and the handlers of its requests. It has one folder, one plugin and one
-/// executable.
+/// A service: its declarations, and the handlers of its requests. It has one folder and one executable.
 public protocol Service: Sendable {
     /// The name, one lower-case word: the first token of its subjects, and the name of its database and of
     /// its event log.

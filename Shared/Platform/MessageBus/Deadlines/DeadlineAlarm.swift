@@ -37,7 +37,7 @@ package final class DeadlineAlarm: Sendable {
         }
     }
 
-    /// Returns true if the alarm is still set to this time. A later deadline sets it again.
+    /// Clears the alarm and returns true, if it is still set to this time.
     private func take(_ due: ContinuousClock.Instant) -> Bool {
         state.withLock { state in
             guard state.due == due else { return false }

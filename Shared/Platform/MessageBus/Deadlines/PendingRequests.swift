@@ -18,8 +18,8 @@ package struct PendingRequests<Entry> {
     package var count: Int { entries.count }
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// The time at which `expire` must be called; no deadline passes before. It stays until then, even if the
-    /// request it was set for is answered; nil if nothing was added since.
+    /// The time at which `expire` must be called; no deadline passes before. Taking requests does not move it. nil
+    /// if the last call left no request and none was added since.
     package var nextExpiry: Duration? { first.map { .milliseconds($0 * Self.bucketMilliseconds) } }
 
     /// Adds a request.
@@ -69,7 +69,7 @@ package struct PendingRequests<Entry> {
 
     private static func bucket(of time: Duration) -> Int64 {
         let (seconds, attoseconds) = time.components
-        // Beyond any real deadline; keeps the sum from overflowing on a peer's number.
+        // Cap the time, far beyond any real deadline: a number from a peer must not overflow the product.
         let whole = min(max(seconds, -1 << 40), 1 << 40)
         return whole * (1000 / bucketMilliseconds) + attoseconds / (bucketMilliseconds * 1_000_000_000_000_000)
     }

@@ -9,7 +9,6 @@ public final class InProcessBus: MessageBus, DeadlineKeeper {
     private typealias EventHandler = @Sendable (BusMessage) -> Void
     private typealias RequestHandler = @Sendable (BusRequest) -> Void
 
-    /// The route of a request.
     private struct Route {
         let handler: RequestHandler
         let id: UInt64

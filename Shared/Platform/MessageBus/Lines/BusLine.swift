@@ -3,10 +3,10 @@ import JSON
 
 /// A line of the protocol, parsed up to its `data`: the range of each known member's value.
 ///
-/// The members may come in any order and with white space between them, but `data` ends the parsing:
-/// everything from its value to the closing brace is the payload, and is not parsed. Unknown members are
-/// skipped. Of two members with one name the later counts. Values are unchecked except for their type; ranges
-/// of strings exclude the quotation marks.
+/// The members may come in any order and with white space between them, but `data` ends the parsing: everything
+/// from its value to the closing brace is the payload, and is not parsed. Unknown members are skipped. Of two
+/// members with one name the later one counts. Values are unchecked except for their type; ranges of strings
+/// exclude the quotation marks.
 package struct BusLine {
     package enum Operation {
         case hello, welcome, sub, serve, unsub, pub, req, msg, res, ping, pong, err
@@ -40,6 +40,8 @@ package struct BusLine {
     /// The payload, which may be any JSON value and is the last member of the line.
     package private(set) var data: Range<Int>?
 
+    /// Parses a line.
+    ///
     /// - Parameter line: the line without its newline.
     package init(_ line: UnsafeRawBufferPointer) throws(BusLineError) {
         var scanner = LineScanner(line)
@@ -120,7 +122,7 @@ extension UnsafeRawBufferPointer {
         return JSONValue(trusted: Array(self[inside.lowerBound - 1..<inside.upperBound + 1])).string
     }
 
-    /// A copy of a value, checked to be JSON; nil if it is not.
+    /// Returns a copy of a value; nil if it is not JSON.
     package func value(at range: Range<Int>?) -> JSONValue? {
         guard let range else { return nil }
         do throws(JSONError) {

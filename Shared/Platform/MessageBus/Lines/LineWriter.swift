@@ -44,6 +44,8 @@ package enum LineWriter {
     package static func ping(to out: inout [UInt8]) { line("ping", to: &out) { _ in } }
     package static func pong(to out: inout [UInt8]) { line("pong", to: &out) { _ in } }
 
+    /// Writes the report of an error.
+    ///
     /// - Parameters:
     ///   - id: the request or reply that the error is about.
     ///   - sub: the subscription that the error is about.
@@ -164,8 +166,8 @@ package enum LineWriter {
 }
 
 extension [UInt8] {
-    /// Appends a literal, whose bytes are in memory: this takes a tenth of the time of iterating over a
-    /// `String`.
+    /// Appends a literal with one copy of its bytes. This takes a tenth of the time that iterating over a `String`
+    /// takes.
     package static func += (bytes: inout [UInt8], literal: StaticString) {
         bytes += UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount)
     }
@@ -176,11 +178,12 @@ package enum ProtocolVersion {
 }
 
 extension Duration {
-    /// The duration in milliseconds, rounded up, so that remaining time does not become none; never negative.
+    /// The duration in milliseconds, rounded up so that a short remaining time does not become zero; never
+    /// negative.
     package var wholeMilliseconds: Int {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
-        // A year is unlimited for this purpose, and cannot overflow.
+        // Cap the time at a year: longer than any timeout, and the sum cannot overflow.
         return Int(min(seconds, 31_536_000)) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
     }
 }

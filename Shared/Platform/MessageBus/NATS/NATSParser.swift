@@ -49,7 +49,7 @@ struct NATSParser {
     private mutating func readLine(
         from rest: inout UnsafeRawBufferPointer, _ body: (NATSOperation) -> Void
     ) throws(BusReadError) {
-        // Up to the end of one line, as a payload may follow.
+        // Read up to the end of one line only: a payload may follow it.
         let end = rest.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? rest.count
         var read: Result<NATSMessageHead?, BusReadError> = .success(nil)
         do throws(LineSplitter.LineTooLong) {
@@ -116,7 +116,7 @@ struct NATSParser {
                 .error(
                     text.count > 1 && text.hasPrefix("'") && text.hasSuffix("'")
                         ? String(text.dropFirst().dropLast()) : text))
-        default: return .failure(BusReadError(reason: "no NATS server speaks like that"))
+        default: return .failure(BusReadError(reason: "not an operation of a NATS server"))
         }
         return .success(nil)
     }

@@ -39,7 +39,7 @@ struct NATSSession {
     private func answer(to info: NATSServerInfo) -> BrokerMessage {
         if info.wantsTLS { return .refusal("it requires TLS, which Parlor does not support for a bus") }
         guard info.hasHeaders else {
-            return .refusal("it is older than NATS 2.2, which reports missing responders")
+            return .refusal("it is older than NATS 2.2, and does not report missing responders")
         }
         let options = JSONWriter.bytes {
             $0.object {

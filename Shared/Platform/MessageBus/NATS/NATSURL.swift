@@ -47,8 +47,8 @@ public struct NATSURL: Equatable, Sendable {
 
     package static func isPrefix(_ text: String) -> Bool { text.utf8.count <= 64 && SubjectGrammar.isSubject(text) }
 
-    /// Returns the credentials. A name without a password is a user's name if there is a token, which is then
-    /// the password. Without a token it is a token itself, as in NATS's own clients.
+    /// Returns the credentials. If there is a name without a password, the token is the password. If there is no
+    /// token either, the name itself is a token, as in NATS's own clients.
     func credentials(token: String?) -> NATSCredentials? {
         guard let name else { return token.map { .token($0) } }
         return (password ?? token).map { .user(name, password: $0) } ?? .token(name)

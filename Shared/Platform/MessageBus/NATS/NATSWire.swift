@@ -12,8 +12,8 @@ struct NATSWire: BusWire {
 
     /// The inbox's subscription; the bus numbers its own from 1.
     static let inboxSubscription: UInt64 = 0
-    /// The queue of all responders. NATS sends a request to a member of each matching group, and it must be
-    /// performed once.
+    /// The queue of all responders. NATS sends a request to one member of each matching group. With a single
+    /// group, a request is performed once.
     private static let respondersQueue = "responders"
 
     init(credentials: NATSCredentials?, prefix: String) {

@@ -6,7 +6,7 @@ package enum SubjectGrammar {
     package static func isSubject(_ text: String) -> Bool { check(text.utf8, wildcards: false) }
     package static func isPattern(_ text: String) -> Bool { check(text.utf8, wildcards: true) }
 
-    /// True if the text is a queue's name, which has the form of one token.
+    /// Returns true if the text is a queue's name, which has the form of one token.
     package static func isQueue(_ text: String) -> Bool {
         (1...maxLength).contains(text.utf8.count) && text.utf8.allSatisfy(isTokenByte)
     }
@@ -47,7 +47,7 @@ package enum SubjectGrammar {
         return tokenLength > 0
     }
 
-    /// True if this pattern matches each subject that the other matches. Both must be patterns; a subject is
+    /// Returns true if this pattern matches each subject that the other matches. Both must be patterns; a subject is
     /// one, too.
     package static func covers(_ pattern: String, _ other: String) -> Bool {
         covers(pattern.utf8[...], other.utf8[...])

@@ -26,7 +26,7 @@ package struct SubjectPatterns: Sendable {
         }
     }
 
-    /// True if one of the patterns matches everything that this one matches.
+    /// Returns true if one of the patterns matches everything that this one matches.
     ///
     /// - Parameter pattern: a pattern, or a subject.
     package func covers(_ pattern: String) -> Bool {

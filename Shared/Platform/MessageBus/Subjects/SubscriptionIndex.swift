@@ -41,8 +41,8 @@ package struct SubscriptionIndex<Subscriber> {
     ///
     /// - Parameters:
     ///   - id: an unused id; subscriptions are ordered by it.
-    ///   - instance: the instance of the subscriber. In a queue group, a key selects the same instance on
-    /// every subject.
+    ///   - instance: the instance of the subscriber. In a queue group, a key selects the same instance on every
+    ///     subject.
     package mutating func insert(
         _ subscriber: Subscriber, id: UInt64, pattern: String, queue: String?, instance: UInt64
     ) {

@@ -75,9 +75,9 @@ public final class TCPBus: MessageBus {
         return piece.isEmpty ? refusals : refusals + publish(subject, piece)
     }
 
-    /// Publishes events under one lock. If it were taken for each event, it would alternate between this
-    /// thread and the loop, which waits for it. If it were taken once for a long list, the loop could send
-    /// nothing before the list exceeds the limit.
+    /// Publishes events under one lock. Taking the lock for each event would pass it back and forth between this
+    /// thread and the loop. Taking it once for a long list would keep the loop from sending until the list exceeds
+    /// the limit.
     private func publish(_ subject: String, _ piece: [(data: JSONValue, isTooLong: Bool)]) -> [BusError?] {
         link.update { state in
             piece.map { event in
@@ -172,8 +172,8 @@ public final class TCPBus: MessageBus {
     public func close() async {
         if !wire.reportsLostResponders {
             link.update { $0.removeAllSubscriptions() }
-            // Requests that the broker had already sent are rejected while there is a connection, as no other
-            // message would inform their senders. Without a connection there is nothing to wait for.
+            // Requests that the broker sent before it saw this are rejected until its pong: nothing else would
+            // inform their senders. Without a connection there is nothing to wait for.
             try? await flush()
         }
         await withCheckedContinuation { continuation in

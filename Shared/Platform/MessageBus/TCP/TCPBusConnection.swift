@@ -20,8 +20,8 @@ final class TCPBusConnection: ChannelHandler {
     private var lastReceivedAt = LoopInstant.now()
     private var keepalive: LoopTimer?
     private var deadlines: LoopTimer?
-    /// True once the connection has ended. A flush may have been requested before: a timer that it started
-    /// would outlive this object.
+    /// True once the connection has ended. A flush that was requested earlier may still come, and a timer that it
+    /// started would outlive this object.
     private var isOver = false
 
     init(_ channel: Channel, to address: BusAddress, link: TCPBusLink) {

@@ -47,8 +47,8 @@ final class TCPBusLink: Sendable {
         return result
     }
 
-    /// Takes the bytes to send now, and the time until `expire`, if it is earlier than the last one returned.
-    /// The connection reports when the kernel has taken the bytes.
+    /// Takes the bytes to send now. Also returns the time until `expire` must be called, if the connection's timer
+    /// is not set for it yet. The connection reports when the kernel has taken the bytes.
     func takeOutgoing(for connection: LoopBound<TCPBusConnection>) -> (bytes: [UInt8], expiry: Duration?) {
         let (bytes, expiry) = state.withLock { $0.takeOutgoing(for: connection) }
         return (bytes, expiry.map { $0 - now })
@@ -103,7 +103,7 @@ final class TCPBusLink: Sendable {
         guard let opened else { return false }
         if let longest = welcome.maxMessage {
             warn(
-                "the bus takes \(longest) bytes at most, where Parlor may say \(BusLimits.maxLine): more is refused")
+                "the bus accepts \(longest) bytes in a message, and Parlor's may have \(BusLimits.maxLine)")
         }
         if let first = opened.first {
             first(.success(()))

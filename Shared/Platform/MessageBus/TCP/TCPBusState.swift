@@ -104,7 +104,7 @@ struct TCPBusState {
         return warnings.insert(warning).inserted
     }
 
-    /// Returns the connection that has to send, once until it has sent.
+    /// Returns the connection if it must be asked to flush; nil if it was asked already.
     mutating func connectionToFlush() -> LoopBound<TCPBusConnection>? {
         guard !isFlushing, let connection, !outgoing.isEmpty || watch.isLate(for: nextExpiry) else {
             return nil

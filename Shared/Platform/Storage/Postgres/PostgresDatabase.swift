@@ -41,6 +41,8 @@ public final class PostgresMaintenance: MaintenanceDatabase {
     private let reader: PostgresConnection
     private let writer: PostgresConnection
 
+    /// Connects to a service's schema.
+    ///
     /// - Throws: `StorageError`, `.io` if the server is not available, `.corrupt` if it has no such schema of
     ///   Parlor's.
     public init(existing url: PostgresURL, schema: String) throws {

@@ -6,9 +6,10 @@ final class PostgresSession {
     /// The pauses between attempts of one connection. They double with each failure; calls meanwhile are
     /// refused at once.
     private static let pauses = (first: Duration.milliseconds(100), longest: Duration.seconds(2))
-    /// The seconds to wait for a server that does not answer: to connect, and until a lost one is abandoned.
-    /// Statements, including the wait for another program's lock, have the second limit.
+    /// The seconds to wait for a server that does not answer an attempt to connect.
     private static let connectTimeout = "5"
+    /// The time after which a server that does not answer counts as lost. It is also the limit of a statement,
+    /// including its wait for another program's lock.
     private static let answerTimeoutMilliseconds = "15000"
     /// The time for which a program that hangs or disappears within a transaction may block others.
     private static let idleTimeoutMilliseconds = "5000"

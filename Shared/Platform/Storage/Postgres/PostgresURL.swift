@@ -7,7 +7,8 @@ public struct PostgresURL: Sendable, CustomStringConvertible {
     let text: String
     public let description: String
 
-    /// The reason why libpq cannot be loaded; nil if it can. Without a URL nothing else of it is called.
+    /// The reason why libpq cannot be loaded; nil if it can. Nothing else of libpq is called without a URL, and
+    /// there is no URL without libpq.
     public static let missingLibrary: String? = load_libpq().map { "libpq is needed: \(String(cString: $0))" }
 
     /// Parses a URL; nil if libpq cannot parse it, or is missing.
@@ -22,8 +23,8 @@ public struct PostgresURL: Sendable, CustomStringConvertible {
             if let value = option.pointee.val { named[String(cString: keyword)] = String(cString: value) }
             option += 1
         }
-        // libpq would find this out only when it connects, and a program that waits for its server would wait
-        // for ever.
+        // libpq would reject a bad port only when it connects, and a program that waits for its server would then
+        // wait for ever.
         let ports = named["port"]?.split(separator: ",", omittingEmptySubsequences: true) ?? []
         // With an unescaped @ in the password, its rest would be taken for the host, and shown.
         guard named["host"]?.contains("@") != true else { return nil }

@@ -7,6 +7,8 @@ public final class DatabaseFile: MaintenanceDatabase {
     /// only now and then.
     private static let busyTimeoutMilliseconds = 20_000
 
+    /// Opens a database that exists.
+    ///
     /// - Throws: `StorageError.io` if there is no such file, `.corrupt` if it was not created by Parlor.
     public init(existing path: String) throws(StorageError) {
         try SQLiteFile(path: path).requireExistence()
@@ -58,7 +60,8 @@ public final class DatabaseFile: MaintenanceDatabase {
         // The sync below makes the copy durable, and a copy that failed is useless.
         try copy.run(script: "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
         try reader.copyAll(to: copy)
-        // The pages state that there is a log beside them; without this, the next writes would go there.
+        // The copied pages say that the file is in write-ahead mode. Without this, the next writes would go to a
+        // log beside it.
         try copy.run(script: "PRAGMA journal_mode = DELETE")
         try copy.transaction { try DatabaseIdentity.forget(on: $0) }
         let finding = try copy.first("SELECT quick_check FROM pragma_quick_check(1)") { $0.text(0) }

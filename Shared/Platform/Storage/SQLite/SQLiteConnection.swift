@@ -67,8 +67,8 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         try withStatement(sql, parameters) { statement throws(StorageError) in
             while try step(statement) {}
         }
-        // Not `sqlite3_changes`, which keeps the number of the last statement that was not a SELECT. Changes
-        // by triggers and foreign keys count too; services have none that do.
+        // Not `sqlite3_changes`, which keeps the number of the last statement that was not a SELECT. Changes that
+        // triggers and foreign keys make count too; services have none that change rows.
         let changes = Int(sqlite3_total_changes64(handle) - before)
         if changes > 0 { record.hasChanges = true }
         return changes

@@ -70,7 +70,7 @@ struct SchemaHistory {
 }
 
 extension SQLiteConnection {
-    /// True if one of our programs has opened it before.
+    /// Returns true if one of our programs has opened it before.
     func hasSchemaHistory() throws(StorageError) -> Bool {
         var isThere = false
         do {

@@ -37,7 +37,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     /// The maximum of attempts for a batch that the engine rolled back for its own reasons.
     private static var attempts: Int { 3 }
     /// The number of batches that use savepoints from the start after one in which a write had to be undone:
-    /// a caller whose write fails often repeats it.
+    /// callers often repeat a write that failed.
     private static var carefulBatches: Int { 16 }
 
     private let connection: Writer
@@ -136,7 +136,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
             guard !outcome.mustBeUndone else {
                 connection.rollBack()
                 guard batch.count == 1 else { return false }
-                // It counts as an empty commit.
+                // For the crash point it counts as an empty commit.
                 crashPoint?.crash()
                 outcome.answer()
                 return true

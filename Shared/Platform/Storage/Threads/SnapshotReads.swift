@@ -22,7 +22,7 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
     /// shared by sixteen reads that is a few percent. More would only make the last ones wait for a long one
     /// among the first.
     private static var maxBatch: Int { 16 }
-    /// The size that a read counts in the queue: its closure holds ids and no contents.
+    /// The size that the queue counts for a read: its closure holds ids and no contents.
     private static var readBytes: Int { 1024 }
 
     private let tasks: BlockingQueue<Task>

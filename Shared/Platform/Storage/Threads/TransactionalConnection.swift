@@ -64,7 +64,7 @@ extension TransactionalConnection {
         return result
     }
 
-    /// True if a failed write without a savepoint must take its batch down, because it may have left changes.
+    /// Returns true if a failed write without a savepoint must take its batch down, because it may have left changes.
     func mustUndo(_ result: Result<Void, any Error>) -> Bool {
         guard case .failure(let error) = result else { return false }
         return record.hasChanges || record.failure != nil || error is StorageError || hasLostTransaction
