@@ -70,12 +70,6 @@ enum HomeTab: Hashable {
     case people
 }
 
-/// A destination of navigation. The room is a snapshot; the screens read the current one from the list.
-enum Route: Hashable {
-    case chat(Room)
-    case board(Room)
-}
-
 struct RouteStack<Root: View>: View {
     let client: RoomsClient
     @Binding var path: [Route]
@@ -84,10 +78,14 @@ struct RouteStack<Root: View>: View {
     var body: some View {
         NavigationStack(path: $path) {
             root.navigationDestination(for: Route.self) { route in
-                switch route {
-                case .chat(let room): ChatScreen(client: client, room: room)
-                case .board(let room): BoardScreen(client: client, room: room)
+                Group {
+                    switch route {
+                    case .chat(let room): ChatScreen(client: client, room: room)
+                    case .board(let room): BoardScreen(client: client, room: room)
+                    }
                 }
+                // A notification may replace a room in the path. The next room gets a screen of its own.
+                .id(route)
             }
         }
     }
