@@ -4,11 +4,16 @@ extension RoomsClient {
     ///
     /// - Returns: the conversation, as ``open(_:)`` does; close it with ``close(_:)-(Conversation)``.
     /// - Throws: `ClientFailure`: `room_not_found` if the room is not the person's; `signedOut` after ``signOut()``.
-    public func open(roomID: String) async throws -> Conversation {
+    public func open(roomID: String) async throws -> Conversation { open(try await room(roomID)) }
+
+    /// Returns a room by its id, found as by ``open(roomID:)``, for a screen that opens it itself.
+    ///
+    /// - Throws: `ClientFailure`, as ``open(roomID:)`` does.
+    public func room(_ roomID: String) async throws -> Room {
         if isSignedOut { throw ClientFailure.signedOut }
         if rooms[roomID] == nil { await rooms.showKept() }
         if isSignedOut { throw ClientFailure.signedOut }
-        if let room = rooms[roomID] { return open(room) }
-        return open(try await api.room(roomID).room)
+        if let room = rooms[roomID] { return room }
+        return try await api.room(roomID).room
     }
 }

@@ -32,11 +32,11 @@ struct HomeScreen: View {
         .background { IconBadge(rooms: client.rooms) }
     }
 
-    /// Opens the room of a tapped notification, which has only the id. The room is fetched if the list lacks it.
+    /// Opens the room of a tapped notification, which has only the id. Without a network this is a cached room.
     private func openRequestedRoom() async {
         guard let roomID = account.roomToOpen else { return }
         await $failure.catching {
-            let room = if let known = client.rooms[roomID] { known } else { try await client.api.room(roomID).room }
+            let room = try await client.room(roomID)
             tab = .rooms
             roomsPath = [.chat(room)]
         }
