@@ -21,6 +21,7 @@ extension RoomController {
         case "mine", "theirs":
             for conflict in openBoard().conflicts { openBoard().resolve(conflict.id, overwriting: command == "mine") }
             notice = ""
+        case "name" where argument.isEmpty: notice = "/name NAME"
         case "name":
             run { controller in
                 try await controller.client.rooms.rename(controller.roomID, to: argument)

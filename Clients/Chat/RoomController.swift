@@ -193,7 +193,9 @@ final class RoomController {
         offset = 0
         if input.isCommand {
             let words = input.text.dropFirst().split(separator: " ", maxSplits: 1).map(String.init)
-            guard begin(words.first ?? "", words.count > 1 ? words[1] : "") else {
+            // Spaces alone are no argument.
+            let argument = words.count > 1 ? words[1].trimmingCharacters(in: .whitespaces) : ""
+            guard begin(words.first ?? "", argument) else {
                 notice = "Unknown command. To send a slash, begin with //. \(Self.help)"
                 return
             }

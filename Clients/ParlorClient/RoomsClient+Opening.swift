@@ -15,7 +15,10 @@ extension RoomsClient {
     /// - Throws: as ``open(roomID:)``.
     public func openBoard(roomID: String) async throws -> Board { openBoard(try await room(roomID)) }
 
-    private func room(_ id: String) async throws -> Room {
+    /// Returns a room by its id, found as by ``open(roomID:)``, for a screen that opens it itself.
+    ///
+    /// - Throws: as ``open(roomID:)``.
+    public func room(_ id: String) async throws -> Room {
         if isSignedOut { throw ClientFailure.signedOut }
         if rooms[id] == nil { await rooms.showKept() }
         if isSignedOut { throw ClientFailure.signedOut }

@@ -44,7 +44,7 @@ struct ListScreen: Equatable {
         for (index, row) in rows.enumerated().dropFirst(first).prefix(height) {
             lines.append(line(of: row, isSelected: index == selection, in: size.columns))
         }
-        if rows.isEmpty { lines.append(Style.dim("  \(emptyText)".fitted(to: size.columns))) }
+        if rows.isEmpty { lines.append(Style.dim("  \(emptyText.harmlessLine)".fitted(to: size.columns))) }
         lines += Array(repeating: "", count: max(0, height + 1 - lines.count))
         guard let question else {
             lines.append(Style.dim(help.fitted(to: size.columns)))
@@ -56,21 +56,21 @@ struct ListScreen: Equatable {
     }
 
     private func header(in width: Int) -> String {
-        let status = status.cut(to: width / 2)
-        return Style.bold(title.harmless.fitted(to: max(0, width - status.columns))) + Style.dim(status)
+        let status = status.harmlessLine.cut(to: width / 2)
+        return Style.bold(title.harmlessLine.fitted(to: max(0, width - status.columns))) + Style.dim(status)
     }
 
     private func line(of row: Row, isSelected: Bool, in width: Int) -> String {
-        if row.kind == .heading { return Style.bold(" \(row.title.harmless)".fitted(to: width)) }
+        if row.kind == .heading { return Style.bold(" \(row.title.harmlessLine)".fitted(to: width)) }
         let mark = isSelected ? "› " : "  "
         let presence = row.isActive ? "● " : ""
         // Names of badges come from the server. They are cut, so that the title has room.
-        let others = row.others.harmless.cut(to: width / 3)
+        let others = row.others.harmlessLine.cut(to: width / 3)
         let right = [row.badge.isEmpty ? "" : "(\(row.badge))", others, row.time].filter { !$0.isEmpty }
             .joined(separator: "  ")
         let room = max(0, width - right.columns - 1)
-        var left = mark + presence + row.title.harmless
-        if !row.detail.isEmpty { left += "  " + row.detail.harmless }
+        var left = mark + presence + row.title.harmlessLine
+        if !row.detail.isEmpty { left += "  " + row.detail.harmlessLine }
         let text = left.fitted(to: room) + " " + right
         if isSelected { return Style.reverse(text.fitted(to: width)) }
         return row.badge.isEmpty && row.others.isEmpty ? text : Style.bold(text)
@@ -83,7 +83,7 @@ struct InputLine {
     var editor: LineEditor
 
     func drawn(in width: Int) -> (line: String, column: Int) {
-        let prompt = prompt.cut(to: width / 2)
+        let prompt = prompt.harmlessLine.cut(to: width / 2)
         let room = width - prompt.columns - 1
         let characters = editor.characters.map { $0 == "\n" ? "⏎" : $0 }
         var start = editor.cursor

@@ -24,9 +24,9 @@ struct RoomScreen: Equatable {
     /// - Returns: the frame; the number of visible entries, of which the first and the last may be cut off; and the
     ///   number of entries below them.
     func drawn(in size: WindowSize, scrolledBy offset: Int = 0) -> (frame: Frame, entryCount: Int, below: Int) {
-        let status = status.cut(to: size.columns / 2)
+        let status = status.harmlessLine.cut(to: size.columns / 2)
         let header =
-            Style.bold(title.harmless.fitted(to: max(0, size.columns - status.columns))) + Style.dim(status)
+            Style.bold(title.harmlessLine.fitted(to: max(0, size.columns - status.columns))) + Style.dim(status)
         let height = size.rows - 3
         // The lines with the indices of their entries, from the last entry upwards until the window is full.
         var all: [(line: String, entry: Int)] = []
@@ -39,7 +39,7 @@ struct RoomScreen: Equatable {
         let end = shown.last.map { $0.entry + 1 } ?? entries.count
         let hint = typing.isEmpty ? notice : typing
         let (line, column) = InputLine(prompt: "> ", editor: input).drawn(in: size.columns)
-        let lines = [header] + body + [Style.dim(hint.harmless.fitted(to: size.columns)), line]
+        let lines = [header] + body + [Style.dim(hint.harmlessLine.fitted(to: size.columns)), line]
         return (Frame(lines: lines, cursor: (column, lines.count - 1)), end - first, entries.count - end)
     }
 
@@ -49,8 +49,8 @@ struct RoomScreen: Equatable {
     }
 
     private func lines(of entry: Entry, in width: Int) -> [String] {
-        let head = "\(entry.time)  \(entry.author.harmless): ".cut(to: width / 2)
-        let tail = entry.mark.isEmpty ? "" : "  \(entry.mark)"
+        let head = "\(entry.time)  \(entry.author.harmlessLine): ".cut(to: width / 2)
+        let tail = entry.mark.isEmpty ? "" : "  \(entry.mark.harmlessLine)"
         let wrapped = (entry.text.harmless + tail).wrapped(to: max(1, width - head.columns))
         return wrapped.enumerated().map { index, text in
             let line = (index == 0 ? head : String(repeating: " ", count: head.columns)) + text

@@ -10,11 +10,11 @@ struct TextScreen: Equatable {
     var top = 0
 
     func frame(in size: WindowSize) -> Frame {
-        let status = status.cut(to: size.columns / 2)
-        let header = Style.bold(title.harmless.fitted(to: max(0, size.columns - status.columns))) + Style.dim(status)
+        let status = status.harmlessLine.cut(to: size.columns / 2)
+        let header = Style.bold(title.harmlessLine.fitted(to: max(0, size.columns - status.columns))) + Style.dim(status)
         let height = Self.height(in: size)
         var body = Array(lines(in: size).dropFirst(min(top, lastTop(in: size))).prefix(height))
-        if paragraphs.isEmpty { body = [Style.dim("  \(emptyText)".fitted(to: size.columns))] }
+        if paragraphs.isEmpty { body = [Style.dim("  \(emptyText.harmlessLine)".fitted(to: size.columns))] }
         body += Array(repeating: "", count: max(0, height - body.count))
         return Frame(lines: [header] + body + [Style.dim(help.fitted(to: size.columns))], cursor: nil)
     }

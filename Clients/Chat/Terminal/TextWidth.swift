@@ -83,4 +83,7 @@ extension String {
                     scalar == "\n" || (scalar.value >= 0x20 && !(0x7f..<0xa0).contains(scalar.value)) ? scalar : " "
                 }))
     }
+
+    /// The text as one harmless line: a line break, which a name may have, becomes a space.
+    var harmlessLine: String { harmless.replacing("\n", with: " ") }
 }

@@ -6,7 +6,13 @@ import UserNotifications
 final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCenterDelegate {
     let account = Account(
         server: Server.address, store: KeychainSessionStore(service: Server.address.host() ?? "rooms"),
-        folder: .applicationSupportDirectory.appending(path: "Rooms", directoryHint: .isDirectory))
+        folder: .applicationSupportDirectory.appending(path: "Rooms", directoryHint: .isDirectory),
+        clearNotifications: {
+            let center = UNUserNotificationCenter.current()
+            center.removeAllDeliveredNotifications()
+            // It throws if the person has not allowed badges.
+            try? await center.setBadgeCount(0)
+        })
 
     func application(
         _ application: UIApplication,

@@ -32,11 +32,11 @@ struct HomeScreen: View {
         .background { IconBadge(rooms: client.rooms) }
     }
 
-    /// Opens the room of a notification that was tapped. If the list does not have the room, it is fetched by its id.
+    /// Opens the room of a notification that was tapped, which has only the id. Without a network this is a cached room.
     private func openRequestedRoom() async {
         guard let roomID = account.roomToOpen else { return }
         await $failure.catching {
-            let room = if let known = client.rooms[roomID] { known } else { try await client.api.room(roomID).room }
+            let room = try await client.room(roomID)
             tab = .rooms
             roomsPath = [.chat(room)]
         }
@@ -70,12 +70,6 @@ enum HomeTab: Hashable {
     case people
 }
 
-/// A destination of the navigation. Its room may be outdated, so screens read the current one from the list.
-enum Route: Hashable {
-    case chat(Room)
-    case board(Room)
-}
-
 struct RouteStack<Root: View>: View {
     let client: RoomsClient
     @Binding var path: [Route]
@@ -84,10 +78,14 @@ struct RouteStack<Root: View>: View {
     var body: some View {
         NavigationStack(path: $path) {
             root.navigationDestination(for: Route.self) { route in
-                switch route {
-                case .chat(let room): ChatScreen(client: client, room: room)
-                case .board(let room): BoardScreen(client: client, room: room)
+                Group {
+                    switch route {
+                    case .chat(let room): ChatScreen(client: client, room: room)
+                    case .board(let room): BoardScreen(client: client, room: room)
+                    }
                 }
+                // A notification may replace a room in the path. The next room gets a screen of its own.
+                .id(route)
             }
         }
     }

@@ -22,6 +22,7 @@ final class Account {
     @ObservationIgnored private let sockets: (any SocketTransport)?
     @ObservationIgnored private let clock: any ClientClock
     @ObservationIgnored private let accounts: AccountsAPI
+    @ObservationIgnored private let clearNotifications: @MainActor () async -> Void
     /// The only instance in the app, because each refresh token works only once.
     @ObservationIgnored private var tokens: SessionTokens?
     @ObservationIgnored private var deviceToken: Data?
@@ -32,9 +33,12 @@ final class Account {
     ///   - folder: the parent folder of each person's folder.
     ///   - http: by default a `URLSessionTransport`. Tests and previews pass a scripted device.
     ///   - sockets: by default the library's own. Tests and previews pass a scripted device.
+    ///   - clearNotifications: removes the system's notifications and the icon's badge, which belong to the person who
+    ///     leaves.
     init(
         server: URL, store: any SessionStore, folder: URL, http: (any HTTPTransport)? = nil,
-        sockets: (any SocketTransport)? = nil, clock: any ClientClock = SystemClock()
+        sockets: (any SocketTransport)? = nil, clock: any ClientClock = SystemClock(),
+        clearNotifications: @escaping @MainActor () async -> Void = {}
     ) {
         self.server = server
         self.store = store
@@ -42,6 +46,7 @@ final class Account {
         self.http = http ?? URLSessionTransport(base: server)
         self.sockets = sockets
         self.clock = clock
+        self.clearNotifications = clearNotifications
         accounts = AccountsAPI(transport: self.http)
     }
 
@@ -95,6 +100,7 @@ final class Account {
         if isSomebodyElse {
             // No request of one person may be sent with another person's token.
             await client?.stop()
+            if client != nil { await forgetNotifications() }
             client = nil
         }
         await tokens.use(session)
@@ -109,7 +115,9 @@ final class Account {
         guard let client else { return }
         do { try await client.signOut() } catch { signOutFailure = error.localizedDescription }
         // A signed-out client cannot be started again, not even for the same person.
-        if self.client === client { self.client = nil }
+        guard self.client === client else { return }
+        self.client = nil
+        await forgetNotifications()
     }
 
     private func makeClient(of user: Person, _ tokens: SessionTokens) -> RoomsClient {
@@ -124,6 +132,12 @@ final class Account {
     func noteDevice(_ token: Data) async {
         deviceToken = token
         await registerDevice()
+    }
+
+    /// Removes what notifications have left of the person who leaves. The next person must neither read them nor open their room.
+    private func forgetNotifications() async {
+        roomToOpen = nil
+        await clearNotifications()
     }
 
     private func registerDevice() async {

@@ -65,4 +65,5 @@ open class UNUserNotificationCenter: NSObject {
     public weak var delegate: (any UNUserNotificationCenterDelegate)?
     public func requestAuthorization(options: UNAuthorizationOptions = []) async throws -> Bool { false }
     public func setBadgeCount(_ newBadgeCount: Int) async throws {}
+    public func removeAllDeliveredNotifications() {}
 }

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import socket
 import subprocess
 import time
@@ -35,9 +36,13 @@ class Balancer:
         file.write_text(text)
         # Descriptors: of the process that runs the tests, not of a container.
         environment = {
-            **os.environ, "PUBLIC_OPERATIONS": "off", "RATE_LIMITS": "on", "MAX_DESCRIPTORS": "2000", **LIMITS, **settings}  # fmt: skip
+            **os.environ, "PUBLIC_OPERATIONS": "off", "RATE_LIMITS": "on", "TRUSTED_PROXIES": "", "MAX_DESCRIPTORS": "2000",
+            **LIMITS, **settings}  # fmt: skip
+        # The container's command, but as one process and with this file.
+        [line] = re.findall(r"- bash\n +- -c\n +- (.*) haproxy .*", (ROOT / "deploy/compose.balanced.yml").read_text())
+        command = f"{line.replace('$$', '$')} haproxy -q -f {shlex.quote(str(file))}"
         self.process = subprocess.Popen(
-            ["haproxy", "-q", "-f", str(file)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+            ["bash", "-c", command], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
 
     def ask(self, path: str, **headers: str) -> tuple[int, str]:
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", headers=headers)
@@ -48,6 +53,15 @@ class Balancer:
             return error.code, error.read().decode()
         except (OSError, ConnectionError) as error:
             return 0, str(error)
+
+    def register(self, name: str, forwarded_for: str) -> int:
+        body = f'{{"username":"{name}","password":"password123"}}'.encode()
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.port}/api/auth/register", body, {"X-Forwarded-For": forwarded_for})  # fmt: skip
+        try:
+            return urllib.request.urlopen(request, timeout=5).status
+        except urllib.error.HTTPError as error:
+            return error.code
 
     def memory(self) -> int:
         """Returns the memory in bytes, without the kernel's."""
@@ -149,14 +163,44 @@ def test_suites_that_come_from_one_address_lift_the_limits(balance):
 
 def test_limits_of_the_gateway_count_the_client_and_not_what_it_says_of_itself(balance):
     balancer = balance(RATE_LIMITS="off")
+    assert [balancer.register(name, f"10.0.0.{len(name)}") for name in ("ada", "benn", "carla")] == [201, 201, 429]
 
-    def register(name: str) -> int:
-        body = f'{{"username":"{name}","password":"password123"}}'.encode()
-        request = urllib.request.Request(
-            f"http://127.0.0.1:{balancer.port}/api/auth/register", body, {"X-Forwarded-For": f"10.0.0.{len(name)}"})  # fmt: skip
-        try:
-            return urllib.request.urlopen(request, timeout=5).status
-        except urllib.error.HTTPError as error:
-            return error.code
 
-    assert [register(name) for name in ("ada", "benn", "carla")] == [201, 201, 429]
+# MARK: Behind another proxy
+
+# The test is the proxy. The other one is in front of it.
+PROXIES = " 127.0.0.1, 10.1.0.0/16"
+
+
+def test_behind_a_trusted_proxy_the_gateway_counts_the_address_that_the_proxy_saw(balance):
+    balancer = balance(RATE_LIMITS="off", TRUSTED_PROXIES=PROXIES)
+    assert [balancer.register(name, f"10.0.0.{len(name)}") for name in ("ada", "benn", "carla")] == [201, 201, 201]
+    # What the client wrote itself stands first, and the second proxy's address last.
+    claims = ["10.9.0.1, 10.0.0.9", "10.9.0.2, 10.0.0.9", "10.9.0.3, 10.0.0.9, 10.1.2.3"]
+    assert [balancer.register(name, claim) for name, claim in zip(("dora", "emil", "fred"), claims)] == [201, 201, 429]
+
+
+def test_behind_a_trusted_proxy_each_address_has_limits_of_its_own_and_the_proxy_none(balance):
+    balancer = balance(TRUSTED_PROXIES=PROXIES, MAX_CONNECTS_PER_ADDRESS="5")
+    asked = {"X-Forwarded-For": "10.0.0.1"}
+    statuses = [balancer.ask("/healthz", **asked)[0] for _ in range(70)]
+    assert statuses[:60] == [200] * 60 and statuses[-1] == 429
+    assert balancer.ask("/healthz", **{"X-Forwarded-For": "10.0.0.2"})[0] == 200
+
+
+def test_behind_a_trusted_proxy_an_address_has_so_many_sockets_at_once_and_no_more(balance):
+    balancer = balance(TRUSTED_PROXIES=PROXIES)
+    held = []
+
+    def upgrade(address: str) -> bytes:
+        held.append(socket.create_connection(("127.0.0.1", balancer.port), timeout=5))
+        held[-1].sendall(
+            b"GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+            b"X-Forwarded-For: " + address.encode() + b"\r\n\r\n")  # fmt: skip
+        return held[-1].recv(12)[-3:]
+
+    assert [upgrade("10.0.0.1") for _ in range(6)] == [b"101"] * 5 + [b"429"]
+    assert upgrade("10.0.0.2") == b"101"
+    for connection in held:
+        connection.close()

@@ -46,6 +46,23 @@ def test_a_container_sees_its_own_secrets_and_the_key_only_where_tokens_are_made
         assert f"secrets-{name.removeprefix('parlor-')}:/secrets:ro" in services(TEXTS[FILES[0]])[name.removeprefix("parlor-")]
 
 
+def test_whoever_reads_secrets_starts_after_they_are_made():
+    waits = {}
+    for text in TEXTS.values():
+        templates = {f"*{name[2:]}": block for name, block in blocks(text, "").items() if name.startswith("x-")}
+        for name, block in services(text).items():
+            whole = block + "".join(template for alias, template in templates.items() if alias in block)
+            for names in re.findall(r"^ +depends_on:\n((?: +[a-z]+: \{condition: \w+\}\n)+)", whole, re.MULTILINE):
+                waits.setdefault(name, set()).update(re.findall(r"([a-z]+): \{", names))
+
+    def waits_for_secrets(name: str) -> bool:
+        return any(other == "secrets" or waits_for_secrets(other) for other in waits.get(name, ()))
+
+    readers = {name for text in TEXTS.values() for name, block in services(text).items() if f"secrets-{name}:/secrets" in block}
+    # `tools` is run by hand, beside the others.
+    assert len(readers) > 10 and not [name for name in readers - {"tools"} if not waits_for_secrets(name)]
+
+
 def test_each_program_has_a_container_and_each_service_its_volumes():
     containers = services(TEXTS["docker-compose.yml"])
     for name in PROGRAMS:

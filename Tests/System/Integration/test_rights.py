@@ -73,14 +73,14 @@ def test_each_has_the_secrets_that_it_needs_and_no_other(tmp_path):
     secrets = Secrets(tmp_path, "--cluster")
     service = {"bus.token", "database.passfile", "environment"}
     assert secrets.files() == dict.fromkeys(NAMES, service) | {
-        "accounts": service | {"jwt.secret"}, "prometheus": {"programs.yml"},
+        "accounts": service | {"jwt.secret"}, "prometheus": {"programs.yml", "programs-alerts.yml"},
         "gateway": {"bus.token", "jwt.secret", "environment"}, "tools": {"bus.token", "jwt.secret", "database.passfile"}, "bus": set(),
         "nats": {"nats.conf"}, "postgres": {"database.password"}, "grafana": {"grafana.password"},
         "roles": {"database.passfile", *(f"{name}.password" for name in NAMES)},
     }  # fmt: skip
     tokens = [secrets.text(who, "bus.token") for who in [*NAMES, "gateway", "tools"]]
     assert len(set(tokens)) == len(tokens)
-    read_by_group = {"database.password", "grafana.password", "programs.yml"}
+    read_by_group = {"database.password", "grafana.password", "programs.yml", "programs-alerts.yml"}
     for path in secrets.contents():
         assert stat.S_IMODE(path.stat().st_mode) == (0o640 if path.name in read_by_group else 0o600), path
 

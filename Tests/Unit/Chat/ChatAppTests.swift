@@ -183,6 +183,17 @@ struct ChatAppTests {
         await quit()
     }
 
+    @Test("/name without a name keeps the room's name, and shows what it needs", arguments: ["/name", "/name  "])
+    func nameless(command: String) async throws {
+        await enterRoom()
+        harness.write(command)
+        await harness.untilShown("\n/name NAME ")
+        harness.write("/name Trips")
+        await harness.untilShown { $0.hasPrefix("Trips ") }
+        #expect(harness.device.requests.count { $0.hasSuffix("/name") } == 1)
+        await quit()
+    }
+
     @Test("the board shows all elements, and scrolls")
     func board() async throws {
         for number in 1...250 {

@@ -90,6 +90,28 @@ struct ScreenTests {
         #expect(lines.contains { $0.contains("Message 19") })
     }
 
+    @Test("names and sentences of the server are drawn without line breaks and control characters")
+    func oneLine() {
+        let name = "a\nb\r\nc\u{1b}[2J"
+        let list = ListScreen(
+            title: name, status: name,
+            rows: [
+                ListScreen.Row(kind: .heading, title: name),
+                ListScreen.Row(title: name, detail: name, badge: "1", others: name, time: "now"),
+            ], selection: 1, emptyText: "", help: "", question: (prompt: name, answer: LineEditor()))
+        let empty = ListScreen(title: "", status: "", rows: [], selection: 0, emptyText: name, help: "")
+        let entry = RoomScreen.Entry(author: name, text: "Hi", time: "09:45", mark: name)
+        let room = RoomScreen(
+            title: name, status: name, entries: [entry], typing: name, notice: "", input: LineEditor())
+        let text = TextScreen(title: name, status: name, paragraphs: [], emptyText: name, help: "")
+        let frames = [
+            list.frame(in: size), empty.frame(in: size), room.drawn(in: size).frame, text.frame(in: size),
+        ]
+        for line in frames.flatMap(plain) {
+            #expect(line.unicodeScalars.allSatisfy { $0.value >= 0x20 }, "\(line.debugDescription)")
+        }
+    }
+
     @Test("a text wraps, and scrolls down to its last line")
     func text() {
         var screen = TextScreen(

@@ -104,5 +104,6 @@ struct TerminalTests {
     @Test("text from people cannot send control sequences to the terminal")
     func harmless() {
         #expect("a\u{1b}[2Jb\u{7}\u{9b}c\nd".harmless == "a [2Jb  c\nd")
+        #expect("a\r\nb\nc\td\u{7}".harmlessLine == "a  b c d ")
     }
 }

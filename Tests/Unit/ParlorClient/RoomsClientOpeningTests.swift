@@ -130,10 +130,15 @@ struct RoomsClientOpeningTests {
             server: try #require(URL(string: "https://chat.example")), user: ada,
             tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
             folder: folder.url)
+        #expect(try await second.room(roomID).name == "Plans")
         let shown = try await second.open(roomID: roomID)
         await until { shown.items.map(\.text) == ["Hello"] }
-        let failure = await #expect(throws: ClientFailure.self) { try await second.open(roomID: other) }
-        #expect(failure?.code == "offline")
+        for failure in [
+            await #expect(throws: ClientFailure.self) { try await second.open(roomID: other) },
+            await #expect(throws: ClientFailure.self) { try await second.room(other) },
+        ] {
+            #expect(failure?.code == "offline")
+        }
         await second.close(shown)
         await second.stop()
     }

@@ -22,11 +22,13 @@ struct AccountTests {
     }
 
     /// As the app makes it at each start.
-    private func makeAccount(_ store: (any SessionStore)? = nil) throws -> Account {
+    private func makeAccount(
+        _ store: (any SessionStore)? = nil, clearNotifications: @escaping @MainActor () async -> Void = {}
+    ) throws -> Account {
         Account(
             server: try #require(URL(string: "https://chat.example")),
             store: store ?? FileSessionStore(url: folder.url.appending(path: "session")), folder: folder.url,
-            http: phone, sockets: phone, clock: clock)
+            http: phone, sockets: phone, clock: clock, clearNotifications: clearNotifications)
     }
 
     private func signIn(_ account: Account) async throws -> RoomsClient {
@@ -105,6 +107,22 @@ struct AccountTests {
         #expect(second !== first)
         await until { second.connection == .connected }
         #expect(server.devices(of: ada.id) == ["07"])
+    }
+
+    @Test("who signs out, or gives way to somebody else, leaves no notifications and no room of a tapped one")
+    func notifications() async throws {
+        _ = server.addPerson("ben", password: "correct horse")
+        var cleared = 0
+        let account = try makeAccount { cleared += 1 }
+        _ = try await signIn(account)
+        account.roomToOpen = "hers"
+        try await account.logIn(username: "ada", password: "correct horse")
+        #expect(account.roomToOpen == "hers" && cleared == 0)
+        try await account.logIn(username: "ben", password: "correct horse")
+        #expect(account.roomToOpen == nil && cleared == 1)
+        account.roomToOpen = "his"
+        await account.signOut()
+        #expect(account.roomToOpen == nil && cleared == 2)
     }
 
     @Test("a device that the system names before anybody signs in is registered with the first person")

@@ -117,6 +117,15 @@ struct CommandTests {
         #expect(try files(folder).isEmpty)
     }
 
+    // MARK: The command line
+
+    @Test("-h is no name: a command whose first argument needs no flag prints its help", arguments: ["-h", "--help"])
+    func help(flag: String) async {
+        for command in [Command.services, .forget, .tail] {
+            #expect(await command.run(program: "parlor", arguments: [flag], environment: [:]) == 0)
+        }
+    }
+
     // MARK: verify
 
     @Test("correct data is reported as such, with the number of rooms")

@@ -27,7 +27,7 @@ public struct Command: Sendable {
     /// - Returns: the exit status: the outcome's, or `failed` after a line on standard error.
     func run(program: String, arguments: [String], environment: [String: String]) async -> Int32 {
         var arguments = arguments
-        if let positional, let first = arguments.first, !first.hasPrefix("--") {
+        if let positional, let first = arguments.first, !first.hasPrefix("-") {
             arguments.insert(positional.flag, at: 0)
         }
         let title = "\(program) \(name)"
