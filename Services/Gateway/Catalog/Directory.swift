@@ -31,8 +31,8 @@ package final class Directory: Sendable {
 
     /// The limit of services. On a bus whose peers share a token, each of them can announce any name.
     static let maxServices = 256
-    /// The time without an announcement after which a service is removed: its routes then count as unknown,
-    /// and not as unavailable.
+    /// The time without an announcement after which a service is removed, unless it is required: its routes then count
+    /// as unknown, and not as unavailable.
     static let lifetime: Duration = .seconds(86_400)
     /// The interval at which services are asked to announce themselves, and silent ones are
     /// removed.

@@ -57,7 +57,8 @@ struct DirectoryState {
         for name in services { (announcedAt[name], saved[name], heard[name]) = (nil, nil, nil) }
     }
 
-    /// Forgets the services that did not announce themselves for this long, although they were asked.
+    /// Forgets the services that did not announce themselves for this long, although they were asked. Required ones stay:
+    /// without them the catalog is not whole, and nothing of the others would be served either.
     ///
     /// - Returns: their names.
     mutating func forgetSilent(for lifetime: Duration, at now: Timestamp) -> Set<String> {
@@ -67,7 +68,8 @@ struct DirectoryState {
         defer { wasAsked = true }
         guard wasAsked else { return [] }
         let oldest = now.adding(.zero - lifetime)
-        let silent = Set(catalog.manifests.keys.filter { announcedAt[$0, default: now] < oldest })
+        let silent = Set(
+            catalog.manifests.keys.filter { !catalog.isRequired($0) && announcedAt[$0, default: now] < oldest })
         forget(silent)
         return silent
     }

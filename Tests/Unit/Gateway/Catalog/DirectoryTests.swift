@@ -292,6 +292,21 @@ struct DirectoryTests {
         #expect(ManifestFile(path, log: .silent).load(at: clock.now()).isEmpty)
     }
 
+    @Test("a required service is not forgotten, however long it is away")
+    func requiredStays() async throws {
+        try await run(required: ["chat"]) { directory in
+            try directory.start()
+            for manifest in [manifest, Manifest(service: "people")] {
+                try FakeService.start(manifest, on: bus).goAway()
+            }
+            directory.sweep()
+            clock.advance(by: Directory.lifetime + .seconds(1))
+            directory.sweep()
+            #expect(directory.catalog.manifests.keys.sorted() == ["chat"])
+            #expect(directory.catalog.isWhole)
+        }
+    }
+
     @Test("a clock set forward by days makes the gateway forget no service that is there")
     func clockSetForward() async throws {
         try await run { directory in
