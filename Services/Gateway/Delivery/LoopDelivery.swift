@@ -215,9 +215,12 @@ package actor LoopDelivery: LoopPart {
     ) {
         guard let position, !acks.hasReached(position) else { return goOn() }
         directory.expect(position)
+        hold(goOn, until: position, for: min(Self.maxHold, deadline - .now()))
+    }
+
+    private func hold(_ goOn: @escaping () -> Void, until position: StreamPosition, for limit: Duration) {
         lastAck += 1
         let id = lastAck
-        let limit = min(Self.maxHold, deadline - .now())
         let timer = loop.schedule(after: limit) { [weak self] in
             self?.onLoop { $0.timeOut(id, at: position, after: limit) }
         }
@@ -234,10 +237,25 @@ package actor LoopDelivery: LoopPart {
 
     private func timeOut(_ id: Int, at position: StreamPosition, after limit: Duration) {
         guard let ack = acks.remove(id, at: position) else { return }
-        log.warning(
-            "an answer comes before its event",
-            ["stream": position.stream, "seq": position.seq, "ms": limit.milliseconds])
+        if position.seq != Self.anyStart {
+            log.warning(
+                "an answer comes before its event",
+                ["stream": position.stream, "seq": position.seq, "ms": limit.milliseconds])
+        }
         ack.release()
+    }
+
+    /// The number before all entries. A log that starts, wherever it does, has passed it.
+    private static let anyStart = 0
+
+    /// Returns once the log is followed, or at the deadline; at once if no service is known to have it.
+    func start(of stream: String, by deadline: LoopInstant) async {
+        guard buffer.position(of: stream) == nil, directory.catalog.manifests[stream]?.hasEventLog == true else { return }
+        await withCheckedContinuation { continuation in
+            hold(
+                { continuation.resume() }, until: StreamPosition(stream: stream, seq: Self.anyStart),
+                for: deadline - .now())
+        }
     }
 
     // MARK: Positions and evidence

@@ -30,7 +30,7 @@ struct PendingAcks {
     ///
     /// - Returns: the acks that need not wait any longer.
     mutating func reach(_ position: StreamPosition) -> [Ack] {
-        let isNext = position.seq == (reached[position.stream] ?? 0) &+ 1
+        let isNext = reached[position.stream].map { position.seq == $0 &+ 1 } ?? false
         reached[position.stream] = position.seq
         guard waiting[position.stream]?.isEmpty == false else { return [] }
         if isNext { return waiting[position.stream]?.removeValue(forKey: position.seq) ?? [] }

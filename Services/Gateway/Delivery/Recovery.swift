@@ -54,14 +54,10 @@ package struct Recovery: Sendable {
     /// closed.
     ///
     /// Its requests wait meanwhile. So if entries cannot be fetched within a request's deadline, the replay
-    /// ends, and the client is informed that it has to reload.
+    /// ends, and the client is informed that it has to reload. The same applies to a log that is not followed yet.
     func recover(
         _ subscriber: Subscriber, since given: JSONValue, from address: IPAddress, on delivery: isolated LoopDelivery
     ) async {
-        guard delivery.unfollowedStreams.isEmpty else {
-            // This gateway has just started, and cannot evaluate the cursor yet. The client reconnects.
-            return subscriber.socket.closeTransport()
-        }
         let userID = subscriber.caller.id
         let deadline = LoopInstant.now() + requestTimeout
         if let cursor = given.string.flatMap({ cursors.decode($0, for: userID) }),
@@ -205,8 +201,10 @@ package struct Recovery: Sendable {
         }
     }
 
-    /// Returns true once this loop has fanned out up to a cursor's positions. Another gateway may have been
-    /// ahead when it issued the cursor, so this waits a short while, for all of its streams together.
+    /// Returns true once this loop has fanned out up to a cursor's positions. A service with one of its logs may
+    /// have been away since this gateway started, so this waits for it until the deadline. Another gateway may
+    /// have been ahead when it issued the cursor, so this then waits a short while, for all of its streams
+    /// together.
     private func hasReached(
         _ cursor: SyncCursor, by deadline: LoopInstant, on delivery: isolated LoopDelivery
     ) async -> Bool {
@@ -216,6 +214,7 @@ package struct Recovery: Sendable {
             }
             return here.seq < state.position.seq
         }
+        for stream in cursor.streams.keys { await delivery.start(of: stream, by: deadline) }
         var behind: [StreamPosition] = []
         for (stream, state) in cursor.streams {
             guard let isBehind = isBehind(stream, state) else { return false }

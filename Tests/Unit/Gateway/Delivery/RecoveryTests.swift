@@ -15,7 +15,11 @@ struct RecoveryTests {
         #expect(try await client.receive().hasPrefix("40{"))
         var missed: [String] = []
         while true {
-            guard case .event(let name, let data) = try await client.next() else { continue }
+            let packet = try await client.next()
+            guard case .event(let name, let data) = packet else {
+                if packet == .other("closed") { throw WireError.unexpected("the socket was closed") }
+                continue
+            }
             guard name == "sync:done" else {
                 missed.append(name)
                 continue
@@ -132,6 +136,55 @@ struct RecoveryTests {
             let cursor = try await Self.connect(harness, since: "none").cursor
             harness.chat.restore(forgetting: 1)
             #expect(try await !Self.connect(harness, since: cursor).isRecovered)
+        }
+    }
+
+    /// Runs a test with a third service that has a log. The gateway knows the service, and cannot follow the log, as if
+    /// the gateway had started while the service is away.
+    private static func runUnfollowed(_ test: (GatewayHarness, FakeService, FakeBus) async throws -> Void) async throws {
+        let bus = FakeBus()
+        try await GatewayHarness.run(["--request-timeout", "1s"], bus: bus) { harness in
+            bus.refuse(Subject.log(of: "notes"))
+            let notes = try FakeService.start(Manifest(service: "notes", hasEventLog: true), on: bus)
+            defer { notes.stop() }
+            try await test(harness, notes, bus)
+        }
+    }
+
+    @Test("a log whose owner is away since the gateway's start costs clients their replay, and not their connection")
+    func ownerAway() async throws {
+        try await Self.runUnfollowed { harness, notes, bus in
+            let given = harness.cursor(at: harness.chat, notes)
+            let first = try await Self.connect(harness, since: given)
+            #expect(!first.isRecovered)
+            harness.chat.emit([Emission(to: .person("ada"), "mine", .emptyObject)])
+            #expect(try await first.client.next() == .event("mine", .emptyObject))
+            // The new cursor lacks the log, so the gateway can evaluate it.
+            let second = try await Self.connect(harness, since: first.cursor)
+            #expect(second.isRecovered && second.missed == ["mine"])
+            bus.refuse(nil)
+            notes.announce()
+            #expect(try await second.client.receive() == "closed", "it was not sent entries before the start")
+            #expect(try await !Self.connect(harness, since: second.cursor).isRecovered)
+        }
+    }
+
+    @Test("a client whose cursor names a log that is not followed yet waits for it")
+    func ownerReturns() async throws {
+        try await Self.runUnfollowed { harness, notes, bus in
+            let client = try await harness.openSocket()
+            let given = harness.cursor(at: harness.chat, notes)
+            Self.publish(harness, "one")
+            try await client.send("40{\"token\":\"\(harness.token())\",\"since\":\"\(given)\"}")
+            #expect(try await client.receive().hasPrefix("40{"))
+            bus.refuse(nil)
+            notes.announce()
+            #expect(try await client.next() == .event("one", .emptyObject))
+            guard case .event("sync:done", let data) = try await client.next() else {
+                Issue.record("it was not caught up")
+                return
+            }
+            #expect(data["recovered"]?.bool == true)
         }
     }
 
