@@ -150,6 +150,19 @@ package actor LoopDelivery: LoopPart {
         for ack in passed { ack.release() }
     }
 
+    /// Ends a stream, whose service was removed. If it starts again, it is a new one to connected clients.
+    func end(_ stream: String) {
+        buffer.end(stream)
+        for subscriber in audience.everyone {
+            subscriber.continuesFrom?.streams[stream] = nil
+            for roomID in subscriber.continuedRooms.keys { subscriber.continuedRooms[roomID]?.streams[stream] = nil }
+            subscriber.seen[stream] = nil
+            subscriber.unfollowed.remove(stream)
+            subscriber.liveness.noteEnd(of: stream)
+        }
+        for ack in acks.end(stream) { ack.release() }
+    }
+
     /// Adds the entries that a stream had before the position from which it is followed.
     func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition) {
         buffer.backfill(stream, entries, from: start, to: end)

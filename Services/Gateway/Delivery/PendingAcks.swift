@@ -38,6 +38,14 @@ struct PendingAcks {
         return passed.flatMap { waiting[position.stream]?.removeValue(forKey: $0) ?? [] }
     }
 
+    /// Forgets a stream, which has ended.
+    ///
+    /// - Returns: the acks that waited for it.
+    mutating func end(_ stream: String) -> [Ack] {
+        reached[stream] = nil
+        return waiting.removeValue(forKey: stream)?.sorted { $0.key < $1.key }.flatMap(\.value) ?? []
+    }
+
     /// - Returns: the ack, if it still waits.
     mutating func remove(_ id: Int, at position: StreamPosition) -> Ack? {
         guard var acks = waiting[position.stream]?[position.seq], let index = acks.firstIndex(where: { $0.id == id })

@@ -58,6 +58,8 @@ struct ReplayBuffer {
     /// Starts a stream, or continues it after a gap.
     mutating func start(_ stream: String, after position: LogPosition) { streams[stream] = Stream(start: position) }
 
+    mutating func end(_ stream: String) { streams[stream] = nil }
+
     mutating func append(_ broadcast: Broadcast) {
         let position = broadcast.position
         guard var stream = streams.removeValue(forKey: position.stream) else { return }

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import MessageBus
 import Reactor
@@ -121,6 +122,17 @@ struct GatewayHarness: Sendable {
         let claims = AccessClaims(
             caller: caller, sessionID: session, expiresAt: now.adding(lifetime).milliseconds / 1000)
         return JSONWebToken.sign(claims.json(issuedAt: now.milliseconds / 1000), with: key)
+    }
+
+    /// Asks the gateway as an operator to forget a service, and returns the outcome.
+    func forget(_ service: String) async throws -> ForgettingReport.Outcome {
+        let answers = Arrivals<ForgettingReport>()
+        let subscription = try bus.subscribe(Subject.forgettingReports) { message in
+            if let report = ForgettingReport(message.data) { answers.add(report) }
+        }
+        defer { subscription.cancel() }
+        try bus.publish(Subject.forgetService, OperatorQuestion(id: "q", service: service).json)
+        return try await answers.next().outcome
     }
 
     /// Returns a cursor of Ada's at the ends of these logs, as another gateway with the same key would issue it.

@@ -188,6 +188,34 @@ struct RecoveryTests {
         }
     }
 
+    @Test("when a service with a log was removed, cursors of sockets and of GET /api/sync fit; it may return", .timeLimit(.minutes(1)))
+    func removedLog() async throws {
+        try await GatewayHarness.run(loops: 1) { harness in
+            for subject in ["rooms.list", "rooms.ids"] { harness.rooms.on(subject, reply: Reply(.ok, .emptyArray)) }
+            let manifest = Manifest(service: "notes", hasEventLog: true)
+            let noted = Emission(to: .person("ada"), "noted", .emptyObject)
+            let notes = try FakeService.start(manifest, on: harness.bus)
+            let witness = try await Self.connect(harness, since: "none").client
+            notes.emit([noted])
+            #expect(try await witness.next() == .event("noted", .emptyObject))
+            notes.stop()
+            #expect(try await harness.forget("notes") == .forgotten)
+
+            let listed = try await harness.request("GET", "/api/sync").json["data"]?["cursor"]?.string
+            let socket = try await Self.connect(harness, since: try #require(listed))
+            #expect(socket.isRecovered)
+            let page = try await harness.request("GET", "/api/sync?since=\(socket.cursor)").json
+            #expect(page["data"]?["recovered"]?.bool == true)
+
+            // Its log has begun anew.
+            let again = try FakeService.start(manifest, on: harness.bus)
+            defer { again.stop() }
+            again.emit([noted])
+            #expect(try await witness.next() == .event("noted", .emptyObject), "it stays connected")
+            #expect(try await !Self.connect(harness, since: socket.cursor).isRecovered, "a service was added")
+        }
+    }
+
     @Test("sockets that reconnect catch up and get live events, however many others are sent meanwhile")
     func underLoad() async throws {
         try await GatewayHarness.run(loops: 1) { harness in
