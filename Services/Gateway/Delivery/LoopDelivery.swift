@@ -72,9 +72,11 @@ package actor LoopDelivery: LoopPart {
 
     // MARK: Subscribers
 
-    /// Adds a subscriber to the audience. From now on it receives all events.
+    /// Adds a subscriber to the audience. From now on it receives all events. Does nothing if it has left: nobody would
+    /// remove it again.
     package func admit(_ subscriber: Subscriber.Handle) {
         let subscriber = subscriber.object
+        guard subscriber.isConnected else { return }
         subscriber.seen = acks.reached
         subscriber.unfollowed = unfollowedStreams
         audience.add(subscriber)
@@ -83,9 +85,11 @@ package actor LoopDelivery: LoopPart {
     /// Removes a subscriber that has left, or whose socket has closed.
     package func remove(_ subscriber: Subscriber.Handle) { audience.remove(subscriber.object) }
 
-    /// Adds a subscriber to a room's audience at once. If it came with a cursor, the events it missed have
-    /// been sent.
-    func join(_ roomID: String, _ subscriber: Subscriber) { audience.join(roomID, subscriber) }
+    /// Adds a subscriber to a room's audience at once, unless it has left. If it came with a cursor, the events
+    /// it missed have been sent.
+    func join(_ roomID: String, _ subscriber: Subscriber) {
+        if subscriber.isConnected { audience.join(roomID, subscriber) }
+    }
 
     package func leave(_ roomID: String, _ subscriber: Subscriber.Handle) {
         let subscriber = subscriber.object

@@ -123,6 +123,8 @@ package struct Recovery: Sendable {
                 count += packets.count
                 guard count <= Self.maxReplayed else { return false }
                 for packet in packets { subscriber.socket.send(packet) }
+                // Sending may have closed the socket, if too much waits for its client.
+                guard subscriber.isConnected else { return false }
                 finish()
                 return true
             }

@@ -1,7 +1,11 @@
 import Contracts
 import JSON
+import MessageBus
 import TestSupport
 import Testing
+
+@testable import Delivery
+@testable import Gateway
 
 @Suite("Sockets that reconnect", .timeLimit(.minutes(1)))
 struct RecoveryTests {
@@ -213,6 +217,41 @@ struct RecoveryTests {
             again.emit([noted])
             #expect(try await witness.next() == .event("noted", .emptyObject), "it stays connected")
             #expect(try await !Self.connect(harness, since: socket.cursor).isRecovered, "a service was added")
+        }
+    }
+
+    /// More than 32 KiB of events for the room `r`, in entries that are small enough for one replay from memory.
+    private static func publishMuch(_ harness: GatewayHarness) {
+        let data = JSONWriter.value { $0.string(String(repeating: "x", count: 12_000)) }
+        for number in 1...6 { harness.chat.emit([Emission(to: .room, "long\(number)", data)]) }
+    }
+
+    @Test("a socket that its replay closes is not in the audience, neither of its person nor of a room")
+    func closedByReplay() async throws {
+        try await GatewayHarness.run(["--max-buffered-bytes-per-address", "32k"], loops: 1) { harness in
+            harness.serveRoom()
+            let poller = try await Poller.open(harness, since: harness.cursor(at: harness.chat))
+            try await poller.read { $0.contains("sync:done") }
+            let cursor = harness.cursor(at: harness.chat)
+            Self.publishMuch(harness)
+            try await poller.post(#"421["room:join",{"roomId":"r"}]"#)
+            try await poller.readToEnd()
+            let question = OpenRoomQuestion(stream: "chat", members: [.init(roomID: "r", userID: "ada")])
+            let delivery = try #require(harness.gateway.parts.fanout.loops.first)
+            #expect(await delivery.evidence(for: question).map(\.count) == [0])
+
+            try await Poller.open(harness, since: cursor).readToEnd()
+            let bob = try await harness.connect(GatewayHarness.bob)
+            // Badges are composed only for people who are connected.
+            let asked = harness.chat.hold("chat.contribute")
+            for person in ["ada", "bob"] {
+                let given = try JSONValue(parsing: #"{"roomId":"r","badges":{"elements":0}}"#)
+                harness.chat.emit([Emission(to: .person(person), "room:badges", given, composition: .badges)])
+            }
+            let request = try await asked.next()
+            #expect(request.data["userId"]?.string == "bob")
+            request.reply(Reply(.ok, try JSONValue(parsing: #"{"rooms":[[null,null,0]]}"#)).json)
+            while case .event(let name, _) = try await bob.next(), name != "room:badges" {}
         }
     }
 

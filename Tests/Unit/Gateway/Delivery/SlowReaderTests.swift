@@ -5,41 +5,6 @@ import Testing
 
 @Suite("Slow readers", .timeLimit(.minutes(1)))
 struct SlowReaderTests {
-    /// A long-polling client: its packets wait in the gateway until it asks.
-    private struct Poller {
-        let harness: GatewayHarness
-        let target: String
-
-        static func joined(_ harness: GatewayHarness) async throws -> Poller {
-            harness.serveRoom()
-            let path = "/socket.io/?EIO=4&transport=polling"
-            let opened = try await harness.request("GET", path, as: nil)
-            let sid = try #require(JSONValue(parsing: String(opened.body.dropFirst()))["sid"]?.string)
-            let poller = Poller(harness: harness, target: "\(path)&sid=\(sid)")
-            try await poller.post("40{\"token\":\"\(harness.token())\"}")
-            try await poller.post(#"421["room:join",{"roomId":"r"}]"#)
-            try await poller.read { $0.hasPrefix("431") }
-            return poller
-        }
-
-        func post(_ body: String) async throws {
-            #expect(try await harness.request("POST", target, as: nil, body: body).status == 200)
-        }
-
-        /// Reads up to a packet.
-        /// - Returns: all packets up to it.
-        @discardableResult
-        func read(to isLast: (Substring) -> Bool) async throws -> [Substring] {
-            var packets: [Substring] = []
-            while true {
-                for packet in try await harness.request("GET", target, as: nil).body.split(separator: "\u{1E}") {
-                    packets.append(packet)
-                    if isLast(packet) { return packets }
-                }
-            }
-        }
-    }
-
     private static func long(_ name: String) -> Emission {
         Emission(to: .room, name, JSONWriter.value { $0.string(String(repeating: "x", count: 12_000)) })
     }
