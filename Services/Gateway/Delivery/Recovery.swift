@@ -249,7 +249,8 @@ package struct Recovery: Sendable {
                         if rooms == nil { rooms = try await missed.rooms(of: caller, by: deadline) }
                         guard
                             let found = try await missed.entries(
-                                of: stream, since: since, through: through, ofRooms: rooms ?? [], by: deadline)
+                                of: stream, since: since, through: through, ofRooms: rooms ?? [], for: caller,
+                                by: deadline)
                         else { return nil }
                         replay.supply(stream, found.entries, through: found.through)
                     } catch {

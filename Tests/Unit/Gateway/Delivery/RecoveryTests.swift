@@ -103,6 +103,23 @@ struct RecoveryTests {
         }
     }
 
+    @Test("a person's events are replayed whatever the entry's room, from memory and from the log's owner")
+    func withoutRoom() async throws {
+        try await GatewayHarness.run { harness in
+            harness.rooms.on("rooms.ids", reply: Reply(.ok, try JSONValue(parsing: #"["r"]"#)))
+            let cursor = harness.cursor(at: harness.chat)
+            let witness = try await harness.connect()
+            harness.chat.emit([Emission(to: .person("ada"), "mine", .emptyObject)], room: "", participants: ["ada"])
+            harness.chat.emit([Emission(to: .person("ada"), "invited", .emptyObject)], room: "s", participants: ["bob"])
+            for name in ["mine", "invited"] { #expect(try await witness.next() == .event(name, .emptyObject)) }
+            #expect(try await Self.connect(harness, since: cursor).missed == ["mine", "invited"])
+            // Its owner writes events to people outside of a room into entries without one.
+            let page = try await harness.request("GET", "/api/sync?since=\(cursor)").json["data"]
+            #expect(page?["recovered"]?.bool == true)
+            #expect(page?["events"]?.array?.map { $0["event"]?.string } == ["mine"])
+        }
+    }
+
     @Test("a replay over the request's time is given up, and events sent meanwhile are answered then")
     func givesUp() async throws {
         try await GatewayHarness.run(["--request-timeout", "1s"]) { harness in
