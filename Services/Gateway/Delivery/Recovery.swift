@@ -26,21 +26,23 @@ package struct Recovery: Sendable {
     private let limits: Limits
     private let requestTimeout: Duration
     private let log: Logger
+    /// The size of a socket's queue below which its replay continues.
+    private let maxBacklog: Int
 
     /// The limit of events replayed to a socket. Beyond it, reloading is cheaper for both sides.
     private static let maxReplayed = 10_000
     private static let pageSize = 500
     private static let pageBytes = 1 << 20
-    /// The size of a socket's queue below which its replay continues, and the interval at which it is
-    /// checked.
-    private static let maxBacklog = 128 * 1024
+    /// The interval at which a socket's queue is checked.
     private static let backlogInterval: Duration = .milliseconds(20)
     /// The pause between two requests to a log's owner that is unavailable.
     private static let retryInterval: Duration = .milliseconds(250)
 
+    /// - Parameter maxUnsentBytes: the size of a socket's queue at which it is closed. A replay from memory is written at
+    ///   once, on top of a backlog, and may end with a large event: together they stay below this.
     package init(
         cursors: SyncCursorCodec, missed: EntryFetcher, events: EventComposer, limits: Limits,
-        requestTimeout: Duration, log: Logger
+        requestTimeout: Duration, maxUnsentBytes: Int, log: Logger
     ) {
         self.cursors = cursors
         self.missed = missed
@@ -48,6 +50,7 @@ package struct Recovery: Sendable {
         self.limits = limits
         self.requestTimeout = requestTimeout
         self.log = log
+        maxBacklog = min(128 << 10, maxUnsentBytes / 4)
     }
 
     /// Catches a subscriber up from the cursor that it sent. Then it belongs to the audience, unless it has
@@ -185,7 +188,7 @@ package struct Recovery: Sendable {
         guard
             var replay = Replay(
                 from: cursor, to: delivery.positions, for: userID, scope, limit: Self.pageSize,
-                maxBytes: Self.maxBacklog)
+                maxBytes: maxBacklog)
         else { return nil }
         while true {
             switch replay.next() {
@@ -198,7 +201,7 @@ package struct Recovery: Sendable {
                 let packets = page.events.compactMap(\.item.packet)
                 // Events without a packet have to be composed first.
                 guard !page.isMore, packets.count == page.events.count else { return nil }
-                return packets.isEmpty || subscriber.socket.unsentCost <= Self.maxBacklog ? packets : nil
+                return packets.isEmpty || subscriber.socket.unsentCost <= maxBacklog ? packets : nil
             }
         }
     }
@@ -274,7 +277,7 @@ package struct Recovery: Sendable {
     ) async -> Bool {
         let data = await events.data(of: page, for: subscriber.caller.id)
         for (event, data) in zip(page, data) {
-            while subscriber.isConnected, subscriber.socket.unsentCost > Self.maxBacklog {
+            while subscriber.isConnected, subscriber.socket.unsentCost > maxBacklog {
                 await pause(for: Self.backlogInterval, on: delivery)
             }
             guard subscriber.isConnected else { return false }

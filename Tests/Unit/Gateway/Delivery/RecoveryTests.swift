@@ -237,10 +237,33 @@ struct RecoveryTests {
         }
     }
 
-    /// More than 32 KiB of events for the room `r`, in entries that are small enough for one replay from memory.
-    private static func publishMuch(_ harness: GatewayHarness) {
-        let data = JSONWriter.value { $0.string(String(repeating: "x", count: 12_000)) }
-        for number in 1...6 { harness.chat.emit([Emission(to: .room, "long\(number)", data)]) }
+    /// Publishes events of these sizes.
+    private static func publish(_ harness: GatewayHarness, sizes: [Int], room: String = "r") {
+        for size in sizes {
+            let data = JSONWriter.value { $0.string(String(repeating: "x", count: size)) }
+            harness.chat.emit([Emission(to: .room, "long", data)], room: room)
+        }
+    }
+
+    @Test("with the least MAX_PENDING_BYTES a client catches up, also in one room after the other before it reads")
+    func leastPendingBytes() async throws {
+        let setting = GatewaySettings.maxPendingBytes
+        #expect(setting.objection(to: "256k") == nil && setting.objection(to: "255k") != nil)
+        try await GatewayHarness.run(["--max-pending-bytes", "256k"], loops: 1) { harness in
+            harness.serveRoom()
+            let poller = try await Poller.open(harness, since: harness.cursor(at: harness.chat))
+            try await poller.read { $0.contains("sync:done") }
+            let sizes = [Int](repeating: 12_000, count: 10)
+            Self.publish(harness, sizes: sizes)
+            Self.publish(harness, sizes: sizes + [64_000], room: "s")
+            for (id, room) in [(1, "r"), (2, "s")] {
+                try await poller.post("42\(id)[\"room:join\",{\"roomId\":\"\(room)\",\"keepOthers\":true}]")
+            }
+            let packets = try await poller.read { $0.hasPrefix("432") }
+            #expect(packets.filter { $0.contains("long") }.count == 21)
+            #expect(packets.contains { $0.hasPrefix("431[{\"success\":true") })
+            #expect(packets.last?.hasPrefix("432[{\"success\":true") == true)
+        }
     }
 
     @Test("a socket that its replay closes is not in the audience, neither of its person nor of a room")
@@ -250,7 +273,8 @@ struct RecoveryTests {
             let poller = try await Poller.open(harness, since: harness.cursor(at: harness.chat))
             try await poller.read { $0.contains("sync:done") }
             let cursor = harness.cursor(at: harness.chat)
-            Self.publishMuch(harness)
+            // More than the share, in entries that are small enough for one replay from memory.
+            Self.publish(harness, sizes: [Int](repeating: 12_000, count: 6))
             try await poller.post(#"421["room:join",{"roomId":"r"}]"#)
             try await poller.readToEnd()
             let question = OpenRoomQuestion(stream: "chat", members: [.init(roomID: "r", userID: "ada")])
