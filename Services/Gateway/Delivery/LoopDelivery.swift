@@ -95,6 +95,8 @@ package actor LoopDelivery: LoopPart {
         let subscriber = subscriber.object
         if subscriber.continuesFrom != nil { subscriber.continuedRooms[roomID] = SyncCursor(buffer.positions) }
         audience.leave(roomID, subscriber)
+        // If it joins again, what happens meanwhile is in the Room that it gets.
+        subscriber.pendingChanges = subscriber.pendingChanges.filter { $0.key.member.roomID != roomID }
     }
 
     /// Catches a subscriber up from the cursor it came with. Then it receives all events, unless it has

@@ -24,8 +24,8 @@ package final class Subscriber {
     /// state at that time.
     var continuesFrom: SyncCursor?
     var continuedRooms: [String: SyncCursor] = [:]
-    /// Changes of presence and typing that it was not sent because it was behind: each is the opposite of
-    /// what the client knows.
+    /// The last changes of presence and typing that it was not sent because it was behind, in rooms that it has joined.
+    /// One of typing is the opposite of what the client knows.
     var pendingChanges: [Presence.Entry: Presence.Change] = [:]
     /// Its index in the audience, so that removal takes constant time; nil while it is not in the audience.
     var everyoneIndex: Int?

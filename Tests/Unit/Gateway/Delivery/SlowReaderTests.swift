@@ -35,6 +35,58 @@ struct SlowReaderTests {
         }
     }
 
+    private static let cy = Caller(id: "cy", username: "cy", firstName: nil)
+
+    /// Reads up to an event that Ada has opened or left the room.
+    private static func readPresenceOfAda(_ isPresent: Bool, on client: SocketIOTestClient) async throws {
+        let data = try JSONValue(parsing: "{\"roomId\":\"r\",\"userId\":\"ada\",\"isPresent\":\(isPresent)}")
+        while try await client.next() != .event("room:presence", data) {}
+    }
+
+    /// Runs a test with Ada as a slow reader in the room, which Cy joined before she stopped to read, and Bob after.
+    private static func runPresence(
+        _ test: (Poller, _ bob: SocketIOTestClient, _ cy: SocketIOTestClient) async throws -> Void
+    ) async throws {
+        try await GatewayHarness.run(["--max-pending-bytes", "256k"], loops: 1) { harness in
+            let poller = try await Poller.joined(harness)
+            let cy = try await harness.join(Self.cy)
+            try await poller.read { $0.contains("room:presence") && $0.contains("cy") }
+            for _ in 1...12 { harness.chat.emit([Self.long("long")]) }
+            try await test(poller, try await harness.join(GatewayHarness.bob), cy)
+        }
+    }
+
+    @Test("a slow reader learns that somebody left whose presence a Room has shown meanwhile", arguments: [false, true])
+    func presenceInRooms(isLeft: Bool) async throws {
+        try await Self.runPresence { poller, bob, cy in
+            if isLeft {
+                try await poller.post(#"42["room:leave",{"roomId":"r"}]"#)
+                try await Self.readPresenceOfAda(false, on: cy)
+            }
+            // The ack shows Bob as present.
+            try await poller.post(#"422["room:join",{"roomId":"r"}]"#)
+            if isLeft { try await Self.readPresenceOfAda(true, on: cy) }
+            try await Self.finish("room:leave", #"{"roomId":"r"}"#, on: bob)
+            let packets = try await poller.read { $0.contains("room:presence") && $0.contains("bob") }
+            #expect(packets.last?.contains("false") == true)
+        }
+    }
+
+    @Test("a slow reader that joins a room again gets no presence from before it left")
+    func presenceFromBefore() async throws {
+        try await Self.runPresence { poller, bob, cy in
+            try await poller.post(#"42["room:leave",{"roomId":"r"}]"#)
+            try await Self.readPresenceOfAda(false, on: cy)
+            try await Self.finish("room:leave", #"{"roomId":"r"}"#, on: bob)
+            try await poller.post(#"422["room:join",{"roomId":"r"}]"#)
+            try await Self.readPresenceOfAda(true, on: cy)
+            try await Self.finish("room:leave", #"{"roomId":"r"}"#, on: cy)
+            let packets = try await poller.read { $0.contains("room:presence") && $0.contains("cy") }
+            #expect(packets.last?.contains("false") == true)
+            #expect(!packets.contains { $0.contains("room:presence") && $0.contains("bob") })
+        }
+    }
+
     @Test("a client over its pending limit is disconnected, and the others go on")
     func cutOff() async throws {
         try await GatewayHarness.run(["--max-pending-bytes", "256k"]) { harness in
