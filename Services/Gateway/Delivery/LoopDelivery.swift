@@ -27,6 +27,8 @@ package actor LoopDelivery: LoopPart {
     private var acks = PendingAcks()
     private var lastAck = 0
     private var buffer = ReplayBuffer()
+    /// The position from which each stream is followed.
+    private var starts: [String: LogPosition] = [:]
     private var badges = BadgeQueue()
     private let lagging: LaggingClients
     private lazy var throttle = makeThrottle()
@@ -139,17 +141,13 @@ package actor LoopDelivery: LoopPart {
 
     /// Starts with a stream after this position; earlier entries are not sent any more.
     func start(_ stream: String, after position: LogPosition) {
-        let isAnother = buffer.position(of: stream) != nil
+        let isAnother = starts.updateValue(position, forKey: stream) != nil
         buffer.start(stream, after: position)
         let passed = acks.reach(StreamPosition(stream: stream, seq: position.seq))
-        for subscriber in audience.everyone {
-            if isAnother || subscriber.unfollowed.contains(stream) {
-                // The client was sent entries of a past that no longer exists, or was not sent entries before
-                // the start. It reconnects with its cursor, and is caught up correctly.
-                subscriber.socket.closeTransport()
-            } else {
-                subscriber.continuesFrom?.streams[stream] = .init(position: position)
-            }
+        for subscriber in audience.everyone where isAnother || subscriber.unfollowed.contains(stream) {
+            // The client was sent entries of a past that no longer exists, or was not sent entries before
+            // the start. It reconnects with its cursor, and is caught up correctly.
+            subscriber.socket.closeTransport()
         }
         // Release the acks after the sockets are closed, so that none is sent: these clients have
         // not got the event. They get it after they reconnect.
@@ -159,9 +157,8 @@ package actor LoopDelivery: LoopPart {
     /// Ends a stream, whose service was removed. If it starts again, it is a new one to connected clients.
     func end(_ stream: String) {
         buffer.end(stream)
+        starts[stream] = nil
         for subscriber in audience.everyone {
-            subscriber.continuesFrom?.streams[stream] = nil
-            for roomID in subscriber.continuedRooms.keys { subscriber.continuedRooms[roomID]?.streams[stream] = nil }
             subscriber.seen[stream] = nil
             subscriber.unfollowed.remove(stream)
             subscriber.liveness.noteEnd(of: stream)
@@ -283,6 +280,14 @@ package actor LoopDelivery: LoopPart {
     package var positions: [String: LogPosition] { buffer.positions }
 
     func position(of stream: String) -> LogPosition? { buffer.position(of: stream) }
+
+    /// Returns an earlier cursor of a socket of this loop with the streams of today. Those that have started since are
+    /// at their start: before it they had nothing for the socket. Those that have ended are left out.
+    func adapted(_ cursor: SyncCursor) -> SyncCursor {
+        SyncCursor(
+            streams: Dictionary(
+                uniqueKeysWithValues: starts.map { ($0.key, cursor.streams[$0.key] ?? .init(position: $0.value)) }))
+    }
 
     func entries(of stream: String, since position: LogPosition, for userID: String) -> ReplayBuffer.Lookup {
         buffer.entries(of: stream, since: position, for: userID)

@@ -88,9 +88,9 @@ package struct Recovery: Sendable {
         if !subscriber.rooms.contains(roomID),
             let cursor = subscriber.continuedRooms[roomID] ?? subscriber.continuesFrom
         {
-            let isReplayed = await replay(to: subscriber, from: cursor, .room(roomID), by: deadline, on: delivery) {
-                delivery.join(roomID, subscriber)
-            }
+            let isReplayed = await replay(
+                to: subscriber, from: delivery.adapted(cursor), .room(roomID), by: deadline, on: delivery
+            ) { delivery.join(roomID, subscriber) }
             if isReplayed { return }
             if subscriber.isConnected { sendDone(to: subscriber, false, on: delivery) }
         }

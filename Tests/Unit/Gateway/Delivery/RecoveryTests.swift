@@ -88,6 +88,23 @@ struct RecoveryTests {
         }
     }
 
+    @Test("a log that starts while a socket is connected does not prevent that its rooms continue")
+    func joinsAfterStart() async throws {
+        try await GatewayHarness.run(loops: 1) { harness in
+            harness.serveRoom()
+            let client = try await Self.connect(harness, since: "none").client
+            for room in ["r", "s"] { #expect(try await Self.join(room, client) == []) }
+            Self.publish(harness, "one")
+            let notes = try FakeService.start(Manifest(service: "notes", hasEventLog: true), on: harness.bus)
+            defer { notes.stop() }
+            notes.emit([Emission(to: .room, "noted", .emptyObject)])
+            // It had left this room before the start, and has never joined the other.
+            #expect(try await Self.join("r", client) == ["one", "noted"])
+            notes.emit([Emission(to: .room, "elsewhere", .emptyObject)], room: "t")
+            #expect(try await Self.join("t", client) == ["elsewhere"])
+        }
+    }
+
     @Test("events that no gateway has in memory any more are requested from their owner")
     func fromTheOwner() async throws {
         try await GatewayHarness.run { harness in

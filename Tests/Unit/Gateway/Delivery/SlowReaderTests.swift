@@ -52,6 +52,9 @@ struct SlowReaderTests {
             let cy = try await harness.join(Self.cy)
             try await poller.read { $0.contains("room:presence") && $0.contains("cy") }
             for _ in 1...12 { harness.chat.emit([Self.long("long")]) }
+            for _ in 1...12 {
+                while true { if case .event("long", _) = try await cy.next() { break } }
+            }
             try await test(poller, try await harness.join(GatewayHarness.bob), cy)
         }
     }
