@@ -17,7 +17,7 @@ public struct URLSessionTransport: HTTPTransport {
     ///     redirects, as those would take the access token to another host. A session of the app decides that itself.
     public init(base: URL, session: URLSession? = nil) {
         if let session {
-            (self.base, self.session, owner) = (base, session, nil)
+            self.init(base: base, session: session, owner: nil)
         } else {
             self.init(base: base, timeout: 30)
         }
@@ -27,7 +27,13 @@ public struct URLSessionTransport: HTTPTransport {
     init(base: URL, timeout: TimeInterval) {
         let session = URLSession(
             configuration: Self.configuration(timeout: timeout), delegate: RedirectRefusal(), delegateQueue: nil)
-        (self.base, self.session, owner) = (base, session, SessionOwner(session))
+        self.init(base: base, session: session, owner: SessionOwner(session))
+    }
+
+    private init(base: URL, session: URLSession, owner: SessionOwner?) {
+        self.base = base
+        self.session = session
+        self.owner = owner
     }
 
     private static func configuration(timeout: TimeInterval) -> URLSessionConfiguration {
