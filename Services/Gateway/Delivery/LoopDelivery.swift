@@ -90,12 +90,16 @@ package actor LoopDelivery: LoopPart {
     /// Adds a subscriber to a room's audience at once, unless it has left. If it came with a cursor, the events
     /// it missed have been sent.
     func join(_ roomID: String, _ subscriber: Subscriber) {
-        if subscriber.isConnected { audience.join(roomID, subscriber) }
+        guard subscriber.isConnected else { return }
+        subscriber.continuations?.join(roomID)
+        audience.join(roomID, subscriber)
     }
 
     package func leave(_ roomID: String, _ subscriber: Subscriber.Handle) {
         let subscriber = subscriber.object
-        if subscriber.continuesFrom != nil { subscriber.continuedRooms[roomID] = SyncCursor(buffer.positions) }
+        if subscriber.rooms.contains(roomID) {
+            subscriber.continuations?.leave(roomID, at: SyncCursor(buffer.positions))
+        }
         audience.leave(roomID, subscriber)
         // If it joins again, what happens meanwhile is in the Room that it gets.
         subscriber.pendingChanges = subscriber.pendingChanges.filter { $0.key.member.roomID != roomID }
@@ -108,7 +112,7 @@ package actor LoopDelivery: LoopPart {
     }
 
     /// Adds a subscriber to a room's audience, after which it misses no event of the room. If it came with a
-    /// cursor, it first gets the room's events since it left the room, or since it went live.
+    /// cursor, it first gets the room's events since it left the room, or since `sync:done`.
     package func joinAudience(of roomID: String, _ subscriber: Subscriber.Handle, by deadline: LoopInstant) async {
         await recovery.join(roomID, subscriber.object, by: deadline, on: self)
     }

@@ -76,29 +76,32 @@ package struct Recovery: Sendable {
 
     private func goLive(_ subscriber: Subscriber, isRecovered: Bool, on delivery: isolated LoopDelivery) {
         delivery.admit(Subscriber.Handle(subscriber, to: delivery.loop))
-        subscriber.continuesFrom = SyncCursor(delivery.positions)
         sendDone(to: subscriber, isRecovered, on: delivery)
     }
 
     /// Adds a subscriber to a room's audience. If it came with a cursor, it first gets the room's events
-    /// since it left the room, or since it went live.
+    /// since it left the room, or since `sync:done`.
     func join(
         _ roomID: String, _ subscriber: Subscriber, by deadline: LoopInstant, on delivery: isolated LoopDelivery
     ) async {
-        if !subscriber.rooms.contains(roomID),
-            let cursor = subscriber.continuedRooms[roomID] ?? subscriber.continuesFrom
-        {
-            let isReplayed = await replay(
-                to: subscriber, from: delivery.adapted(cursor), .room(roomID), by: deadline, on: delivery
-            ) { delivery.join(roomID, subscriber) }
-            if isReplayed { return }
+        if !subscriber.rooms.contains(roomID), let continuations = subscriber.continuations {
+            if let cursor = continuations.cursor(of: roomID) {
+                let isReplayed = await replay(
+                    to: subscriber, from: delivery.adapted(cursor), .room(roomID), by: deadline, on: delivery
+                ) { delivery.join(roomID, subscriber) }
+                if isReplayed { return }
+            }
             if subscriber.isConnected { sendDone(to: subscriber, false, on: delivery) }
         }
         if subscriber.isConnected { delivery.join(roomID, subscriber) }
     }
 
+    /// Sends `sync:done`. All rooms that the subscriber has not joined continue from here: it has what they had
+    /// before, or loads it.
     private func sendDone(to subscriber: Subscriber, _ isRecovered: Bool, on delivery: isolated LoopDelivery) {
-        let cursor = cursors.encode(SyncCursor(delivery.positions), for: subscriber.caller.id)
+        let position = SyncCursor(delivery.positions)
+        subscriber.continuations = RoomContinuations(from: position)
+        let cursor = cursors.encode(position, for: subscriber.caller.id)
         subscriber.socket.emit(
             "sync:done",
             JSONWriter.object {

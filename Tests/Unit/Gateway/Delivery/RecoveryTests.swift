@@ -105,6 +105,23 @@ struct RecoveryTests {
         }
     }
 
+    @Test("a socket that has left very many rooms loads all again, once, and rooms continue from there")
+    func leavesMany() async throws {
+        try await GatewayHarness.run(["--rate-joins", "1000/1h,1000/1h"], loops: 1) { harness in
+            harness.serveRoom()
+            let client = try await Self.connect(harness, since: "none").client
+            for number in 1...(RoomContinuations.maxRooms + 2) {
+                #expect(try await Self.join("room \(number)", client) == [])
+            }
+            Self.publish(harness, "one")
+            #expect(try await Self.join("r", client) == ["sync:done"])
+            harness.chat.emit([Emission(to: .room, "two", .emptyObject)], room: "s")
+            #expect(try await Self.join("s", client) == ["two"])
+            Self.publish(harness, "three")
+            #expect(try await Self.join("r", client) == ["three"])
+        }
+    }
+
     @Test("events that no gateway has in memory any more are requested from their owner")
     func fromTheOwner() async throws {
         try await GatewayHarness.run { harness in
