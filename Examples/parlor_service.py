@@ -65,7 +65,7 @@ class Service:
     # Its own log
 
     def emit(self, room: str, people: list[str], emissions: list[dict]) -> int:
-        """Appends an entry, in the caller's transaction."""
+        """Appends an entry, in the caller's transaction. Events to people outside of the room need one without a room."""
         entry = {"seq": self.head()["seq"] + 1, "at": time.time_ns() // 1_000_000, "roomId": room, "participants": people}
         # The entry is stored as it is sent: the digest is of these bytes.
         check = digest(entry["at"], encode(emissions))

@@ -98,7 +98,7 @@ struct GatewayParts: Sendable {
             composer, RoomBadges(composer: composer, cache: cache, directory: directory))
         let recovery = Recovery(
             cursors: cursors, missed: missed, events: events, limits: limits, requestTimeout: settings.requestTimeout,
-            log: log)
+            maxUnsentBytes: settings.maxUnsentBytes, log: log)
         fanout.loops = node.group.loops.map { loop in
             LoopDelivery(
                 on: loop, directory: directory, events: events, recovery: recovery, globalScope: settings.globalScope,

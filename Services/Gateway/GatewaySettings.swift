@@ -51,8 +51,10 @@ struct GatewaySettings: Sendable {
     static let requestTimeout = Setting(
         "REQUEST_TIMEOUT", .duration(.milliseconds(100)...(.seconds(60))), default: "4s",
         "Deadline of a request; after it the answer is 503, or an ack marked retryable")
+    /// At least room for a replay's backlog, what a replay from memory adds to it, and a large event: an element has up
+    /// to 64 KiB of content.
     static let maxPendingBytes = Setting(
-        "MAX_PENDING_BYTES", .size(65_536...(1 << 30)), default: "1m",
+        "MAX_PENDING_BYTES", .size((256 << 10)...(1 << 30)), default: "1m",
         "Maximum bytes queued for one socket; beyond it the slow reader is disconnected")
     static let writeTimeout = Setting(
         "WRITE_TIMEOUT", .duration(.seconds(1)...(.seconds(600))), default: "10s",

@@ -69,9 +69,8 @@ extension Directory {
             guard state.heard[service]?.count == before, let manifest = state.catalog.manifests[service] else {
                 return nil
             }
-            state.forget([service])
+            forget([service], &state)
             state.refused.remove(service)
-            followers.remove(service)
             return manifest
         }
         // Another question, or a sweep, may have removed it meanwhile.

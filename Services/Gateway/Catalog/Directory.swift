@@ -14,6 +14,9 @@ package protocol LogReceiver: Sendable {
     func start(_ stream: String, after position: LogPosition)
     /// - Parameter entries: at least one; each log's entries are passed in order, each once.
     func receive(_ entries: [LogEntry], of stream: String)
+    /// Called when a log is no longer followed, as its service was removed; it may not have started. If the service
+    /// returns, `start` is called again.
+    func end(_ stream: String)
 }
 
 /// Discovers the services on the bus, and follows the event log of each that has one.
@@ -31,8 +34,8 @@ package final class Directory: Sendable {
 
     /// The limit of services. On a bus whose peers share a token, each of them can announce any name.
     static let maxServices = 256
-    /// The time without an announcement after which a service is removed: its routes then count as unknown,
-    /// and not as unavailable.
+    /// The time without an announcement after which a service is removed, unless it is required: its routes then count
+    /// as unknown, and not as unavailable.
     static let lifetime: Duration = .seconds(86_400)
     /// The interval at which services are asked to announce themselves, and silent ones are
     /// removed.
@@ -204,10 +207,12 @@ package final class Directory: Sendable {
         }
         // Follow the log first: whoever finds the service in the catalog may expect one of its
         // entries.
-        if manifest.hasEventLog { followers.follow(name) }
+        let isFollowed = manifest.hasEventLog && followers.follow(name)
         let isUnknown = state.withLock { state -> Bool? in
-            // Check again: another thread may have added a service with the same claims meanwhile.
-            guard state.catalog.conflict(with: manifest) == nil else { return nil }
+            // Check again: another thread may have added a service with the same claims meanwhile, or removed this one.
+            guard state.catalog.conflict(with: manifest) == nil, !isFollowed || followers[name] != nil else { return nil }
+            // An earlier version may have had one.
+            if !manifest.hasEventLog, followers[name] != nil { followers.remove(name) }
             defer { state.catalog = state.catalog.adding(manifest) }
             // An older instance's repetition says nothing about a newer one that was refused.
             if state.catalog.manifests[name]?.json != manifest.json { state.refused.remove(name) }
@@ -257,8 +262,15 @@ package final class Directory: Sendable {
     }
 
     private func remove(_ service: String) {
-        state.withLock { $0.forget([service]) }
+        state.withLock { forget([service], &$0) }
         onForgotten(service)
+    }
+
+    /// Forgets services, and stops following their logs. Within the lock: a service that announces itself meanwhile is
+    /// followed anew.
+    func forget(_ services: Set<String>, _ state: inout DirectoryState) {
+        state.forget(services)
+        for name in services { followers.remove(name) }
     }
 
     private func keep(_ manifest: Manifest) {
@@ -283,7 +295,8 @@ package final class Directory: Sendable {
         guard bus.isConnected else { return }
         let now = clock.now()
         let forgotten = state.withLock { state in
-            let forgotten = state.forgetSilent(for: Self.lifetime, at: now)
+            let forgotten = state.silent(for: Self.lifetime, at: now)
+            forget(forgotten, &state)
             state.refused.removeOld(before: now.adding(.zero - Self.sweepInterval * 2))
             file?.save(state.known)
             return forgotten

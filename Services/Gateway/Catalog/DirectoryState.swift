@@ -57,18 +57,16 @@ struct DirectoryState {
         for name in services { (announcedAt[name], saved[name], heard[name]) = (nil, nil, nil) }
     }
 
-    /// Forgets the services that did not announce themselves for this long, although they were asked.
-    ///
-    /// - Returns: their names.
-    mutating func forgetSilent(for lifetime: Duration, at now: Timestamp) -> Set<String> {
+    /// Returns the services to forget: those that did not announce themselves for this long, although they were asked.
+    /// Required ones stay: without them the catalog is not whole, and nothing of the others would be served either.
+    mutating func silent(for lifetime: Duration, at now: Timestamp) -> Set<String> {
         // Update the times first, so that a clock that was set forward removes no service.
         for name in announcedNames { announcedAt[name] = now }
         announcedNames = []
         defer { wasAsked = true }
         guard wasAsked else { return [] }
         let oldest = now.adding(.zero - lifetime)
-        let silent = Set(catalog.manifests.keys.filter { announcedAt[$0, default: now] < oldest })
-        forget(silent)
-        return silent
+        return Set(
+            catalog.manifests.keys.filter { !catalog.isRequired($0) && announcedAt[$0, default: now] < oldest })
     }
 }

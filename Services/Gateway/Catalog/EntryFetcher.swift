@@ -15,12 +15,12 @@ package struct EntryFetcher: Sendable {
         client = LogClient(bus, requestID: "sync", owner: "A part of this service", faults: faults)
     }
 
-    /// Returns the ids of a person's rooms. To be called once the positions of the wanted entries are known:
-    /// the rooms of those entries exist then.
+    /// Returns the ids of a person's rooms, and `""` for the entries without a room. To be called once the
+    /// positions of the wanted entries are known: the rooms of those entries exist then.
     package func rooms(of caller: Caller, by deadline: LoopInstant) async throws(ServiceError) -> [String] {
         let context = BusContext(
             requestID: "sync", caller: caller.json, timeout: deadline - .now(), key: caller.id, isQuestion: true)
-        return try await bus.askForAll(Subject.roomIDs, context, of: "Rooms") { _ in }.compactMap(\.string)
+        return try await bus.askForAll(Subject.roomIDs, context, of: "Rooms") { _ in }.compactMap(\.string) + [""]
     }
 
     /// Returns the end of each of these logs, without those whose owner does not reply.
@@ -30,14 +30,15 @@ package struct EntryFetcher: Sendable {
 
     /// Returns entries of these rooms after a position.
     ///
+    /// - Parameter caller: the person who missed them. A log's owner may leave out entries without a room that have no
+    ///   event to them.
     /// - Returns: some of the entries, and the position up to which they are complete; nil if the log no
     ///   longer contains the given position.
     package func entries(
-        of stream: String, since position: LogPosition, through end: Int, ofRooms roomIDs: [String],
+        of stream: String, since position: LogPosition, through end: Int, ofRooms roomIDs: [String], for caller: Caller,
         by deadline: LoopInstant
     ) async throws(ServiceError) -> (entries: [LogEntry], through: Int)? {
-        // More rooms than one request can name take several requests, each up to the end. Even without rooms, one
-        // request checks the position.
+        // More rooms than one request can name take several requests, each up to the end.
         var entries: [LogEntry] = []
         var through = end
         var first = 0
@@ -45,7 +46,9 @@ package struct EntryFetcher: Sendable {
             let rooms = roomIDs[first..<min(first + Self.maxRooms, roomIDs.count)]
             first += Self.maxRooms
             let query = LogQuery(after: position, through: end, roomIDs: rooms)
-            let page = try await client.page(of: stream, query, within: deadline - .now())
+            let context = BusContext(
+                requestID: "sync", caller: caller.json, timeout: deadline - .now(), isQuestion: true)
+            let page = try await client.page(of: stream, query, context)
             guard page.isKnown, page.head.databaseID == position.databaseID else { return nil }
             entries += page.entries
             through = min(through, page.through)

@@ -34,10 +34,12 @@ final class LogFollowers: Sendable {
 
     subscript(service: String) -> LogFollower? { state.withLock { $0.followers[service] } }
 
-    /// Follows a service's log from now on, and permanently: a removed service sends nothing, and may come
-    /// back. If the bus refuses the subscription, the next announcement tries again.
-    func follow(_ service: String) {
-        guard self[service] == nil else { return }
+    /// Follows a service's log from now on, until `remove`. If the bus refuses the subscription, the next
+    /// announcement tries again.
+    ///
+    /// - Returns: true if it is followed.
+    func follow(_ service: String) -> Bool {
+        guard self[service] == nil else { return true }
         let follower = LogFollower(
             service, bus: bus, on: loop, log: log, deliver: { [receiver] in receiver.receive($0, of: service) },
             onStart: { [receiver, weak self] position in
@@ -47,7 +49,8 @@ final class LogFollowers: Sendable {
         do throws(BusError) {
             try follower.start()
         } catch {
-            return log.error("a service cannot be followed", ["service": service, "error": "\(error)"])
+            log.error("a service cannot be followed", ["service": service, "error": "\(error)"])
+            return false
         }
         // Another thread may have added a follower meanwhile.
         let kept = state.withLock { state in
@@ -56,6 +59,7 @@ final class LogFollowers: Sendable {
             return kept
         }
         if kept !== follower { follower.stop() }
+        return true
     }
 
     func noteSettled(_ service: String) { state.withLock { _ = $0.settled.insert(service) } }
@@ -73,13 +77,18 @@ final class LogFollowers: Sendable {
         }
     }
 
-    /// Stops following a log.
+    /// Stops following the log of a removed service, and reports its end. If the service returns, its log starts like that
+    /// of a new one. Calls for one service must not overlap.
     func remove(_ service: String) {
         let follower = state.withLock { state in
             state.settled.remove(service)
-            return state.followers.removeValue(forKey: service)
+            return state.followers[service]
         }
-        follower?.stop()
+        guard let follower else { return }
+        // Before another one can be added, whose start comes after this end.
+        follower.stop()
+        loop.execute { [receiver] in receiver.end(service) }
+        state.withLock { $0.followers[service] = nil }
     }
 
     /// Stops following all logs.

@@ -28,6 +28,12 @@ package struct ClientLiveness {
         pinged = nil
     }
 
+    /// Notes that a stream has ended: if it starts again, its positions may be those of another log.
+    mutating func noteEnd(of stream: String) {
+        pinged?[stream] = nil
+        confirmed[stream] = nil
+    }
+
     /// Notes that the client has joined a room: earlier pings prove nothing about that room's events.
     package mutating func noteJoin() {
         pinged = nil

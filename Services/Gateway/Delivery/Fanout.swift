@@ -6,6 +6,7 @@ import Synchronization
 /// A receiver of entries for the clients of every loop, in the order of the calls from one thread.
 protocol BroadcastSink: Sendable {
     func start(_ stream: String, after position: LogPosition)
+    func end(_ stream: String)
     func deliver(_ broadcasts: [Broadcast])
     func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition)
 }
@@ -24,6 +25,10 @@ package final class Fanout: BroadcastSink {
 
     func start(_ stream: String, after position: LogPosition) {
         for delivery in loops { delivery.enter { $0.start(stream, after: position) } }
+    }
+
+    func end(_ stream: String) {
+        for delivery in loops { delivery.enter { $0.end(stream) } }
     }
 
     func deliver(_ broadcasts: [Broadcast]) {

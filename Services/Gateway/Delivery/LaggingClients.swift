@@ -32,8 +32,12 @@ final class LaggingClients {
         let packet = Self.packet(change)
         for subscriber in subscribers
         where change.kind == .presence || subscriber.caller.id != change.member.userID {
-            // The pending change is the opposite of what the client knows, so this change cancels it.
-            if subscriber.pendingChanges.removeValue(forKey: change.entry) != nil { continue }
+            if subscriber.pendingChanges[change.entry] != nil {
+                // The client knows of typing from events alone, so the two cancel each other out. But it may have got
+                // the pending presence in a Room meanwhile.
+                subscriber.pendingChanges[change.entry] = change.kind == .presence ? change : nil
+                continue
+            }
             if !subscriber.socket.send(packet, droppable: true) { postpone(change, for: subscriber) }
         }
     }

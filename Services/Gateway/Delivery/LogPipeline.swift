@@ -65,6 +65,10 @@ package final class LogPipeline: LogReceiver {
         }
     }
 
+    /// Ends a log, whose service was removed. The caches keep its position until it starts again: what they compose from
+    /// now on lacks the service, and the start drops everything.
+    package func end(_ stream: String) { sink.end(stream) }
+
     package func receive(_ entries: [LogEntry], of stream: String) {
         let broadcasts = entries.map { Broadcast($0, of: stream) }
         // Before the list cache, which knows how far the log is followed.

@@ -27,6 +27,8 @@ package actor LoopDelivery: LoopPart {
     private var acks = PendingAcks()
     private var lastAck = 0
     private var buffer = ReplayBuffer()
+    /// The position from which each stream is followed.
+    private var starts: [String: LogPosition] = [:]
     private var badges = BadgeQueue()
     private let lagging: LaggingClients
     private lazy var throttle = makeThrottle()
@@ -72,9 +74,11 @@ package actor LoopDelivery: LoopPart {
 
     // MARK: Subscribers
 
-    /// Adds a subscriber to the audience. From now on it receives all events.
+    /// Adds a subscriber to the audience. From now on it receives all events. Does nothing if it has left: nobody would
+    /// remove it again.
     package func admit(_ subscriber: Subscriber.Handle) {
         let subscriber = subscriber.object
+        guard subscriber.isConnected else { return }
         subscriber.seen = acks.reached
         subscriber.unfollowed = unfollowedStreams
         audience.add(subscriber)
@@ -83,14 +87,22 @@ package actor LoopDelivery: LoopPart {
     /// Removes a subscriber that has left, or whose socket has closed.
     package func remove(_ subscriber: Subscriber.Handle) { audience.remove(subscriber.object) }
 
-    /// Adds a subscriber to a room's audience at once. If it came with a cursor, the events it missed have
-    /// been sent.
-    func join(_ roomID: String, _ subscriber: Subscriber) { audience.join(roomID, subscriber) }
+    /// Adds a subscriber to a room's audience at once, unless it has left. If it came with a cursor, the events
+    /// it missed have been sent.
+    func join(_ roomID: String, _ subscriber: Subscriber) {
+        guard subscriber.isConnected else { return }
+        subscriber.continuations?.join(roomID)
+        audience.join(roomID, subscriber)
+    }
 
     package func leave(_ roomID: String, _ subscriber: Subscriber.Handle) {
         let subscriber = subscriber.object
-        if subscriber.continuesFrom != nil { subscriber.continuedRooms[roomID] = SyncCursor(buffer.positions) }
+        if subscriber.rooms.contains(roomID) {
+            subscriber.continuations?.leave(roomID, at: SyncCursor(buffer.positions))
+        }
         audience.leave(roomID, subscriber)
+        // If it joins again, what happens meanwhile is in the Room that it gets.
+        subscriber.pendingChanges = subscriber.pendingChanges.filter { $0.key.member.roomID != roomID }
     }
 
     /// Catches a subscriber up from the cursor it came with. Then it receives all events, unless it has
@@ -100,7 +112,7 @@ package actor LoopDelivery: LoopPart {
     }
 
     /// Adds a subscriber to a room's audience, after which it misses no event of the room. If it came with a
-    /// cursor, it first gets the room's events since it left the room, or since it went live.
+    /// cursor, it first gets the room's events since it left the room, or since `sync:done`.
     package func joinAudience(of roomID: String, _ subscriber: Subscriber.Handle, by deadline: LoopInstant) async {
         await recovery.join(roomID, subscriber.object, by: deadline, on: self)
     }
@@ -133,21 +145,29 @@ package actor LoopDelivery: LoopPart {
 
     /// Starts with a stream after this position; earlier entries are not sent any more.
     func start(_ stream: String, after position: LogPosition) {
-        let isAnother = buffer.position(of: stream) != nil
+        let isAnother = starts.updateValue(position, forKey: stream) != nil
         buffer.start(stream, after: position)
         let passed = acks.reach(StreamPosition(stream: stream, seq: position.seq))
-        for subscriber in audience.everyone {
-            if isAnother || subscriber.unfollowed.contains(stream) {
-                // The client was sent entries of a past that no longer exists, or was not sent entries before
-                // the start. It reconnects with its cursor, and is caught up correctly.
-                subscriber.socket.closeTransport()
-            } else {
-                subscriber.continuesFrom?.streams[stream] = .init(position: position)
-            }
+        for subscriber in audience.everyone where isAnother || subscriber.unfollowed.contains(stream) {
+            // The client was sent entries of a past that no longer exists, or was not sent entries before
+            // the start. It reconnects with its cursor, and is caught up correctly.
+            subscriber.socket.closeTransport()
         }
         // Release the acks after the sockets are closed, so that none is sent: these clients have
         // not got the event. They get it after they reconnect.
         for ack in passed { ack.release() }
+    }
+
+    /// Ends a stream, whose service was removed. If it starts again, it is a new one to connected clients.
+    func end(_ stream: String) {
+        buffer.end(stream)
+        starts[stream] = nil
+        for subscriber in audience.everyone {
+            subscriber.seen[stream] = nil
+            subscriber.unfollowed.remove(stream)
+            subscriber.liveness.noteEnd(of: stream)
+        }
+        for ack in acks.end(stream) { ack.release() }
     }
 
     /// Adds the entries that a stream had before the position from which it is followed.
@@ -215,9 +235,12 @@ package actor LoopDelivery: LoopPart {
     ) {
         guard let position, !acks.hasReached(position) else { return goOn() }
         directory.expect(position)
+        hold(goOn, until: position, for: min(Self.maxHold, deadline - .now()))
+    }
+
+    private func hold(_ goOn: @escaping () -> Void, until position: StreamPosition, for limit: Duration) {
         lastAck += 1
         let id = lastAck
-        let limit = min(Self.maxHold, deadline - .now())
         let timer = loop.schedule(after: limit) { [weak self] in
             self?.onLoop { $0.timeOut(id, at: position, after: limit) }
         }
@@ -234,10 +257,25 @@ package actor LoopDelivery: LoopPart {
 
     private func timeOut(_ id: Int, at position: StreamPosition, after limit: Duration) {
         guard let ack = acks.remove(id, at: position) else { return }
-        log.warning(
-            "an answer comes before its event",
-            ["stream": position.stream, "seq": position.seq, "ms": limit.milliseconds])
+        if position.seq != Self.anyStart {
+            log.warning(
+                "an answer comes before its event",
+                ["stream": position.stream, "seq": position.seq, "ms": limit.milliseconds])
+        }
         ack.release()
+    }
+
+    /// The number before all entries. A log that starts, wherever it does, has passed it.
+    private static let anyStart = 0
+
+    /// Returns once the log is followed, or at the deadline; at once if no service is known to have it.
+    func start(of stream: String, by deadline: LoopInstant) async {
+        guard buffer.position(of: stream) == nil, directory.catalog.manifests[stream]?.hasEventLog == true else { return }
+        await withCheckedContinuation { continuation in
+            hold(
+                { continuation.resume() }, until: StreamPosition(stream: stream, seq: Self.anyStart),
+                for: deadline - .now())
+        }
     }
 
     // MARK: Positions and evidence
@@ -246,6 +284,14 @@ package actor LoopDelivery: LoopPart {
     package var positions: [String: LogPosition] { buffer.positions }
 
     func position(of stream: String) -> LogPosition? { buffer.position(of: stream) }
+
+    /// Returns an earlier cursor of a socket of this loop with the streams of today. Those that have started since are
+    /// at their start: before it they had nothing for the socket. Those that have ended are left out.
+    func adapted(_ cursor: SyncCursor) -> SyncCursor {
+        SyncCursor(
+            streams: Dictionary(
+                uniqueKeysWithValues: starts.map { ($0.key, cursor.streams[$0.key] ?? .init(position: $0.value)) }))
+    }
 
     func entries(of stream: String, since position: LogPosition, for userID: String) -> ReplayBuffer.Lookup {
         buffer.entries(of: stream, since: position, for: userID)

@@ -30,12 +30,20 @@ struct PendingAcks {
     ///
     /// - Returns: the acks that need not wait any longer.
     mutating func reach(_ position: StreamPosition) -> [Ack] {
-        let isNext = position.seq == (reached[position.stream] ?? 0) &+ 1
+        let isNext = reached[position.stream].map { position.seq == $0 &+ 1 } ?? false
         reached[position.stream] = position.seq
         guard waiting[position.stream]?.isEmpty == false else { return [] }
         if isNext { return waiting[position.stream]?.removeValue(forKey: position.seq) ?? [] }
         let passed = waiting[position.stream]?.keys.filter { $0 <= position.seq }.sorted() ?? []
         return passed.flatMap { waiting[position.stream]?.removeValue(forKey: $0) ?? [] }
+    }
+
+    /// Forgets a stream, which has ended.
+    ///
+    /// - Returns: the acks that waited for it.
+    mutating func end(_ stream: String) -> [Ack] {
+        reached[stream] = nil
+        return waiting.removeValue(forKey: stream)?.sorted { $0.key < $1.key }.flatMap(\.value) ?? []
     }
 
     /// - Returns: the ack, if it still waits.

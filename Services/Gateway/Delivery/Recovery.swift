@@ -26,21 +26,23 @@ package struct Recovery: Sendable {
     private let limits: Limits
     private let requestTimeout: Duration
     private let log: Logger
+    /// The size of a socket's queue below which its replay continues.
+    private let maxBacklog: Int
 
     /// The limit of events replayed to a socket. Beyond it, reloading is cheaper for both sides.
     private static let maxReplayed = 10_000
     private static let pageSize = 500
     private static let pageBytes = 1 << 20
-    /// The size of a socket's queue below which its replay continues, and the interval at which it is
-    /// checked.
-    private static let maxBacklog = 128 * 1024
+    /// The interval at which a socket's queue is checked.
     private static let backlogInterval: Duration = .milliseconds(20)
     /// The pause between two requests to a log's owner that is unavailable.
     private static let retryInterval: Duration = .milliseconds(250)
 
+    /// - Parameter maxUnsentBytes: the size of a socket's queue at which it is closed. A replay from memory is written at
+    ///   once, on top of a backlog, and may end with a large event: together they stay below this.
     package init(
         cursors: SyncCursorCodec, missed: EntryFetcher, events: EventComposer, limits: Limits,
-        requestTimeout: Duration, log: Logger
+        requestTimeout: Duration, maxUnsentBytes: Int, log: Logger
     ) {
         self.cursors = cursors
         self.missed = missed
@@ -48,20 +50,17 @@ package struct Recovery: Sendable {
         self.limits = limits
         self.requestTimeout = requestTimeout
         self.log = log
+        maxBacklog = min(128 << 10, maxUnsentBytes / 4)
     }
 
     /// Catches a subscriber up from the cursor that it sent. Then it belongs to the audience, unless it has
     /// closed.
     ///
     /// Its requests wait meanwhile. So if entries cannot be fetched within a request's deadline, the replay
-    /// ends, and the client is informed that it has to reload.
+    /// ends, and the client is informed that it has to reload. The same applies to a log that is not followed yet.
     func recover(
         _ subscriber: Subscriber, since given: JSONValue, from address: IPAddress, on delivery: isolated LoopDelivery
     ) async {
-        guard delivery.unfollowedStreams.isEmpty else {
-            // This gateway has just started, and cannot evaluate the cursor yet. The client reconnects.
-            return subscriber.socket.closeTransport()
-        }
         let userID = subscriber.caller.id
         let deadline = LoopInstant.now() + requestTimeout
         if let cursor = given.string.flatMap({ cursors.decode($0, for: userID) }),
@@ -77,29 +76,32 @@ package struct Recovery: Sendable {
 
     private func goLive(_ subscriber: Subscriber, isRecovered: Bool, on delivery: isolated LoopDelivery) {
         delivery.admit(Subscriber.Handle(subscriber, to: delivery.loop))
-        subscriber.continuesFrom = SyncCursor(delivery.positions)
         sendDone(to: subscriber, isRecovered, on: delivery)
     }
 
     /// Adds a subscriber to a room's audience. If it came with a cursor, it first gets the room's events
-    /// since it left the room, or since it went live.
+    /// since it left the room, or since `sync:done`.
     func join(
         _ roomID: String, _ subscriber: Subscriber, by deadline: LoopInstant, on delivery: isolated LoopDelivery
     ) async {
-        if !subscriber.rooms.contains(roomID),
-            let cursor = subscriber.continuedRooms[roomID] ?? subscriber.continuesFrom
-        {
-            let isReplayed = await replay(to: subscriber, from: cursor, .room(roomID), by: deadline, on: delivery) {
-                delivery.join(roomID, subscriber)
+        if !subscriber.rooms.contains(roomID), let continuations = subscriber.continuations {
+            if let cursor = continuations.cursor(of: roomID) {
+                let isReplayed = await replay(
+                    to: subscriber, from: delivery.adapted(cursor), .room(roomID), by: deadline, on: delivery
+                ) { delivery.join(roomID, subscriber) }
+                if isReplayed { return }
             }
-            if isReplayed { return }
             if subscriber.isConnected { sendDone(to: subscriber, false, on: delivery) }
         }
         if subscriber.isConnected { delivery.join(roomID, subscriber) }
     }
 
+    /// Sends `sync:done`. All rooms that the subscriber has not joined continue from here: it has what they had
+    /// before, or loads it.
     private func sendDone(to subscriber: Subscriber, _ isRecovered: Bool, on delivery: isolated LoopDelivery) {
-        let cursor = cursors.encode(SyncCursor(delivery.positions), for: subscriber.caller.id)
+        let position = SyncCursor(delivery.positions)
+        subscriber.continuations = RoomContinuations(from: position)
+        let cursor = cursors.encode(position, for: subscriber.caller.id)
         subscriber.socket.emit(
             "sync:done",
             JSONWriter.object {
@@ -127,6 +129,8 @@ package struct Recovery: Sendable {
                 count += packets.count
                 guard count <= Self.maxReplayed else { return false }
                 for packet in packets { subscriber.socket.send(packet) }
+                // Sending may have closed the socket, if too much waits for its client.
+                guard subscriber.isConnected else { return false }
                 finish()
                 return true
             }
@@ -187,7 +191,7 @@ package struct Recovery: Sendable {
         guard
             var replay = Replay(
                 from: cursor, to: delivery.positions, for: userID, scope, limit: Self.pageSize,
-                maxBytes: Self.maxBacklog)
+                maxBytes: maxBacklog)
         else { return nil }
         while true {
             switch replay.next() {
@@ -200,13 +204,15 @@ package struct Recovery: Sendable {
                 let packets = page.events.compactMap(\.item.packet)
                 // Events without a packet have to be composed first.
                 guard !page.isMore, packets.count == page.events.count else { return nil }
-                return packets.isEmpty || subscriber.socket.unsentCost <= Self.maxBacklog ? packets : nil
+                return packets.isEmpty || subscriber.socket.unsentCost <= maxBacklog ? packets : nil
             }
         }
     }
 
-    /// Returns true once this loop has fanned out up to a cursor's positions. Another gateway may have been
-    /// ahead when it issued the cursor, so this waits a short while, for all of its streams together.
+    /// Returns true once this loop has fanned out up to a cursor's positions. A service with one of its logs may
+    /// have been away since this gateway started, so this waits for it until the deadline. Another gateway may
+    /// have been ahead when it issued the cursor, so this then waits a short while, for all of its streams
+    /// together.
     private func hasReached(
         _ cursor: SyncCursor, by deadline: LoopInstant, on delivery: isolated LoopDelivery
     ) async -> Bool {
@@ -216,6 +222,7 @@ package struct Recovery: Sendable {
             }
             return here.seq < state.position.seq
         }
+        for stream in cursor.streams.keys { await delivery.start(of: stream, by: deadline) }
         var behind: [StreamPosition] = []
         for (stream, state) in cursor.streams {
             guard let isBehind = isBehind(stream, state) else { return false }
@@ -248,7 +255,8 @@ package struct Recovery: Sendable {
                         if rooms == nil { rooms = try await missed.rooms(of: caller, by: deadline) }
                         guard
                             let found = try await missed.entries(
-                                of: stream, since: since, through: through, ofRooms: rooms ?? [], by: deadline)
+                                of: stream, since: since, through: through, ofRooms: rooms ?? [], for: caller,
+                                by: deadline)
                         else { return nil }
                         replay.supply(stream, found.entries, through: found.through)
                     } catch {
@@ -272,7 +280,7 @@ package struct Recovery: Sendable {
     ) async -> Bool {
         let data = await events.data(of: page, for: subscriber.caller.id)
         for (event, data) in zip(page, data) {
-            while subscriber.isConnected, subscriber.socket.unsentCost > Self.maxBacklog {
+            while subscriber.isConnected, subscriber.socket.unsentCost > maxBacklog {
                 await pause(for: Self.backlogInterval, on: delivery)
             }
             guard subscriber.isConnected else { return false }

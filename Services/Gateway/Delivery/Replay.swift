@@ -144,7 +144,8 @@ package struct Replay {
         guard let broadcast else { return [] }
         return broadcast.items.filter { item in
             switch (item.emission.audience, scope) {
-            case (.room, .person): broadcast.participants.contains(userID)
+            // Nobody can join "no room", so nobody was sent such an event.
+            case (.room, .person): !broadcast.roomID.isEmpty && broadcast.participants.contains(userID)
             case (.room, .room(let id)): broadcast.roomID == id
             case (.person(let id), .person): id == userID
             case (.person, .room), (.everyone, _): false

@@ -22,11 +22,15 @@ struct ReplayBuffer {
     private struct Generation {
         var entries: [Broadcast] = []
         var bytes = 0
-        /// The indices of each participant's entries.
+        /// The indices of each person's entries: those of the participants, and of others who are sent an event.
         var byPerson: [String: [Int]] = [:]
 
         mutating func append(_ broadcast: Broadcast) {
             for id in broadcast.participants { byPerson[id, default: []].append(entries.count) }
+            for item in broadcast.items {
+                guard case .person(let id) = item.emission.audience, byPerson[id]?.last != entries.count else { continue }
+                byPerson[id, default: []].append(entries.count)
+            }
             entries.append(broadcast)
             bytes += broadcast.entry.emissionsJSON.bytes.count
         }
@@ -57,6 +61,8 @@ struct ReplayBuffer {
 
     /// Starts a stream, or continues it after a gap.
     mutating func start(_ stream: String, after position: LogPosition) { streams[stream] = Stream(start: position) }
+
+    mutating func end(_ stream: String) { streams[stream] = nil }
 
     mutating func append(_ broadcast: Broadcast) {
         let position = broadcast.position

@@ -20,12 +20,10 @@ package final class Subscriber {
     var seen: [String: Int] = [:]
     /// The logs that were not followed yet when the socket became live.
     var unfollowed: Set<String> = []
-    /// The state up to which it was caught up, if it sent a cursor. For rooms that it has left since, the
-    /// state at that time.
-    var continuesFrom: SyncCursor?
-    var continuedRooms: [String: SyncCursor] = [:]
-    /// Changes of presence and typing that it was not sent because it was behind: each is the opposite of
-    /// what the client knows.
+    /// Where it continues with each room; nil if it sent no cursor.
+    var continuations: RoomContinuations?
+    /// The last changes of presence and typing that it was not sent because it was behind, in rooms that it has joined.
+    /// One of typing is the opposite of what the client knows.
     var pendingChanges: [Presence.Entry: Presence.Change] = [:]
     /// Its index in the audience, so that removal takes constant time; nil while it is not in the audience.
     var everyoneIndex: Int?

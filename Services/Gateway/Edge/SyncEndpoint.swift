@@ -124,7 +124,8 @@ package final class SyncEndpoint: Sendable {
                 if rooms == nil { rooms = try await missed.rooms(of: caller, by: origin.deadline) }
                 guard
                     let found = try await missed.entries(
-                        of: stream, since: since, through: through, ofRooms: rooms ?? [], by: origin.deadline)
+                        of: stream, since: since, through: through, ofRooms: rooms ?? [], for: caller,
+                        by: origin.deadline)
                 else { return broken }
                 replay.supply(stream, found.entries, through: found.through)
             case .page(let page):

@@ -9,7 +9,10 @@ extension EventLog {
     }
 
     /// Answers a query, over one snapshot.
-    public func page(for query: LogQuery) async throws -> LogPage {
+    ///
+    /// - Parameter userID: the person whose rooms the query names, if it is made for a person. Entries without a room
+    ///   that have no event to them are left out then.
+    public func page(for query: LogQuery, to userID: String? = nil) async throws -> LogPage {
         let limit = min(max(query.limit ?? LogQuery.maxEntries, 0), LogQuery.maxEntries)
         return try await database.read { [database] connection in
             let newest = try Self.newest(on: connection)
@@ -23,7 +26,7 @@ extension EventLog {
             let (entries, isWhole) =
                 (isKnown || query.since < oldest) && limit > 0
                 ? try Self.entries(
-                    since: query.since, through: last, ofRooms: query.roomIDs, limit: limit,
+                    since: query.since, through: last, ofRooms: query.roomIDs, to: userID, limit: limit,
                     maxBytes: LogQuery.maxBytes, on: connection) : ([], false)
             return LogPage(
                 head: head, oldest: oldest, isKnown: isKnown, entries: entries,

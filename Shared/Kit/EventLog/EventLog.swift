@@ -22,14 +22,35 @@ public struct EventLog: Sendable {
 
     /// Appends an entry, and reports it (`Connection.report`): `LogPublisher` publishes it after the commit.
     ///
+    /// Events to people who are not participants follow in an entry without a room, as missed entries are found by
+    /// a person's rooms. Only badges, which are the room's, stay in its entry.
+    ///
     /// - Parameters:
     ///   - fact: what happened, if another service needs to know.
     ///   - requestID: the request that caused the change; nil if none did.
-    /// - Returns: the entry's `seq`.
+    /// - Returns: the entry's `seq`, or that of the entry without a room.
     @discardableResult
     public static func append(
         at time: Timestamp, roomID: String, participants: [String], emissions: consuming [Emission],
         fact: Fact? = nil, requestID: String? = nil, on connection: any Connection
+    ) throws -> Int {
+        guard !roomID.isEmpty, emissions.areMissed(by: participants) else {
+            return try appendEntry(
+                at: time, roomID: roomID, participants: participants, emissions: emissions, fact: fact,
+                requestID: requestID, on: connection)
+        }
+        let people = Set(participants)
+        _ = try appendEntry(
+            at: time, roomID: roomID, participants: participants, emissions: emissions.filter { !$0.isMissed(by: people) },
+            fact: fact, requestID: requestID, on: connection)
+        return try appendEntry(
+            at: time, roomID: "", participants: [], emissions: emissions.filter { $0.isMissed(by: people) }, fact: nil,
+            requestID: requestID, on: connection)
+    }
+
+    private static func appendEntry(
+        at time: Timestamp, roomID: String, participants: [String], emissions: consuming [Emission], fact: Fact?,
+        requestID: String?, on connection: any Connection
     ) throws -> Int {
         // The newest entry is never pruned, so the highest number in the table is the highest ever used, and
         // no other writer can use one within the transaction.
@@ -71,23 +92,27 @@ public struct EventLog: Sendable {
     ///
     /// - Parameters:
     ///   - end: the last position of interest.
-    ///   - roomIDs: the rooms of interest; nil for all.
+    ///   - roomIDs: the rooms of interest; nil for all. `""` stands for the entries without a room.
+    ///   - userID: a person; of the entries without a room only those with an event to this person are returned. For
+    ///     a few ids also others are. Nil for all; ignored without `roomIDs`.
     /// - Returns: the entries, and true if there are no more.
     public static func entries(
-        since seq: Int, through end: Int = .max, ofRooms roomIDs: ArraySlice<String>? = nil, limit: Int,
-        maxBytes: Int = .max,
-        on connection: any Connection
+        since seq: Int, through end: Int = .max, ofRooms roomIDs: ArraySlice<String>? = nil, to userID: String? = nil,
+        limit: Int, maxBytes: Int = .max, on connection: any Connection
     ) throws -> (entries: [LogEntry], isWhole: Bool) {
         var entries: [LogEntry] = []
         var bytes = 0
         var last = seq
-        let ofRooms = roomIDs == nil ? "" : "AND room_id IN (SELECT value FROM json_each($4))"
+        var ofRooms = roomIDs == nil ? "" : "AND room_id IN (SELECT value FROM json_each($4))"
+        let pattern = roomIDs == nil ? nil : userID.map(Emission.pattern)
+        if pattern != nil { ofRooms += " AND (room_id <> '' OR emissions LIKE $5)" }
         while true {
             // One more than wanted, to see whether there are more. Read in pages, as an engine may hold the
             // whole result in memory.
             let wanted = min(limit + 1 - entries.count, Self.page)
             var parameters: [SQLValue] = [.int(last), .int(end), .int(wanted)]
             if let roomIDs { parameters.append(.list(roomIDs)) }
+            if let pattern { parameters.append(.text(pattern)) }
             var found: [LogEntry] = []
             try connection.forEachRow(
                 "SELECT \(columns) FROM events WHERE seq > $1 AND seq <= $2 \(ofRooms) ORDER BY seq LIMIT $3",

@@ -185,6 +185,7 @@ public actor LogFollower: LoopActor {
         _ answer: Result<LogPage, ServiceError>, since: Int, of asked: String?, expecting expected: Int
     ) {
         isFetching = false
+        guard !isStopped else { return }
         // The request was about the previous database, and its reply says nothing about this one.
         guard asked == databaseID else { return fetchIfBehind(after: Self.maxWait) }
         // After an error the owner is asked again.

@@ -18,7 +18,7 @@ public struct LogQuery: Sendable, Equatable {
     public var digest: Int?
     /// The last position of interest.
     public var through: Int?
-    /// The rooms of interest; nil for all.
+    /// The rooms of interest; nil for all. `""` stands for entries without a room.
     public var roomIDs: ArraySlice<String>?
     public var limit: Int?
 

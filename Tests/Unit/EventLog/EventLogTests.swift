@@ -71,6 +71,44 @@ struct EventLogTests {
         #expect(try await database.read { try EventLog.entry(at: 10, on: $0) } == nil)
     }
 
+    @Test("an event to a person outside of the room is in an entry without a room", arguments: Engine.allCases)
+    func outsiders(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        let stranger = #"we"i\rd_%1"#
+        func to(_ person: String, _ event: String, _ composition: Emission.Composition? = nil) -> Emission {
+            Emission(to: .person(person), event, .emptyObject, composition: composition)
+        }
+        let fact = Fact.fieldsChanged(messageIDs: ["m"], personIDs: [])
+        let seq = try await database.write {
+            _ = try EventLog.append(
+                at: Timestamp(milliseconds: 1), roomID: "r", participants: ["a", "b"],
+                emissions: [to("b", "inside")], on: $0)
+            return try EventLog.append(
+                at: Timestamp(milliseconds: 2), roomID: "r", participants: ["a", "b"],
+                emissions: [
+                    to("c", "one"), Emission(to: .room, "all", .emptyObject), to(stranger, "two"), to("a", "mine"),
+                    to("d", "badges", .badges),
+                ], fact: fact, requestID: "q", on: $0)
+        }
+        #expect(seq == 3)
+        let entries = try await EventLog(database).entries(since: 0, limit: 10)
+        #expect(entries.map(\.roomID) == ["r", "r", ""])
+        #expect(entries.map { $0.emissions.map(\.event) } == [["inside"], ["all", "mine", "badges"], ["one", "two"]])
+        #expect(entries.map { $0.fact != nil } == [false, true, false])
+        #expect(entries.map(\.participants) == [["a", "b"], ["a", "b"], []])
+        #expect(entries.map(\.requestID) == [nil, "q", "q"])
+        func found(_ rooms: [String], _ person: String?) async throws -> [Int] {
+            try await database.read {
+                try EventLog.entries(since: 0, ofRooms: rooms[...], to: person, limit: 10, on: $0).entries.map(\.seq)
+            }
+        }
+        #expect(try await found(["q", ""], "c") == [3])
+        #expect(try await found(["q", ""], stranger) == [3])
+        #expect(try await found(["r", ""], "a") == [1, 2])
+        #expect(try await found(["q", ""], nil) == [3])
+        #expect(try await found(["r"], "c") == [1, 2])
+    }
+
     @Test("a limit in bytes applies, but at least one entry is returned", arguments: Engine.allCases)
     func byteLimit(engine: Engine) async throws {
         let database = try engine.open(in: folder)

@@ -298,6 +298,18 @@ struct LogFollowerTests {
         }
     }
 
+    @Test("a stopped follower does not start again, even if the answer to an earlier request shows another log")
+    func stopped() async throws {
+        try await Harness.following { harness in
+            let request = try await harness.holdQuestion(committing: 1...1)
+            harness.follower.stop()
+            harness.owner.log.withLock { $0 = Owner.Log(past: "another past", seqs: [1]) }
+            request.reply(Reply(.ok, LogPage(head: harness.owner.head, oldest: 1, isKnown: false, entries: [], through: 0).json).json)
+            await harness.settled()
+            #expect(harness.starts.items == [0])
+        }
+    }
+
     @Test("an unavailable owner is asked until it is back")
     func away() async throws {
         try await Harness.following { harness in

@@ -114,6 +114,8 @@ final class FakeService: Sendable {
 
     // MARK: The event log
 
+    var head: LogPosition { state.withLock { $0.head } }
+
     /// Writes an entry; it reaches nobody until it is published or fetched.
     func commit(
         _ emissions: [Emission], fact: Fact? = nil, room: String = "r", participants: [String] = ["ada", "bob"]

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import MessageBus
 import Reactor
@@ -22,6 +23,7 @@ struct GatewayHarness: Sendable {
     let gateway: Gateway
     private let folder: TemporaryFolder
     private let key: JSONWebKey
+    private let cursors: SyncCursorCodec
     private let workers: WorkerPool
 
     static let ada = Caller(id: "ada", username: "ada.l", firstName: "Ada")
@@ -95,10 +97,11 @@ struct GatewayHarness: Sendable {
         let gateway = try await Gateway.start(in: node, pacing: pacing, announcementPause: .zero)
         let port = try #require(gateway.address.flatMap { UInt16($0.split(separator: ":").last ?? "") })
         let workers = WorkerPool(threads: 8, maxWaiting: 64)
+        let secret = try SecretFile.loadOrCreate(folder.file("jwt.secret"))
         let harness = GatewayHarness(
             bus: bus, rooms: rooms, chat: chat, clock: clock, log: log, port: port,
             gateway: gateway, folder: folder,
-            key: .hs256(secret: try SecretFile.loadOrCreate(folder.file("jwt.secret"))), workers: workers)
+            key: .hs256(secret: secret), cursors: SyncCursorCodec(secret: secret), workers: workers)
         try await withCleanup {
             try await test(harness)
         } _: {
@@ -119,6 +122,23 @@ struct GatewayHarness: Sendable {
         let claims = AccessClaims(
             caller: caller, sessionID: session, expiresAt: now.adding(lifetime).milliseconds / 1000)
         return JSONWebToken.sign(claims.json(issuedAt: now.milliseconds / 1000), with: key)
+    }
+
+    /// Asks the gateway as an operator to forget a service, and returns the outcome.
+    func forget(_ service: String) async throws -> ForgettingReport.Outcome {
+        let answers = Arrivals<ForgettingReport>()
+        let subscription = try bus.subscribe(Subject.forgettingReports) { message in
+            if let report = ForgettingReport(message.data) { answers.add(report) }
+        }
+        defer { subscription.cancel() }
+        try bus.publish(Subject.forgetService, OperatorQuestion(id: "q", service: service).json)
+        return try await answers.next().outcome
+    }
+
+    /// Returns a cursor of Ada's at the ends of these logs, as another gateway with the same key would issue it.
+    func cursor(at services: FakeService...) -> String {
+        let heads = Dictionary(services.map { ($0.manifest.service, $0.head) }, uniquingKeysWith: { first, _ in first })
+        return cursors.encode(SyncCursor(heads), for: Self.ada.id)
     }
 
     func request(

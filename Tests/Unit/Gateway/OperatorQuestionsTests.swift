@@ -37,18 +37,6 @@ struct OperatorQuestionsTests {
         try await ServiceHarness<PollsService>(bus: harness.bus, clock: harness.clock).run(test)
     }
 
-    private func outcome(
-        ofForgetting service: String, by harness: GatewayHarness
-    ) async throws -> ForgettingReport.Outcome {
-        let answers = Arrivals<ForgettingReport>()
-        let subscription = try harness.bus.subscribe(Subject.forgettingReports) { message in
-            if let report = ForgettingReport(message.data) { answers.add(report) }
-        }
-        defer { subscription.cancel() }
-        try harness.bus.publish(Subject.forgetService, OperatorQuestion(id: "q", service: service).json)
-        return try await answers.next().outcome
-    }
-
     @Test("services are listed, with names if these are asked for, and whether anybody serves them")
     func listed() async throws {
         try await GatewayHarness.run { harness in
@@ -90,15 +78,15 @@ struct OperatorQuestionsTests {
             let listed = try await harness.request("GET", "/api/rooms/r").json
             #expect(listed["degraded"]?.text == #"["polls"]"#)
 
-            #expect(try await outcome(ofForgetting: "polls", by: harness) == .forgotten)
+            #expect(try await harness.forget("polls") == .forgotten)
             #expect(try await harness.request("GET", "/api/rooms/r/votes").status == 404)
             let ada = try await harness.join()
             let ack = try await ada.ask("poll:vote", #"{"roomId":"r","choice":"x"}"#)
             #expect(ack["error"]?["code"]?.string == "malformed_request")
             let without = try await harness.request("GET", "/api/rooms/r").json
             #expect(without["degraded"] == nil && without["data"]?["badges"]?["polls"] == nil)
-            #expect(try await outcome(ofForgetting: "polls", by: harness) == .unknown)
-            #expect(try await outcome(ofForgetting: "rooms", by: harness) == .required)
+            #expect(try await harness.forget("polls") == .unknown)
+            #expect(try await harness.forget("rooms") == .required)
 
             try await runPolls(on: harness) {
                 let votes = try await harness.request("GET", "/api/rooms/r/votes")
@@ -109,7 +97,7 @@ struct OperatorQuestionsTests {
 
     /// On a slow machine a service may announce itself too late. Then it is forgotten, and back at once.
     private func expectAnnounced(_ service: String, by harness: GatewayHarness) async throws {
-        for _ in 0..<10 where try await outcome(ofForgetting: service, by: harness) == .announced { return }
+        for _ in 0..<10 where try await harness.forget(service) == .announced { return }
         Issue.record("\(service) was forgotten although it announces itself")
     }
 

@@ -91,6 +91,27 @@ struct ServiceHostStreamTests {
         await harness.stop()
     }
 
+    @Test("a caller gets entries without a room only if they have an event to them")
+    func ofCaller() async throws {
+        let harness = try await HostHarness.started()
+        for person in ["ada", "bob", "eve"] {
+            try await harness.database.write {
+                _ = try EventLog.append(
+                    at: HostHarness.now, roomID: "", participants: [],
+                    emissions: [Emission(to: .person(person), "e", .emptyObject)], on: $0)
+            }
+        }
+        let query = LogQuery(roomIDs: [""]).json
+        let eve = Caller(id: "eve", username: "eve", firstName: nil)
+        let cases: [(Caller?, [Int])] = [(nil, [1, 2, 3]), (eve, [3])]
+        for (caller, expected) in cases {
+            let reply = try await harness.ask(Subject.logPage(of: "test"), query, as: caller)
+            let page = try #require(LogPage(reply.data))
+            #expect(page.entries.map(\.seq) == expected && page.through == 3)
+        }
+        await harness.stop()
+    }
+
     @Test("an answer holds no more than the bus carries, and at least one entry")
     func bytes() async throws {
         let harness = try await HostHarness.started()

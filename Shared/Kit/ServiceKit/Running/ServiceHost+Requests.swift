@@ -25,7 +25,8 @@ extension ServiceHost {
             run(on: loop, request, since: started) { [self] in try await read(request, handler) }
         case .logPage(let log):
             run(on: loop, request, since: started) {
-                LogPage.Answer(try await log.page(for: LogQuery(RequestFields(request.data))))
+                let caller = request.context.caller.flatMap(Caller.init)
+                return LogPage.Answer(try await log.page(for: LogQuery(RequestFields(request.data)), to: caller?.id))
             }
         case .inRoom(let handler):
             do throws(ServiceError) {

@@ -14,6 +14,7 @@ import Testing
 private struct NoLogs: LogReceiver {
     func start(_ stream: String, after position: LogPosition) {}
     func receive(_ entries: [LogEntry], of stream: String) {}
+    func end(_ stream: String) {}
 }
 
 @Suite("Asking services for their descriptions")

@@ -9,12 +9,14 @@ import Testing
 
 @testable import GatewayCatalog
 
-/// The followed logs, and the entries' numbers.
+/// The logs that are followed, or no longer, and the entries' numbers.
 private struct FollowedLogs: LogReceiver {
     let delivered: Arrivals<Int>
     let followed: Arrivals<String>
 
     func start(_ stream: String, after position: LogPosition) { followed.add(stream) }
+
+    func end(_ stream: String) { followed.add("no longer \(stream)") }
 
     func receive(_ entries: [LogEntry], of stream: String) { for entry in entries { delivered.add(entry.seq) } }
 }
@@ -291,6 +293,59 @@ struct DirectoryTests {
             #expect(directory.catalog.manifests.isEmpty)
         }
         #expect(ManifestFile(path, log: .silent).load(at: clock.now()).isEmpty)
+    }
+
+    enum Removal: CaseIterable { case silence, operatorsRequest, claim, noLog }
+
+    @Test("the log of a removed service is no longer followed, until the service returns", arguments: Removal.allCases)
+    func removedLog(by removal: Removal) async throws {
+        try await run(required: ["accounts"]) { directory in
+            try directory.start()
+            func routes(_ subject: String) -> [Route] { [Route("POST", "/login", subject)] }
+            let chat = try FakeService.start(
+                Manifest(service: "chat", routes: routes("chat.in"), hasEventLog: true), on: bus)
+            #expect(try await followed.next() == "chat")
+            switch removal {
+            case .silence:
+                chat.goAway()
+                directory.sweep()
+                clock.advance(by: Directory.lifetime + .seconds(1))
+                directory.sweep()
+            case .operatorsRequest:
+                chat.goAway()
+                #expect(await directory.forget("chat").0 == .forgotten)
+            case .claim:
+                let accounts = Manifest(service: "accounts", routes: routes("accounts.in"))
+                defer { chat.announce(Manifest(service: "chat", hasEventLog: true)) }
+                _ = try FakeService.start(accounts, on: bus)
+                chat.emit([])
+            case .noLog:
+                chat.announce(Manifest(service: "chat"))
+            }
+            if removal != .claim {
+                chat.emit([])
+                chat.announce()
+            }
+            #expect(try await followed.next(2) == ["no longer chat", "chat"])
+            chat.emit([])
+            #expect(try await delivered.next() == 2, "the first was emitted while its service was removed")
+            chat.stop()
+        }
+    }
+
+    @Test("a required service is not forgotten, however long it is away")
+    func requiredStays() async throws {
+        try await run(required: ["chat"]) { directory in
+            try directory.start()
+            for manifest in [manifest, Manifest(service: "people")] {
+                try FakeService.start(manifest, on: bus).goAway()
+            }
+            directory.sweep()
+            clock.advance(by: Directory.lifetime + .seconds(1))
+            directory.sweep()
+            #expect(directory.catalog.manifests.keys.sorted() == ["chat"])
+            #expect(directory.catalog.isWhole)
+        }
     }
 
     @Test("a clock set forward by days makes the gateway forget no service that is there")

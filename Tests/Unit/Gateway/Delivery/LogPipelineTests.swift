@@ -37,6 +37,8 @@ struct LogPipelineTests {
 
         func start(_ stream: String, after position: LogPosition) { addState("start \(stream) \(position.seq)") }
 
+        func end(_ stream: String) { addState("end \(stream)") }
+
         func deliver(_ broadcasts: [Broadcast]) {
             addState(
                 "deliver \(broadcasts.map(\.position.seq)) framed \(broadcasts.map { $0.items.map { $0.packet != nil } })"

@@ -1,7 +1,11 @@
 import Contracts
 import JSON
+import MessageBus
 import TestSupport
 import Testing
+
+@testable import Delivery
+@testable import Gateway
 
 @Suite("Sockets that reconnect", .timeLimit(.minutes(1)))
 struct RecoveryTests {
@@ -15,7 +19,11 @@ struct RecoveryTests {
         #expect(try await client.receive().hasPrefix("40{"))
         var missed: [String] = []
         while true {
-            guard case .event(let name, let data) = try await client.next() else { continue }
+            let packet = try await client.next()
+            guard case .event(let name, let data) = packet else {
+                if packet == .other("closed") { throw WireError.unexpected("the socket was closed") }
+                continue
+            }
             guard name == "sync:done" else {
                 missed.append(name)
                 continue
@@ -80,6 +88,40 @@ struct RecoveryTests {
         }
     }
 
+    @Test("a log that starts while a socket is connected does not prevent that its rooms continue")
+    func joinsAfterStart() async throws {
+        try await GatewayHarness.run(loops: 1) { harness in
+            harness.serveRoom()
+            let client = try await Self.connect(harness, since: "none").client
+            for room in ["r", "s"] { #expect(try await Self.join(room, client) == []) }
+            Self.publish(harness, "one")
+            let notes = try FakeService.start(Manifest(service: "notes", hasEventLog: true), on: harness.bus)
+            defer { notes.stop() }
+            notes.emit([Emission(to: .room, "noted", .emptyObject)])
+            // It had left this room before the start, and has never joined the other.
+            #expect(try await Self.join("r", client) == ["one", "noted"])
+            notes.emit([Emission(to: .room, "elsewhere", .emptyObject)], room: "t")
+            #expect(try await Self.join("t", client) == ["elsewhere"])
+        }
+    }
+
+    @Test("a socket that has left very many rooms loads all again, once, and rooms continue from there")
+    func leavesMany() async throws {
+        try await GatewayHarness.run(["--rate-joins", "1000/1h,1000/1h"], loops: 1) { harness in
+            harness.serveRoom()
+            let client = try await Self.connect(harness, since: "none").client
+            for number in 1...(RoomContinuations.maxRooms + 2) {
+                #expect(try await Self.join("room \(number)", client) == [])
+            }
+            Self.publish(harness, "one")
+            #expect(try await Self.join("r", client) == ["sync:done"])
+            harness.chat.emit([Emission(to: .room, "two", .emptyObject)], room: "s")
+            #expect(try await Self.join("s", client) == ["two"])
+            Self.publish(harness, "three")
+            #expect(try await Self.join("r", client) == ["three"])
+        }
+    }
+
     @Test("events that no gateway has in memory any more are requested from their owner")
     func fromTheOwner() async throws {
         try await GatewayHarness.run { harness in
@@ -92,6 +134,23 @@ struct RecoveryTests {
             let back = try await Self.connect(harness, since: cursor)
             #expect(back.isRecovered)
             #expect(back.missed == ["needle"])
+        }
+    }
+
+    @Test("a person's events are replayed whatever the entry's room, from memory and from the log's owner")
+    func withoutRoom() async throws {
+        try await GatewayHarness.run { harness in
+            harness.rooms.on("rooms.ids", reply: Reply(.ok, try JSONValue(parsing: #"["r"]"#)))
+            let cursor = harness.cursor(at: harness.chat)
+            let witness = try await harness.connect()
+            harness.chat.emit([Emission(to: .person("ada"), "mine", .emptyObject)], room: "", participants: ["ada"])
+            harness.chat.emit([Emission(to: .person("ada"), "invited", .emptyObject)], room: "s", participants: ["bob"])
+            for name in ["mine", "invited"] { #expect(try await witness.next() == .event(name, .emptyObject)) }
+            #expect(try await Self.connect(harness, since: cursor).missed == ["mine", "invited"])
+            // Its owner writes events to people outside of a room into entries without one.
+            let page = try await harness.request("GET", "/api/sync?since=\(cursor)").json["data"]
+            #expect(page?["recovered"]?.bool == true)
+            #expect(page?["events"]?.array?.map { $0["event"]?.string } == ["mine"])
         }
     }
 
@@ -132,6 +191,142 @@ struct RecoveryTests {
             let cursor = try await Self.connect(harness, since: "none").cursor
             harness.chat.restore(forgetting: 1)
             #expect(try await !Self.connect(harness, since: cursor).isRecovered)
+        }
+    }
+
+    /// Runs a test with a third service that has a log. The gateway knows the service, and cannot follow the log, as if
+    /// the gateway had started while the service is away.
+    private static func runUnfollowed(_ test: (GatewayHarness, FakeService, FakeBus) async throws -> Void) async throws {
+        let bus = FakeBus()
+        try await GatewayHarness.run(["--request-timeout", "1s"], bus: bus) { harness in
+            bus.refuse(Subject.log(of: "notes"))
+            let notes = try FakeService.start(Manifest(service: "notes", hasEventLog: true), on: bus)
+            defer { notes.stop() }
+            try await test(harness, notes, bus)
+        }
+    }
+
+    @Test("a log whose owner is away since the gateway's start costs clients their replay, and not their connection")
+    func ownerAway() async throws {
+        try await Self.runUnfollowed { harness, notes, bus in
+            let given = harness.cursor(at: harness.chat, notes)
+            let first = try await Self.connect(harness, since: given)
+            #expect(!first.isRecovered)
+            harness.chat.emit([Emission(to: .person("ada"), "mine", .emptyObject)])
+            #expect(try await first.client.next() == .event("mine", .emptyObject))
+            // The new cursor lacks the log, so the gateway can evaluate it.
+            let second = try await Self.connect(harness, since: first.cursor)
+            #expect(second.isRecovered && second.missed == ["mine"])
+            bus.refuse(nil)
+            notes.announce()
+            #expect(try await second.client.receive() == "closed", "it was not sent entries before the start")
+            #expect(try await !Self.connect(harness, since: second.cursor).isRecovered)
+        }
+    }
+
+    @Test("a client whose cursor names a log that is not followed yet waits for it")
+    func ownerReturns() async throws {
+        try await Self.runUnfollowed { harness, notes, bus in
+            let client = try await harness.openSocket()
+            let given = harness.cursor(at: harness.chat, notes)
+            Self.publish(harness, "one")
+            try await client.send("40{\"token\":\"\(harness.token())\",\"since\":\"\(given)\"}")
+            #expect(try await client.receive().hasPrefix("40{"))
+            bus.refuse(nil)
+            notes.announce()
+            #expect(try await client.next() == .event("one", .emptyObject))
+            guard case .event("sync:done", let data) = try await client.next() else {
+                Issue.record("it was not caught up")
+                return
+            }
+            #expect(data["recovered"]?.bool == true)
+        }
+    }
+
+    @Test("when a service with a log was removed, cursors of sockets and of GET /api/sync fit; it may return", .timeLimit(.minutes(1)))
+    func removedLog() async throws {
+        try await GatewayHarness.run(loops: 1) { harness in
+            for subject in ["rooms.list", "rooms.ids"] { harness.rooms.on(subject, reply: Reply(.ok, .emptyArray)) }
+            let manifest = Manifest(service: "notes", hasEventLog: true)
+            let noted = Emission(to: .person("ada"), "noted", .emptyObject)
+            let notes = try FakeService.start(manifest, on: harness.bus)
+            let witness = try await Self.connect(harness, since: "none").client
+            notes.emit([noted])
+            #expect(try await witness.next() == .event("noted", .emptyObject))
+            notes.stop()
+            #expect(try await harness.forget("notes") == .forgotten)
+
+            let listed = try await harness.request("GET", "/api/sync").json["data"]?["cursor"]?.string
+            let socket = try await Self.connect(harness, since: try #require(listed))
+            #expect(socket.isRecovered)
+            let page = try await harness.request("GET", "/api/sync?since=\(socket.cursor)").json
+            #expect(page["data"]?["recovered"]?.bool == true)
+
+            // Its log has begun anew.
+            let again = try FakeService.start(manifest, on: harness.bus)
+            defer { again.stop() }
+            again.emit([noted])
+            #expect(try await witness.next() == .event("noted", .emptyObject), "it stays connected")
+            #expect(try await !Self.connect(harness, since: socket.cursor).isRecovered, "a service was added")
+        }
+    }
+
+    /// Publishes events of these sizes.
+    private static func publish(_ harness: GatewayHarness, sizes: [Int], room: String = "r") {
+        for size in sizes {
+            let data = JSONWriter.value { $0.string(String(repeating: "x", count: size)) }
+            harness.chat.emit([Emission(to: .room, "long", data)], room: room)
+        }
+    }
+
+    @Test("with the least MAX_PENDING_BYTES a client catches up, also in one room after the other before it reads")
+    func leastPendingBytes() async throws {
+        let setting = GatewaySettings.maxPendingBytes
+        #expect(setting.objection(to: "256k") == nil && setting.objection(to: "255k") != nil)
+        try await GatewayHarness.run(["--max-pending-bytes", "256k"], loops: 1) { harness in
+            harness.serveRoom()
+            let poller = try await Poller.open(harness, since: harness.cursor(at: harness.chat))
+            try await poller.read { $0.contains("sync:done") }
+            let sizes = [Int](repeating: 12_000, count: 10)
+            Self.publish(harness, sizes: sizes)
+            Self.publish(harness, sizes: sizes + [64_000], room: "s")
+            for (id, room) in [(1, "r"), (2, "s")] {
+                try await poller.post("42\(id)[\"room:join\",{\"roomId\":\"\(room)\",\"keepOthers\":true}]")
+            }
+            let packets = try await poller.read { $0.hasPrefix("432") }
+            #expect(packets.filter { $0.contains("long") }.count == 21)
+            #expect(packets.contains { $0.hasPrefix("431[{\"success\":true") })
+            #expect(packets.last?.hasPrefix("432[{\"success\":true") == true)
+        }
+    }
+
+    @Test("a socket that its replay closes is not in the audience, neither of its person nor of a room")
+    func closedByReplay() async throws {
+        try await GatewayHarness.run(["--max-buffered-bytes-per-address", "32k"], loops: 1) { harness in
+            harness.serveRoom()
+            let poller = try await Poller.open(harness, since: harness.cursor(at: harness.chat))
+            try await poller.read { $0.contains("sync:done") }
+            let cursor = harness.cursor(at: harness.chat)
+            // More than the share, in entries that are small enough for one replay from memory.
+            Self.publish(harness, sizes: [Int](repeating: 12_000, count: 6))
+            try await poller.post(#"421["room:join",{"roomId":"r"}]"#)
+            try await poller.readToEnd()
+            let question = OpenRoomQuestion(stream: "chat", members: [.init(roomID: "r", userID: "ada")])
+            let delivery = try #require(harness.gateway.parts.fanout.loops.first)
+            #expect(await delivery.evidence(for: question).map(\.count) == [0])
+
+            try await Poller.open(harness, since: cursor).readToEnd()
+            let bob = try await harness.connect(GatewayHarness.bob)
+            // Badges are composed only for people who are connected.
+            let asked = harness.chat.hold("chat.contribute")
+            for person in ["ada", "bob"] {
+                let given = try JSONValue(parsing: #"{"roomId":"r","badges":{"elements":0}}"#)
+                harness.chat.emit([Emission(to: .person(person), "room:badges", given, composition: .badges)])
+            }
+            let request = try await asked.next()
+            #expect(request.data["userId"]?.string == "bob")
+            request.reply(Reply(.ok, try JSONValue(parsing: #"{"rooms":[[null,null,0]]}"#)).json)
+            while case .event(let name, _) = try await bob.next(), name != "room:badges" {}
         }
     }
 

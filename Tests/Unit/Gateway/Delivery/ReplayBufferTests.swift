@@ -42,6 +42,21 @@ struct ReplayBufferTests {
         #expect(Self.seqs(recent.entries(of: "chat", since: Self.position(4), for: "eve")) == [])
     }
 
+    @Test("an entry is found for each person that it has an event for, participant or not")
+    func outsiders() {
+        var recent = ReplayBuffer()
+        recent.start("chat", after: Self.beginning)
+        let emissions = ["eve", "ada", "eve"].map { Emission(to: .person($0), "e", .emptyObject) }
+        recent.append(
+            Broadcast(
+                LogEntry(
+                    seq: 1, at: Timestamp(milliseconds: 1), roomID: "r", participants: ["ada", "bob"],
+                    emissions: emissions), of: "chat"))
+        for person in ["ada", "bob", "eve"] {
+            #expect(Self.seqs(recent.entries(of: "chat", since: Self.beginning, for: person)) == [1])
+        }
+    }
+
     @Test("at least one generation is kept, at most two; older entries have to be requested")
     func generations() {
         let recent = Self.filled(1...35)

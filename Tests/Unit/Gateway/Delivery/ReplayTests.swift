@@ -119,6 +119,24 @@ struct ReplayTests {
             ])
     }
 
+    @Test("of an entry without a room its person's events are replayed")
+    func noRoom() throws {
+        let entry = Self.entry("chat", 1, at: 0, room: "", people: ["bob"])
+        let end = LogPosition(after: entry.entry, in: "chat")
+        var replay = try #require(
+            Replay(from: Self.cursor(0, 6), to: ["chat": end, "notes": Self.position("notes", 6)], for: "bob", limit: 9, maxBytes: .max))
+        guard case .fetch = replay.next() else {
+            Issue.record("the entry was not requested")
+            return
+        }
+        replay.supply("chat", [entry], through: 1)
+        guard case .page(let page) = replay.next() else {
+            Issue.record("more was requested")
+            return
+        }
+        #expect(Self.received(page) == ["bob chat1"])
+    }
+
     @Test("entries after the end are left for later")
     func end() throws {
         var replay = try #require(

@@ -23,6 +23,7 @@ struct RoomListsTests {
 
         func start(_ stream: String, after position: LogPosition) { cache.start(stream, after: position) }
         func receive(_ entries: [LogEntry], of stream: String) { cache.note(entries, of: stream) }
+        func end(_ stream: String) {}
     }
 
     private actor House {

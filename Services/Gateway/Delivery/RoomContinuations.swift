@@ -1,0 +1,32 @@
+import EventLog
+
+/// The positions from which a socket that sent a cursor continues with rooms when it joins them: that of the last
+/// `sync:done`, or that at which it left the room since.
+///
+/// A socket may leave any number of rooms. When it leaves more than `maxRooms`, all positions are dropped. So its next join
+/// is not caught up, and is followed by another `sync:done`.
+struct RoomContinuations {
+    /// The limit of rooms. A position in each of four logs takes about half a kilobyte.
+    static let maxRooms = 256
+
+    /// The position of `sync:done`; nil once the positions are dropped.
+    private var start: SyncCursor?
+    private var left: [String: SyncCursor] = [:]
+
+    init(from start: SyncCursor) { self.start = start }
+
+    /// The number of rooms with a position of their own.
+    var count: Int { left.count }
+
+    /// Returns the position from which a room continues; nil if it was dropped.
+    func cursor(of roomID: String) -> SyncCursor? { left[roomID] ?? start }
+
+    /// Notes the position at which the socket left a room.
+    mutating func leave(_ roomID: String, at cursor: SyncCursor) {
+        if left.count >= Self.maxRooms { (left, start) = ([:], nil) }
+        if start != nil { left[roomID] = cursor }
+    }
+
+    /// Notes that the socket has joined a room: its events are live.
+    mutating func join(_ roomID: String) { left[roomID] = nil }
+}

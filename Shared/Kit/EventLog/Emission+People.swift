@@ -1,0 +1,31 @@
+import Contracts
+
+// Which entries have an event to a person.
+extension Emission {
+    /// True if the event goes to a person who would not find it among the entries of their rooms, because they are not one
+    /// of the participants.
+    func isMissed(by participants: some Collection<String>) -> Bool {
+        guard case .person(let id) = audience, composition != .badges else { return false }
+        return !participants.contains(id)
+    }
+
+    /// Returns a pattern for `LIKE` that matches the JSON of emissions with an event to a person. It may match others, too:
+    /// characters that are escaped in JSON, or special in a pattern, stand for any.
+    static func pattern(_ userID: String) -> String {
+        let id = userID.unicodeScalars.map { scalar in
+            scalar == "-" || scalar.isASCII && scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
+                ? String(scalar) : "%"
+        }
+        return "%\"person\":\"\(id.joined())\"%"
+    }
+}
+
+extension [Emission] {
+    /// True if one of the events goes to a person who is not a participant (`isMissed`).
+    func areMissed(by participants: [String]) -> Bool {
+        // For two people, as nearly always, a set would cost more than it saves.
+        guard count > 32 else { return contains { $0.isMissed(by: participants) } }
+        let people = Set(participants)
+        return contains { $0.isMissed(by: people) }
+    }
+}

@@ -1,0 +1,29 @@
+import Contracts
+import Testing
+
+@testable import Delivery
+
+@Suite("Acks that wait for their event")
+struct PendingAcksTests {
+    private func position(_ stream: String, _ seq: Int) -> StreamPosition { StreamPosition(stream: stream, seq: seq) }
+
+    @Test("a start releases those up to its position, and the end of a stream all of its own, in their order")
+    func startAndEnd() async throws {
+        try await TestLoop.run { loop in
+            let ids = await loop.run { () -> [[Int]] in
+                var acks = PendingAcks()
+                for (id, position) in [("chat", 0), ("chat", 1), ("chat", 9), ("chat", 5), ("notes", 1)].enumerated() {
+                    let timer = loop.loop.schedule(after: .seconds(3600)) {}
+                    acks.hold(
+                        .init(id: id, timer: timer, goOn: {}), until: self.position(position.0, position.1))
+                }
+                var released = [acks.reach(self.position("chat", 1)), acks.end("chat"), acks.end("chat")]
+                if acks.hasReached(self.position("chat", 1)) { released.append([]) }
+                released.append(acks.reach(self.position("notes", 1)))
+                for ack in released.joined() { ack.release() }
+                return released.map { $0.map(\.id) }
+            }
+            #expect(ids == [[0, 1], [3, 2], [], [4]])
+        }
+    }
+}
