@@ -11,7 +11,8 @@ struct TextScreen: Equatable {
 
     func frame(in size: WindowSize) -> Frame {
         let status = status.harmlessLine.cut(to: size.columns / 2)
-        let header = Style.bold(title.harmlessLine.fitted(to: max(0, size.columns - status.columns))) + Style.dim(status)
+        let header =
+            Style.bold(title.harmlessLine.fitted(to: max(0, size.columns - status.columns))) + Style.dim(status)
         let height = Self.height(in: size)
         var body = Array(lines(in: size).dropFirst(min(top, lastTop(in: size))).prefix(height))
         if paragraphs.isEmpty { body = [Style.dim("  \(emptyText.harmlessLine)".fitted(to: size.columns))] }

@@ -31,7 +31,7 @@ public struct EventLog: Sendable {
     /// - Returns: the entry's `seq`, or that of the entry without a room.
     @discardableResult
     public static func append(
-        at time: Timestamp, roomID: String, participants: [String], emissions: consuming [Emission],
+        at time: Timestamp, roomID: String, participants: [String], emissions: [Emission],
         fact: Fact? = nil, requestID: String? = nil, on connection: any Connection
     ) throws -> Int {
         guard !roomID.isEmpty, emissions.areMissed(by: participants) else {
@@ -41,7 +41,8 @@ public struct EventLog: Sendable {
         }
         let people = Set(participants)
         _ = try appendEntry(
-            at: time, roomID: roomID, participants: participants, emissions: emissions.filter { !$0.isMissed(by: people) },
+            at: time, roomID: roomID, participants: participants,
+            emissions: emissions.filter { !$0.isMissed(by: people) },
             fact: fact, requestID: requestID, on: connection)
         return try appendEntry(
             at: time, roomID: "", participants: [], emissions: emissions.filter { $0.isMissed(by: people) }, fact: nil,

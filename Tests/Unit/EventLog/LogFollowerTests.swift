@@ -304,7 +304,9 @@ struct LogFollowerTests {
             let request = try await harness.holdQuestion(committing: 1...1)
             harness.follower.stop()
             harness.owner.log.withLock { $0 = Owner.Log(past: "another past", seqs: [1]) }
-            request.reply(Reply(.ok, LogPage(head: harness.owner.head, oldest: 1, isKnown: false, entries: [], through: 0).json).json)
+            request.reply(
+                Reply(.ok, LogPage(head: harness.owner.head, oldest: 1, isKnown: false, entries: [], through: 0).json)
+                    .json)
             await harness.settled()
             #expect(harness.starts.items == [0])
         }
