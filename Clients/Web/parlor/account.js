@@ -79,11 +79,13 @@ export class Account {
   /**
    * Stops for good, as nobody or somebody else is signed in.
    * @param erases whether the person signed out: nothing stays on the device. Otherwise unsent changes wait for the next sign-in.
+   * @param isElsewhere whether another tab has ended the session: the cache is as that tab left it.
    */
-  async end({ erases }) {
+  async end({ erases, isElsewhere }) {
     this.#isEnded = true;
     this.outbox.stop();
     this.#receipts.end();
+    if (isElsewhere) this.#cache.end();
     if (!erases) this.rooms.flush();
     this.rooms.end();
     const isErased = erases && Promise.allSettled([this.outbox.removeAll(), this.#cache.removeAll()]);

@@ -44,9 +44,14 @@ export class Cache {
     return this.#write([[`${roomId}/messages`, undefined], [`${roomId}/elements`, undefined]]);
   }
 
+  /** Ends caching: what is cached stays as it is. */
+  end() {
+    this.#isEnded = true;
+  }
+
   /** Removes everything after signing out; nothing is cached any more. */
   async removeAll() {
-    this.#isEnded = true;
+    this.end();
     await removeAll(this.#storage, this.#prefix);
   }
 

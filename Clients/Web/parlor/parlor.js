@@ -36,7 +36,7 @@ export class Parlor {
       storage: this.#storage,
       platform,
       channel: this.#channel,
-      onChange: (user, isLogout) => this.#use(user, isLogout),
+      onChange: (user, end) => this.#use(user, end),
     });
   }
 
@@ -69,10 +69,10 @@ export class Parlor {
   }
 
   /** Somebody has signed in, or out. */
-  async #use(user, isLogout) {
+  async #use(user, { isLogout, isElsewhere }) {
     const before = this.#account;
     this.#account = null;
-    await before?.end({ erases: isLogout });
+    await before?.end({ erases: isLogout, isElsewhere });
     this.connection.set(IDLE);
     if (!user) return this.unsent.follow(null);
     this.#account = new Account({

@@ -29,7 +29,7 @@ export class Session extends Observable {
   /** Rises when somebody signs in or out: earlier requests are then ignored. */
   #epoch = 0;
 
-  /** @param channel notifies other tabs; `onChange(person, isLogout)` runs before the snapshot says so. */
+  /** @param channel notifies other tabs; `onChange(person, { isLogout, isElsewhere })` runs before the snapshot says so. */
   constructor({ caller, storage, platform, channel, onChange }) {
     super();
     this.#caller = caller;
@@ -37,7 +37,7 @@ export class Session extends Observable {
     this.#platform = platform;
     this.#channel = channel;
     this.onChange = onChange;
-    channel.listen("session", () => this.#readAgain());
+    channel.listen("session", (content) => this.#readAgain(content?.isLogout));
   }
 
   makeSnapshot() {
@@ -121,7 +121,7 @@ export class Session extends Observable {
     let kept = await this.#storage.read(KEY).catch(() => session);
     if (epoch !== this.#epoch) throw ClientFailure.signedOut();
     if (kept === undefined) {
-      await this.#take(null, null);
+      await this.#take(null, null, { isElsewhere: true });
       throw ClientFailure.signedOut();
     }
     if (kept.refreshToken !== session.refreshToken) {
@@ -154,8 +154,8 @@ export class Session extends Observable {
   async #end(failure, isLogout = false) {
     this.#epoch += 1;
     await this.#write(undefined);
-    await this.#take(null, failure, isLogout);
-    this.#channel.post("session");
+    await this.#take(null, failure, { isLogout });
+    this.#channel.post("session", { isLogout });
   }
 
   /** Stores a session before its token is used: the previous one no longer works. */
@@ -170,14 +170,17 @@ export class Session extends Observable {
     await this.#storage.write([[KEY, session]]).catch(() => {});
   }
 
-  async #readAgain() {
+  /** @param isLogout whether the person has signed out in another tab. */
+  async #readAgain(isLogout = false) {
     const epoch = this.#epoch;
     const kept = await this.#storage.read(KEY).catch(() => undefined);
     if (epoch !== this.#epoch) return;
-    if (kept?.token !== this.#current?.token || this.#status === "unknown") await this.#take(kept ?? null, null);
+    if (kept?.token === this.#current?.token && this.#status !== "unknown") return;
+    await this.#take(kept ?? null, null, { isLogout, isElsewhere: kept === undefined });
   }
 
-  async #take(session, failure, isLogout = false) {
+  /** @param isElsewhere whether another tab has ended the session; then what stays of it on the device is that tab's to write. */
+  async #take(session, failure, { isLogout = false, isElsewhere = false } = {}) {
     const before = this.#current?.user.id;
     if (session?.user.id !== before) this.#epoch += 1;
     this.#current = session;
@@ -185,7 +188,7 @@ export class Session extends Observable {
     const life = session ? Date.parse(session.expiresAt) - this.#platform.now() : 0;
     // A new token that seems expired shows that this clock is ahead, so its expiry is unknown.
     this.#leeway = life > 0 ? Math.min(LONGEST_LEEWAY, life / 2) : null;
-    if (session?.user.id !== before) await this.onChange(session?.user ?? null, isLogout);
+    if (session?.user.id !== before) await this.onChange(session?.user ?? null, { isLogout, isElsewhere });
     // Somebody else has signed in meanwhile.
     if (this.#current !== session) return;
     const next = { status: this.#status, user: session?.user ?? null, failure };
