@@ -37,15 +37,16 @@ export function begin(parlor) {
 
   const drawBanner = onceAFrame(() => {
     const { state, isCaughtUp } = parlor.connection.snapshot;
-    const isAway = parlor.session.snapshot.status === "signedIn" && (state === "offline" || (state === "connecting" && !isCaughtUp && wasAway));
-    if (state === "offline") wasAway = true;
+    const isLost = state === "offline" || state === "ended";
+    const isAway = parlor.session.snapshot.status === "signedIn" && (isLost || (state === "connecting" && !isCaughtUp && wasAway));
+    if (isLost) wasAway = true;
     if (state === "connected") wasAway = false;
     banner.hidden = !isAway;
     if (!isAway) return;
     const { waiting } = parlor.unsent.snapshot;
-    const line = state === "connecting" ? t("reconnecting") : waiting > 0 ? t("offlineWaiting", { count: waiting }) : t("offline");
+    const line = state === "connecting" ? t("reconnecting") : state === "ended" ? t("ended") : waiting > 0 ? t("offlineWaiting", { count: waiting }) : t("offline");
     fill(banner, icon("offline", 18), h("span", {}, line),
-      state === "offline" && h("button", { class: "text-button", type: "button", on: { click: () => parlor.wake() } }, t("connectNow")));
+      isLost && h("button", { class: "text-button", type: "button", on: { click: () => parlor.wake() } }, t("connectNow")));
   });
   let wasAway = false;
 

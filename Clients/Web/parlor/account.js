@@ -63,7 +63,9 @@ export class Account {
   }
 
   wake() {
-    this.#socket.wake();
+    // Only a person's wish reopens a connection that the server has ended: two pages must not end each other's in turns.
+    if (this.#connection.snapshot.state === "ended") this.#socket.start();
+    else this.#socket.wake();
     this.outbox.noteConnection();
     this.rooms.becomeActive();
   }

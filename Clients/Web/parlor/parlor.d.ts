@@ -185,7 +185,7 @@ export interface ParlorOptions {
 }
 
 export interface Connection {
-  /** `ended`: it does not reconnect by itself, because nobody is signed in or the server ended the session. */
+  /** `ended`: the server ended the connection, and it does not reconnect by itself; `wake()` does while somebody is signed in. */
   readonly state: "idle" | "connecting" | "connected" | "offline" | "ended";
   /** All that was missed has been received: what is shown is current. */
   readonly isCaughtUp: boolean;
@@ -218,7 +218,8 @@ export class Parlor {
   /** Disconnects. What is unsent stays, and is sent after the next `start()`. */
   stop(): Promise<void>;
   /**
-   * Connects at once, without waiting for the next attempt. Call it on `online` and `offline`, and on `visibilitychange` to visible.
+   * Connects at once, without waiting for the next attempt, also if the server ended the connection. Call it on `online` and
+   * `offline`, and on `visibilitychange` to visible.
    * A connection that has received nothing for longer than the ping interval is closed and opened again; so is any connection if
    * the browser says that it has no network.
    */

@@ -136,6 +136,7 @@ export default {
   signOutAsk: { one: "{count} Änderung ist noch nicht gesendet und geht verloren. Abmelden?", other: "{count} Änderungen sind noch nicht gesendet und gehen verloren. Abmelden?" },
   offline: "Keine Verbindung.",
   offlineWaiting: { one: "Keine Verbindung. {count} Änderung ist aufgehoben und geht später hinaus.", other: "Keine Verbindung. {count} Änderungen sind aufgehoben und gehen später hinaus." },
+  ended: "Der Server hat diese Verbindung beendet.",
   reconnecting: "Verbindung wird aufgebaut…",
   connectNow: "Jetzt verbinden",
   close: "Schließen",

@@ -137,6 +137,7 @@ export default {
   signOutAsk: { one: "{count} change was not sent yet and will be lost. Sign out?", other: "{count} changes were not sent yet and will be lost. Sign out?" },
   offline: "You are offline.",
   offlineWaiting: { one: "You are offline. {count} change is kept and goes out when you are back.", other: "You are offline. {count} changes are kept and go out when you are back." },
+  ended: "The server has ended this connection.",
   reconnecting: "Connecting…",
   connectNow: "Connect now",
   close: "Close",
