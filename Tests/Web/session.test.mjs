@@ -135,3 +135,41 @@ test("a tab that finds no session any more writes nothing", async () => {
   assert.equal(two.parlor.session.snapshot.status, "signedOut");
   assert.deepEqual(await tabs.storage.readAll(""), []);
 });
+
+/** A storage that only removes while `isFull`. */
+function fillable(isFull) {
+  const storage = memoryStorage();
+  const { write } = storage;
+  storage.isFull = isFull;
+  storage.write = async (changes) => {
+    if (storage.isFull && changes.some(([, value]) => value !== undefined)) throw new Error("full");
+    return write(changes);
+  };
+  return storage;
+}
+
+for (const isFullFirst of [false, true]) {
+  test(`a storage that is full ${isFullFirst ? "from the start" : "later"} signs nobody out, also if answers are lost`, async () => {
+    const network = new Network();
+    const { parlor: server, clock } = network;
+    server.tokenLife = 300_000;
+    const ada = server.addPerson("ada");
+    const storage = fillable(isFullFirst);
+    const { parlor, wires } = await network.device(ada, { storage });
+    if (isFullFirst) await parlor.session.adopt(server.openSession(ada));
+    await caughtUp(clock, { parlor });
+    storage.isFull = true;
+    for (let minutes = 0; minutes < 20; minutes += 1) {
+      if (minutes % 5 === 4) wires.answersToLose = 2;
+      await clock.advance(60_000);
+      await Promise.all([parlor.rooms.refresh(), clock.advance(1_000)]);
+      assert.equal(parlor.session.snapshot.status, "signedIn", `after ${minutes} minutes`);
+    }
+    storage.isFull = false;
+    await clock.advance(300_000);
+    await Promise.all([parlor.rooms.refresh(), clock.advance(1_000)]);
+    const again = await network.device(ada, { storage });
+    await caughtUp(clock, again);
+    assert.equal(again.parlor.session.snapshot.status, "signedIn");
+  });
+}

@@ -21,6 +21,8 @@ export class Session extends Observable {
   #platform;
   #channel;
   #current = null;
+  /** What the storage has while it refuses the session known here: the refresh token of an earlier one, or undefined for none. */
+  #outdated = null;
   #leeway = LONGEST_LEEWAY;
   #status = "unknown";
   /** The visible session: `#current` counts as soon as it is stored, but is shown when everything for that person is loaded. */
@@ -117,8 +119,7 @@ export class Session extends Observable {
   }
 
   async #renewLocked(session, epoch) {
-    // If the storage cannot be read, the state known here stays.
-    let kept = await this.#storage.read(KEY).catch(() => session);
+    let kept = await this.#read();
     if (epoch !== this.#epoch) throw ClientFailure.signedOut();
     if (kept === undefined) {
       await this.#take(null, null, { isElsewhere: true });
@@ -131,6 +132,8 @@ export class Session extends Observable {
     }
     if (!kept.attemptId) {
       kept = { ...kept, attemptId: this.#platform.makeId() };
+      // Also here: the storage may refuse it.
+      this.#current = kept;
       await this.#write(kept);
     }
     let renewed;
@@ -167,13 +170,29 @@ export class Session extends Observable {
 
   /** Without a storage the session lives as long as the page. */
   async #write(session) {
-    await this.#storage.write([[KEY, session]]).catch(() => {});
+    try {
+      await this.#storage.write([[KEY, session]]);
+      this.#outdated = null;
+    } catch {
+      const kept = await this.#storage.read(KEY).catch(() => undefined);
+      this.#outdated = { refreshToken: kept?.refreshToken };
+    }
+  }
+
+  /**
+   * Returns the stored session. If the storage cannot be read, or still has what it had when it refused the session known here,
+   * that one counts: a spent refresh token would end the session.
+   */
+  async #read() {
+    const kept = await this.#storage.read(KEY).catch(() => this.#current);
+    const isOutdated = this.#outdated !== null && this.#outdated.refreshToken === kept?.refreshToken;
+    return (isOutdated ? this.#current : kept) ?? undefined;
   }
 
   /** @param isLogout whether the person has signed out in another tab. */
   async #readAgain(isLogout = false) {
     const epoch = this.#epoch;
-    const kept = await this.#storage.read(KEY).catch(() => undefined);
+    const kept = await this.#read();
     if (epoch !== this.#epoch) return;
     if (kept?.token === this.#current?.token && this.#status !== "unknown") return;
     await this.#take(kept ?? null, null, { isLogout, isElsewhere: kept === undefined });
