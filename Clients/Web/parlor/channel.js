@@ -7,7 +7,12 @@ export class TabChannel {
 
   constructor(platform, name) {
     if (!platform.BroadcastChannel) return;
-    this.#channel = new platform.BroadcastChannel(name);
+    try {
+      this.#channel = new platform.BroadcastChannel(name);
+    } catch {
+      // The browser keeps nothing for the page, and connects no tabs.
+      return;
+    }
     // node: a channel alone keeps no process alive.
     this.#channel.unref?.();
     this.#channel.onmessage = ({ data }) => this.#listeners.get(data?.topic)?.(data.content);

@@ -8,6 +8,8 @@ export class OutboxEntry {
   state = "queued";
   failure = null;
   isKept = false;
+  /** The failure `not_kept` if the storage has refused it. It is sent at once or fails, as it would be lost with the page. */
+  refusal = null;
   isRemoved = false;
   /** Whether it may have reached the server. */
   isAttempted = false;
@@ -110,14 +112,11 @@ export class OutboxKeeper {
     for (const entry of entries) entry.key ??= this.#makeKey(entry.id);
     try {
       await this.#storage.write(entries.map((entry) => [entry.key, entry.isRemoved ? undefined : record(entry)]));
-      for (const entry of entries) entry.isKept = true;
+      for (const entry of entries) Object.assign(entry, { isKept: true, refusal: null });
     } catch (error) {
-      for (const entry of entries) {
-        // An older version is kept, or it is already known to have failed. Else it would be lost with the page.
-        if (entry.isKept || entry.isRemoved) continue;
-        const failure = { code: "not_kept", message: `It cannot be kept on this device (${error?.message ?? error}).` };
-        Object.assign(entry, { state: "failed", failure });
-      }
+      const refusal = { code: "not_kept", message: `It cannot be kept on this device (${error?.message ?? error}).` };
+      // Of the others an older version is kept, or nothing is to be kept.
+      for (const entry of entries) if (!entry.isKept && !entry.isRemoved) entry.refusal = refusal;
     }
     if (removed.length > 0) this.#channel.post("outbox", removed.map((entry) => entry.key));
     this.#onKept(entries.filter((entry) => !entry.isRemoved));

@@ -7,9 +7,9 @@ import { Backoff, Pause } from "./timing.js";
  * Own changes until the server has them, across reloads.
  *
  * Each lane (a room's messages, a room's board) has one change under way, in the order made; lanes don't wait for one another. A
- * change is in the storage before it is sent; one that the storage refuses has failed with `not_kept`. One that may have arrived,
- * but was not answered, is sent again under the same id. It leaves the outbox only when the server has it, when it is discarded, or
- * when its room is no longer one's own.
+ * change is in the storage before it is sent; one that the storage refuses is sent nevertheless, and has failed with `not_kept` if
+ * that cannot be done at once. One that may have arrived, but was not answered, is sent again under the same id. It leaves the
+ * outbox only when the server has it, when it is discarded, or when its room is no longer one's own.
  *
  * While the server is unreachable or asks to wait, a lane waits: for the connection, or for a pause that doubles. A change that the
  * server refuses for good has failed, and those after it go on.
@@ -94,6 +94,7 @@ export class Outbox {
 
   /** Stores an entry whose change was modified; only while it is not under way. */
   update(entry) {
+    entry.refusal = null;
     if (entry.state === "failed") Object.assign(entry, { state: "queued", failure: null });
     this.#keeper.keep(entry);
     this.#notify(entry.lane);
@@ -176,8 +177,9 @@ export class Outbox {
     if (lane.isSending || this.#isReading) return;
     lane.isSending = true;
     let entry;
-    // An entry that is not stored yet holds up those after it: the keeper wakes the lane.
-    while (!this.#isStopped && (entry = lane.entries.find(({ state }) => state === "queued"))?.isKept) {
+    // An entry that is not stored yet, or refused, holds up those after it: the keeper wakes the lane.
+    const next = () => lane.entries.find(({ state }) => state === "queued");
+    while (!this.#isStopped && (entry = next()) && (entry.isKept || entry.refusal)) {
       entry.state = "sending";
       entry.isAttempted = true;
       this.#notify(name);
@@ -192,10 +194,13 @@ export class Outbox {
 
   async #take(lane, entry, outcome, connection) {
     if (outcome.type === "later") {
-      this.#notify(entry.lane);
       const asked = outcome.retryAfter ?? null;
       // The connection came during the attempt, so its lack was not the cause.
-      if (this.#isStopped || (asked === null && connection !== this.#connections)) return;
+      const isAtOnce = this.#isStopped || (asked === null && connection !== this.#connections);
+      const hasFailed = !isAtOnce && entry.refusal !== null;
+      if (hasFailed) Object.assign(entry, { state: "failed", failure: entry.refusal });
+      this.#notify(entry.lane);
+      if (isAtOnce || hasFailed) return;
       const pause = new Pause(this.#platform, lane.backoff.next(this.#platform.random(), asked));
       lane.pause = { pause, endsOnConnection: asked === null };
       await pause.done;

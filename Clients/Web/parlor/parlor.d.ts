@@ -145,7 +145,7 @@ export interface ParlorStorage {
 
 /** In IndexedDB, under one database name. */
 export function indexedDBStorage(name?: string, factory?: IDBFactory): ParlorStorage;
-/** In memory: nothing survives. For tests, and for browsers that refuse IndexedDB. */
+/** In memory: nothing survives. For tests, and for environments without IndexedDB. */
 export function memoryStorage(): ParlorStorage;
 
 /** Everything that the library takes from its environment. Tests replace it. */
@@ -177,7 +177,7 @@ export function browserPlatform(overrides?: Partial<Platform>): Platform;
 export interface ParlorOptions {
   /** "https://host" or "http://host:port"; "" is the page's own origin. */
   server: string;
-  /** Default: IndexedDB where there is any, else memory. */
+  /** Default: IndexedDB, or memory in environments without it. Where site data is blocked, nothing survives the page. */
   storage?: ParlorStorage;
   platform?: Platform;
   /** "auto": WebSocket, and long-polling where no WebSocket opens. Default: "auto". */
@@ -353,7 +353,10 @@ export class Conversation implements Observable<ConversationSnapshot> {
   readonly snapshot: ConversationSnapshot;
   subscribe(listener: (snapshot: ConversationSnapshot) => void): () => void;
   readonly roomId: string;
-  /** Shows and stores it at once, and sends it as soon as the server can be reached. @returns its item's id; null if it is blank. */
+  /**
+   * Shows and stores it at once, and sends it as soon as the server can be reached. If this device cannot store it, it is sent at
+   * once, or fails with `not_kept`. @returns its item's id; null if it is blank.
+   */
   send(text: string): string | null;
   /** Sends a failed message again, under the same `tempId`. */
   retry(itemId: string): void;
@@ -409,7 +412,7 @@ export interface BoardSnapshot {
 /**
  * Changes show at once, and are stored until the server has them. While one is on its way, later ones of the same element are merged,
  * so `move` may be called with every pointer event. Of moves the last one wins. Edits carry the version that was seen: on a conflict
- * the server's version is shown.
+ * the server's version is shown. A change that this device cannot store is sent at once, or fails with `not_kept`.
  */
 export class Board implements Observable<BoardSnapshot> {
   readonly snapshot: BoardSnapshot;

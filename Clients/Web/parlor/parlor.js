@@ -26,7 +26,7 @@ export class Parlor {
     this.#platform = platform;
     // A socket's address is a whole one; the page's own origin is asked for as "".
     this.#address = (server || globalThis.location?.origin || "").replace(/\/+$/, "");
-    this.#storage = storage ?? (globalThis.indexedDB ? indexedDBStorage(`parlor ${this.#address}`) : memoryStorage());
+    this.#storage = storage ?? ("indexedDB" in globalThis ? indexedDBStorage(`parlor ${this.#address}`) : memoryStorage());
     this.#mode = transport;
     this.#channel = new TabChannel(platform, `parlor ${this.#address}`);
     this.connection = new Value(IDLE);

@@ -114,8 +114,18 @@ export class Session extends Observable {
   }
 
   async #renew(session, epoch) {
-    const run = () => this.#renewLocked(session, epoch);
-    return this.#platform.locks ? this.#platform.locks.request(LOCK, run) : run();
+    let isRun = false;
+    const run = () => {
+      isRun = true;
+      return this.#renewLocked(session, epoch);
+    };
+    try {
+      if (this.#platform.locks) return await this.#platform.locks.request(LOCK, run);
+    } catch (error) {
+      // Browsers that keep nothing for a page may refuse it locks, too.
+      if (isRun) throw error;
+    }
+    return run();
   }
 
   async #renewLocked(session, epoch) {

@@ -23,13 +23,14 @@ export function memoryStorage() {
 
 const STORE = "entries";
 
-/** Storage in IndexedDB, all in one object store: a write is one transaction. */
-export function indexedDBStorage(name = "parlor", factory = globalThis.indexedDB) {
+/** Storage in IndexedDB, all in one object store: a write is one transaction. Where site data is blocked, each call fails. */
+export function indexedDBStorage(name = "parlor", factory) {
   let opening = null;
 
   function open() {
     opening ??= new Promise((resolve, reject) => {
-      const request = factory.open(name, 1);
+      // Where site data is blocked, some browsers refuse the factory itself.
+      const request = (factory ?? globalThis.indexedDB).open(name, 1);
       request.onupgradeneeded = () => request.result.createObjectStore(STORE);
       request.onerror = () => reject(request.error);
       request.onsuccess = () => {
