@@ -173,3 +173,21 @@ for (const isFullFirst of [false, true]) {
     assert.equal(again.parlor.session.snapshot.status, "signedIn");
   });
 }
+
+test("a session that the storage refuses is signed in with the failure not_kept, until it is stored", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  server.tokenLife = 300_000;
+  const ada = server.addPerson("ada");
+  const storage = fillable(true);
+  const { parlor } = await network.device(ada, { storage });
+  const seen = [];
+  parlor.session.subscribe(({ status, failure }) => seen.push([status, failure?.kind ?? null]));
+  await parlor.session.adopt(server.openSession(ada));
+  for (const isFull of [true, true, false]) {
+    storage.isFull = isFull;
+    await clock.advance(290_000);
+    await Promise.all([parlor.rooms.refresh(), clock.advance(1_000)]);
+  }
+  assert.deepEqual(seen, [["signedIn", "not_kept"], ["signedIn", null]]);
+});

@@ -50,7 +50,15 @@ export function begin(parlor) {
   });
   let wasAway = false;
 
+  let isWarned = false;
+  function warn({ status, failure }) {
+    const isUnkept = status === "signedIn" && failure?.kind === "not_kept";
+    if (isUnkept && !isWarned) toast(t("sessionNotKept"));
+    isWarned = isUnkept;
+  }
+
   parlor.session.subscribe(() => draw());
+  parlor.session.subscribe(warn);
   parlor.connection.subscribe(drawBanner);
   parlor.unsent.subscribe(drawBanner);
   addEventListener("online", () => parlor.wake());

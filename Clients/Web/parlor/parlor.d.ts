@@ -248,7 +248,10 @@ export interface SessionSnapshot {
   /** `unknown` until `start()` has read the storage. */
   readonly status: "unknown" | "signedOut" | "signedIn";
   readonly user: Person | null;
-  /** Why the session ended, if not by `logout()`; else null. */
+  /**
+   * Why the session ended, if not by `logout()`. While somebody is signed in, `not_kept` if this device could not store the
+   * session, which then lasts as long as the page. Else null.
+   */
   readonly failure: ClientFailure | null;
 }
 

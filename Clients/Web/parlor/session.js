@@ -21,7 +21,7 @@ export class Session extends Observable {
   #platform;
   #channel;
   #current = null;
-  /** What the storage has while it refuses the session known here: the refresh token of an earlier one, or undefined for none. */
+  /** While the storage refuses the session known here: the `refreshToken` of the one that it has, if any, and the `failure`. */
   #outdated = null;
   #leeway = LONGEST_LEEWAY;
   #status = "unknown";
@@ -174,7 +174,7 @@ export class Session extends Observable {
   /** Stores a session before its token is used: the previous one no longer works. */
   async #keep(session) {
     await this.#write(session);
-    await this.#take(session, null);
+    await this.#take(session, this.#outdated?.failure ?? null);
     this.#channel.post("session");
   }
 
@@ -183,9 +183,12 @@ export class Session extends Observable {
     try {
       await this.#storage.write([[KEY, session]]);
       this.#outdated = null;
-    } catch {
+    } catch (error) {
       const kept = await this.#storage.read(KEY).catch(() => undefined);
-      this.#outdated = { refreshToken: kept?.refreshToken };
+      const words = `The session cannot be kept on this device (${error?.message ?? error}).`;
+      // The same failure each time: only the first one is news.
+      const failure = this.#outdated?.failure ?? new ClientFailure("not_kept", words);
+      this.#outdated = { refreshToken: kept?.refreshToken, failure };
     }
   }
 

@@ -18,6 +18,7 @@ export default {
   optional: "freiwillig",
   signingIn: "Anmeldung läuft…",
   sessionEnded: "Die Sitzung ist beendet. Bitte neu anmelden.",
+  sessionNotKept: "Dieses Gerät konnte die Sitzung nicht speichern. Nach dem Neuladen bitte wieder anmelden.",
   rooms: "Räume",
   people: "Personen",
   newRoom: "Neuer Raum",

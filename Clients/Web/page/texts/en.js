@@ -19,6 +19,7 @@ export default {
   optional: "optional",
   signingIn: "Signing in…",
   sessionEnded: "Your session has ended. Please sign in again.",
+  sessionNotKept: "This device could not store your session. After a reload you have to sign in again.",
   rooms: "Rooms",
   people: "People",
   newRoom: "New room",
