@@ -169,6 +169,10 @@ export class Rooms extends Observable {
     this.#leaving.delete(roomId);
     this.#counts.enter(roomId);
     this.#show();
+    // Who is there is sent to open rooms only, and not repeated for those who come later.
+    if (!this.#shelf.records.has(roomId)) return;
+    this.#shelf.need(roomId, "answer");
+    this.#fetching.fetchNeeded();
   }
 
   /** A `room:leave` is about to be sent. Until `leave` the room is open. */
