@@ -10,6 +10,9 @@ import { showUnread } from "./unread.js";
 import { followDemoLink } from "./demo.js";
 import { toast } from "./dialog.js";
 
+/** The time, in milliseconds, for which a hidden page keeps its room open: nobody seems to leave for a glance elsewhere. */
+const REST_AFTER = 15_000;
+
 /** Shows `parlor` in the page: signing in, or the list of rooms with one room. */
 export function begin(parlor) {
   const app = document.getElementById("app");
@@ -61,13 +64,19 @@ export function begin(parlor) {
   parlor.session.subscribe(warn);
   parlor.connection.subscribe(drawBanner);
   parlor.unsent.subscribe(drawBanner);
-  addEventListener("online", () => parlor.wake());
-  addEventListener("offline", () => parlor.wake());
+  // A hidden page connects a little later, by itself: `wake` would open its room again.
+  const wakeIfVisible = () => document.hidden || parlor.wake();
+  addEventListener("online", wakeIfVisible);
+  addEventListener("offline", wakeIfVisible);
   addEventListener("pagehide", () => void parlor.flush());
+  let rest = null;
   document.addEventListener("visibilitychange", () => {
-    if (document.hidden) void parlor.flush();
-    else parlor.wake();
+    clearTimeout(rest);
+    if (!document.hidden) return parlor.wake();
+    void parlor.flush();
+    rest = setTimeout(() => parlor.rest(), REST_AFTER);
   });
+  if (document.hidden) parlor.rest();
   const follow = () => followDemoLink(parlor.session).catch((failure) => toast(failureText(failure)));
   addEventListener("hashchange", follow);
   const started = follow().then(() => parlor.start());

@@ -22,6 +22,8 @@ export class Account {
   #connection;
   #isAway = true;
   #isEnded = false;
+  /** Whether nobody looks at the open rooms: then they are not joined. */
+  #isResting = false;
   #backing;
   /** Open rooms by id, with their conversation, board, and number of screens. */
   #open = new Map();
@@ -68,6 +70,25 @@ export class Account {
     else this.#socket.wake();
     this.outbox.noteConnection();
     this.rooms.becomeActive();
+    if (!this.#isResting) return;
+    this.#isResting = false;
+    for (const [roomId, { conversation, board, isGone }] of this.#open) {
+      if (isGone) continue;
+      this.rooms.enter(roomId);
+      conversation.resume();
+      board.resume();
+    }
+  }
+
+  rest() {
+    if (this.#isResting) return;
+    this.#isResting = true;
+    for (const [roomId, { conversation, board, isGone }] of this.#open) {
+      if (isGone) continue;
+      conversation.rest();
+      board.rest();
+      this.#leave(roomId);
+    }
   }
 
   async flush() {
@@ -116,9 +137,11 @@ export class Account {
     }
     room.screens += 1;
     if (room.screens === 1 && !this.#isEnded) {
-      this.rooms.enter(roomId);
-      room.conversation.enter();
-      room.board.enter();
+      if (!this.#isResting) this.rooms.enter(roomId);
+      for (const part of [room.conversation, room.board]) {
+        part.enter();
+        if (this.#isResting) part.rest();
+      }
     }
     let isOpen = true;
     return Object.freeze({
@@ -149,12 +172,16 @@ export class Account {
     room.screens -= 1;
     if (room.screens > 0 || this.#open.get(roomId) !== room) return;
     this.#open.delete(roomId);
-    this.rooms.beginLeaving(roomId);
     room.conversation.leave();
     room.board.leave();
+    this.#leave(roomId);
+  }
+
+  #leave(roomId) {
+    this.rooms.beginLeaving(roomId);
     this.#server.leave(roomId).then(() => {
       // A screen may have returned meanwhile.
-      if (!this.#open.has(roomId)) this.rooms.leave(roomId);
+      if (this.#isResting || !this.#open.has(roomId)) this.rooms.leave(roomId);
       this.#receipts.flush();
     });
   }

@@ -10,6 +10,7 @@ import { Backoff, Pause } from "./timing.js";
 export class Loading {
   #platform;
   #fetch;
+  #rejoin;
   #onChange;
   #backoff = new Backoff(5_000, 30_000);
   #retry = null;
@@ -23,10 +24,14 @@ export class Loading {
   /** Rises when earlier requests become obsolete. */
   epoch = 0;
 
-  /** @param fetch `(isCurrent) → { refusal }`: why it is not joined for now, if so; checks `isCurrent()` after each wait. */
-  constructor(platform, { isAway, fetch, onChange }) {
+  /**
+   * @param fetch `(isCurrent) → { refusal }`: why it is not joined for now, if so; checks `isCurrent()` after each wait.
+   * @param rejoin the same after a rest; what was fetched before it is still there.
+   */
+  constructor(platform, { isAway, fetch, rejoin = async () => ({}), onChange }) {
     this.#platform = platform;
     this.#fetch = fetch;
+    this.#rejoin = rejoin;
     this.#onChange = onChange;
     this.isAway = isAway;
   }
@@ -48,6 +53,22 @@ export class Loading {
   leave() {
     this.#isEntered = false;
     this.#end();
+  }
+
+  /** Cancels what is under way, and fetches nothing until `resume`: nobody looks. */
+  rest() {
+    const isFetched = this.#isFetched;
+    this.leave();
+    this.#isFetched = isFetched;
+    this.#isJoined = false;
+    this.#onChange();
+  }
+
+  /** Continues: changes since `rest` come with the joining, unless the server has said that it cannot repeat them. */
+  resume() {
+    this.#isEntered = true;
+    if (this.#isFetched) this.#start(this.#rejoin);
+    else this.begin();
   }
 
   connected() {
@@ -74,15 +95,14 @@ export class Loading {
 
   /** Marks the shown data as outdated. */
   begin() {
-    if (!this.#isEntered) return;
+    if (!this.#isEntered) {
+      // Outdated when it is resumed.
+      this.#isFetched = false;
+      return;
+    }
     this.#end();
     this.isLoading = true;
-    const { epoch } = this;
-    const running = this.#run(epoch).finally(() => {
-      if (this.#running === running) this.#running = null;
-    });
-    this.#running = running;
-    this.#onChange();
+    this.#start(this.#fetch);
   }
 
   note(error) {
@@ -98,13 +118,22 @@ export class Loading {
     this.isLoading = false;
   }
 
-  async #run(epoch) {
+  #start(work) {
+    const { epoch } = this;
+    const running = this.#run(epoch, work).finally(() => {
+      if (this.#running === running) this.#running = null;
+    });
+    this.#running = running;
+    this.#onChange();
+  }
+
+  async #run(epoch, work) {
     const isCurrent = () => epoch === this.epoch;
     try {
       // A turn later, so that the caller continues first.
       await null;
       if (!isCurrent()) return;
-      const { refusal = null } = await this.#fetch(isCurrent);
+      const { refusal = null } = await work(isCurrent);
       if (!isCurrent()) return;
       this.#isFetched = true;
       this.#isJoined = refusal === null;

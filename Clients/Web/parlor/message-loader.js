@@ -57,7 +57,7 @@ export class MessageLoader {
     // Only after an absence: on entering, cached messages below the newest page may be far from it.
     const oldest = this.#wasVerified ? this.#store.items[0]?.message.seq : undefined;
     // Before the page: messages sent during the fetch arrive as events.
-    const refusal = await this.#join();
+    const refusal = await this.join();
     if (!isCurrent()) return {};
     let page = await this.#server.messages(this.#roomId, { limit: PAGE });
     if (!isCurrent()) return {};
@@ -157,7 +157,7 @@ export class MessageLoader {
   }
 
   /** @returns the server's reason why the room is not joined for now, if any. */
-  async #join() {
+  async join() {
     try {
       await this.#server.join(this.#roomId);
       return null;

@@ -218,12 +218,19 @@ export class Parlor {
   /** Disconnects. What is unsent stays, and is sent after the next `start()`. */
   stop(): Promise<void>;
   /**
-   * Connects at once, without waiting for the next attempt, also if the server ended the connection. Call it on `online` and
-   * `offline`, and on `visibilitychange` to visible.
+   * Connects at once, without waiting for the next attempt, also if the server ended the connection, and ends a `rest()`. Call it
+   * on `visibilitychange` to visible, and on `online` and `offline` while the page is visible.
    * A connection that has received nothing for longer than the ping interval is closed and opened again; so is any connection if
    * the browser says that it has no network.
    */
   wake(): void;
+  /**
+   * Leaves the open rooms on the server until `wake()`, as nobody looks at them. Call it when the page has been hidden for a while,
+   * or begins hidden: a person who has a room open is present there, and gets no notification of its messages on other devices.
+   * The list goes on: there a message counts as unread, and an element of others as unseen. Open rooms stay as they are shown;
+   * `wake()` joins them again, and what has changed meanwhile appears.
+   */
+  rest(): void;
   /** Call it on `pagehide`: writes the cache, sends waiting read receipts, ends typing. */
   flush(): Promise<void>;
 

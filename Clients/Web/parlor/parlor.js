@@ -21,6 +21,7 @@ export class Parlor {
   #channel;
   #account = null;
   #isStarted = false;
+  #isResting = false;
 
   constructor({ server, platform = browserPlatform(), storage, transport = "auto" }) {
     this.#platform = platform;
@@ -56,7 +57,13 @@ export class Parlor {
   }
 
   wake() {
+    this.#isResting = false;
     this.#account?.wake();
+  }
+
+  rest() {
+    this.#isResting = true;
+    this.#account?.rest();
   }
 
   async flush() {
@@ -80,6 +87,7 @@ export class Parlor {
       mode: this.#mode, user, connection: this.connection,
     });
     this.unsent.follow(this.#account.outbox.counts);
+    if (this.#isResting) this.#account.rest();
     if (this.#isStarted) this.#account.start();
   }
 }

@@ -93,3 +93,20 @@ def test_a_room_opens_at_its_first_unread_message(ada, ben, open_window):
     window.shows(".jump").click()
     window.shows(".bubble", "old 69")
     window.lacks(".jump")
+
+
+def test_a_page_that_stays_hidden_leaves_its_room_and_returns_to_it(pair):
+    first, second, _ = pair
+    page = first.driver.current_window_handle
+    first.write("hello")
+    second.shows(".bubble", "hello")
+    first.driver.switch_to.new_window("tab")
+    second.shows(".presence", "away")
+    second.write("are you there?")
+    titles = lambda: [target["title"] for target in first.command("Target.getTargets")["targetInfos"]]  # noqa: E731
+    first.until(lambda: any(title.startswith("(1) Kitchen") for title in titles()), "the hidden page's title")
+    first.driver.switch_to.window(page)
+    first.shows(".bubble", "are you there?")
+    second.shows(".presence.is-here")
+    second.until(lambda: second.last_state() == "Read", "read")
+    assert first.texts(".bubble") == ["hello", "are you there?"]
