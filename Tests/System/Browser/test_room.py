@@ -110,3 +110,18 @@ def test_a_page_that_stays_hidden_leaves_its_room_and_returns_to_it(pair):
     second.shows(".presence.is-here")
     second.until(lambda: second.last_state() == "Read", "read")
     assert first.texts(".bubble") == ["hello", "are you there?"]
+
+
+def test_the_enter_that_accepts_a_candidate_of_an_input_method_sends_nothing(pair, ada):
+    first, _, room = pair
+    first.write("にほん", send=False)
+    # As Safari reports it: the composition is over already.
+    first.run("""
+        const area = document.querySelector(".composer textarea");
+        for (const key of ["Enter", "Escape"])
+            area.dispatchEvent(new KeyboardEvent("keydown", { key, keyCode: 229, bubbles: true, cancelable: true }));""")
+    assert first.one(".composer textarea").get_attribute("value") == "にほん"
+    assert first.focused()["tag"] == "TEXTAREA"
+    first.write("ご")
+    first.wait_until_sent()
+    assert ada.texts(room) == ["にほんご"]
