@@ -120,7 +120,9 @@ function houseView(parlor, redraw) {
   });
   const unsubscribe = parlor.rooms.subscribe(update);
   const onKey = (event) => {
-    if (event.key === "Escape" && !event.defaultPrevented && route().roomId && innerWidth < 760) goTo(null);
+    // The browser closes a dialog after this event, without preventing its default.
+    const isForDialog = document.querySelector("dialog[open]") !== null;
+    if (event.key === "Escape" && !event.defaultPrevented && !isForDialog && route().roomId && innerWidth < 760) goTo(null);
   };
   addEventListener("hashchange", show);
   document.addEventListener("keydown", onKey);
