@@ -112,7 +112,8 @@ export function roomView(parlor, roomId) {
         finish(false);
       },
       focusout: (event) => {
-        if (!form.contains(event.relatedTarget)) finish(true);
+        // Someone who switches to another window or tab goes on when they return.
+        if (document.hasFocus() && !form.contains(event.relatedTarget)) finish(true);
       },
     } }, input, h("button", { class: "icon-button", type: "submit", "aria-label": t("save") }, icon("check")));
     fill(title, form);

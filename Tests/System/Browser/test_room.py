@@ -125,3 +125,16 @@ def test_the_enter_that_accepts_a_candidate_of_an_input_method_sends_nothing(pai
     first.write("ご")
     first.wait_until_sent()
     assert ada.texts(room) == ["にほんご"]
+
+
+def test_a_name_half_written_is_not_saved_by_switching_to_another_window(pair, ada):
+    first, second, _ = pair
+    page = first.driver.current_window_handle
+    first.shows(".name-button").click()
+    first.shows(".name-form input").send_keys(Keys.CONTROL + "a" + Keys.NULL + Keys.BACKSPACE)
+    first.driver.switch_to.new_window("tab")
+    first.driver.switch_to.window(page)
+    first.shows(".name-form input").send_keys("Pantry")
+    second.shows(".name-button", "Kitchen")
+    first.shows(".composer textarea").click()
+    second.shows(".name-button", "Pantry")
