@@ -87,18 +87,32 @@ export function keyed(parent) {
   return parent.keyed ?? (parent.keyed = new Map());
 }
 
+/** What waits for a frame. */
+const waiting = new Set();
+
+// A frame that was asked for just before the page is hidden comes only when it is visible again.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) for (const run of waiting) setTimeout(run, 0);
+});
+
 /** Runs `work` at most once a frame. A hidden page has no frames: there a timer stands in. */
 export function onceAFrame(work) {
   let isDue = false;
   const run = () => {
+    if (!isDue) return;
     isDue = false;
+    waiting.delete(run);
     work();
   };
   return () => {
     if (isDue) return;
     isDue = true;
-    if (document.hidden) setTimeout(run, 50);
-    else requestAnimationFrame(run);
+    if (document.hidden) {
+      setTimeout(run, 50);
+    } else {
+      waiting.add(run);
+      requestAnimationFrame(run);
+    }
   };
 }
 
