@@ -6,7 +6,7 @@ import { signInView } from "./sign-in.js";
 import { roomListView } from "./room-list.js";
 import { roomView, noRoomView } from "./room.js";
 import { forgetDrafts } from "./composer.js";
-import { showUnread } from "./unread.js";
+import { showUnread, shownBadges, watch } from "./unread.js";
 import { followDemoLink } from "./demo.js";
 import { toast } from "./dialog.js";
 
@@ -108,6 +108,7 @@ function houseView(parlor, redraw) {
     fill(stage);
     house.dataset.pane = roomId ? "room" : "list";
     room = roomId ? roomView(parlor, roomId) : noRoomView();
+    watch(roomId, room.isAtEnd);
     stage.append(room.element);
     room.begin?.(isFirst);
     list.select(roomId);
@@ -116,7 +117,8 @@ function houseView(parlor, redraw) {
   const update = onceAFrame(() => {
     const { unreadMessages, unseenElements } = parlor.rooms?.snapshot ?? { unreadMessages: 0, unseenElements: 0 };
     const open = shown && parlor.rooms?.get(shown);
-    showUnread(unreadMessages + unseenElements, open ? open.displayName : null);
+    const inView = open ? open.badges.messages - shownBadges(open).messages : 0;
+    showUnread(unreadMessages - inView + unseenElements, open ? open.displayName : null);
   });
   const unsubscribe = parlor.rooms.subscribe(update);
   const onKey = (event) => {
@@ -126,12 +128,16 @@ function houseView(parlor, redraw) {
   };
   addEventListener("hashchange", show);
   document.addEventListener("keydown", onKey);
+  // What has just arrived is not seen any more.
+  document.addEventListener("visibilitychange", update);
   return {
     element: house,
     begin: show,
     end() {
       removeEventListener("hashchange", show);
       document.removeEventListener("keydown", onKey);
+      document.removeEventListener("visibilitychange", update);
+      watch(null);
       unsubscribe();
       room?.end();
       list.end();

@@ -135,6 +135,7 @@ export function roomView(parlor, roomId) {
   draw();
   return {
     element,
+    isAtEnd: chat.isAtEnd,
     begin(isFirst) {
       chat.begin();
       board.begin();

@@ -1,10 +1,24 @@
 import { badgeText } from "../parlor/display.js";
 
+/** The open room: `{ roomId, isAtEnd, least }`. */
+let watched = null;
 let shown = null;
 let wanted = null;
 let isDue = false;
 /** Runs work that nobody waits for, once what is shown has been painted. */
 const whenIdle = globalThis.requestIdleCallback ?? ((work) => setTimeout(work, 200));
+
+/** Sets the open room, or null. @param isAtEnd returns whether its newest messages are in view: what arrives there is read. */
+export function watch(roomId, isAtEnd) {
+  watched = roomId && { roomId, isAtEnd, least: Infinity };
+}
+
+/** Returns a room's badges as they are shown: without messages that arrive in view, which are unread for a moment. */
+export function shownBadges({ id, badges }) {
+  if (id !== watched?.roomId) return badges;
+  watched.least = watched.isAtEnd() ? Math.min(watched.least, badges.messages) : badges.messages;
+  return { ...badges, messages: watched.least };
+}
 
 /** Shows the count in the title and on the icon of the tab. The icon of a visible page waits for idle time. */
 export function showUnread(count, roomName) {

@@ -138,3 +138,26 @@ def test_a_name_half_written_is_not_saved_by_switching_to_another_window(pair, a
     second.shows(".name-button", "Kitchen")
     first.shows(".composer textarea").click()
     second.shows(".name-button", "Pantry")
+
+
+def test_messages_that_arrive_in_view_never_count_as_unread(pair, ben):
+    first, _, room = pair
+    first.run("""
+        window.__counts = [];
+        const note = () => __counts.push(document.title.split(" ")[0], document.querySelector(".room-row .badge").textContent);
+        new MutationObserver(note).observe(document, { childList: true, characterData: true, subtree: true });""")
+    for number in range(4):
+        ben.send(room, f"number {number}")
+        first.shows(".bubble", f"number {number}")
+    first.until(lambda: all(message["readStatus"] for message in ben.messages(room)), "they are read")
+    counts = first.run("return __counts")
+    assert "Kitchen" in counts and not [count for count in counts if count not in ("Kitchen", "")]
+    # Farther up, they do.
+    for number in range(3):
+        ben.send(room, "tall\n" * 30 + f"line {number}")
+        first.shows(".bubble", f"line {number}")
+    first.until(lambda: all(message["readStatus"] for message in ben.messages(room)), "they are read")
+    first.run("document.querySelector('.scroller').scrollTop = 0")
+    first.shows(".jump")
+    ben.send(room, "out of view")
+    first.until(lambda: first.badge("Kitchen") == "1" and first.driver.title.startswith("(1)"), "one unread")
