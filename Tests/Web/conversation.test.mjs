@@ -92,19 +92,26 @@ test("a refused message fails, those behind it are sent, and it can be discarded
   assert.deepEqual(states(mine), ["sent"]);
 });
 
-test("a storage that refuses fails the message, and a retry tries it again", async () => {
+test("a storage that refuses fails a message that cannot be sent, and a retry stores it until it can", async () => {
   const { clock, a, roomId } = await pair();
   const mine = a.parlor.open(roomId).conversation;
   await clock.advance(100);
   const write = a.storage.write;
   a.storage.write = async () => { throw new Error("full"); };
+  mine.send("sent");
+  await clock.advance(100);
+  a.wires.cut();
   const id = mine.send("kept?");
   await clock.advance(100);
-  assert.equal(mine.snapshot.items[0].failure.code, "not_kept");
+  assert.deepEqual(states(mine), ["sent", "failed"]);
+  assert.equal(mine.snapshot.items[1].failure.code, "not_kept");
   a.storage.write = write;
   mine.retry(id);
   await clock.advance(100);
-  assert.deepEqual(states(mine), ["sent"]);
+  assert.deepEqual(states(mine), ["sent", "sending"]);
+  assert.equal((await a.storage.readAll(`${a.user.id}/outbox/`)).length, 1);
+  a.wires.isOffline = false;
+  await clock.until("it is sent", () => states(mine)[1] === "sent");
 });
 
 test("a gap is filled, and messages deleted meanwhile stay away", async () => {

@@ -20,6 +20,7 @@ for (let seed = 1; seed <= SEEDS; seed += 1) {
       await clock.advance(Math.floor(network.random() * 400));
     }
     for (const { wires } of devices) Object.assign(wires, { chaos: null, isOffline: false });
+    for (const { parlor } of devices) parlor.wake();
     await clock.until("all is sent", () => devices.every(({ parlor }) => parlor.unsent.snapshot.waiting === 0));
     for (const { wires } of devices) if (seed % 2 === 0) wires.dropAll();
     await caughtUp(clock, ...devices);
@@ -68,6 +69,8 @@ async function act(network, devices, open, ids, sent, step) {
   else if (roll < 0.89) board.clear().catch(() => {});
   else if (roll < 0.92) parlor.rooms.rename(ids[place], `name ${step}`).catch(() => {});
   else if (roll < 0.94) wires.dropAll();
-  else if (roll < 0.97) wires.cut();
+  else if (roll < 0.96) wires.cut();
+  else if (roll < 0.97) parlor.rest();
+  else if (roll < 0.98) parlor.wake();
   else Object.assign(wires, { isOffline: false });
 }

@@ -81,3 +81,18 @@ test("events about other people's rooms leave no trace", async () => {
   assert.equal(a.parlor.rooms.snapshot, before);
   assert.equal(a.parlor.rooms.snapshot.rooms[0].id, roomId);
 });
+
+test("a room that is opened shows who has been there since before", async () => {
+  const { clock, a, b, roomId } = await pair();
+  const isPresent = () => a.parlor.rooms.get(roomId).participants.find(({ userId }) => userId === b.user.id).isPresent;
+  await clock.advance(3_000);
+  const open = b.parlor.open(roomId);
+  await clock.advance(3_000);
+  assert.equal(isPresent(), false);
+  a.parlor.open(roomId);
+  await clock.advance(1_000);
+  assert.equal(isPresent(), true);
+  open.close();
+  await clock.advance(1_000);
+  assert.equal(isPresent(), false);
+});

@@ -97,3 +97,97 @@ test("signing out in one tab signs out all, and leaves nothing", async () => {
   assert.deepEqual([one, two].map(({ parlor }) => parlor.connection.snapshot.state), ["idle", "idle"]);
   assert.deepEqual(await tabs.storage.readAll(""), []);
 });
+
+/** Two tabs of one person, who has a room with somebody that changes after it was cached. */
+async function tabsOfRoom(tabs) {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  server.tokenLife = 300_000;
+  const [ada, bob] = [server.addPerson("ada"), server.addPerson("bob")];
+  const roomId = server.answer("POST", "/rooms", { otherUserId: bob.id, name: "Plans" }, server.openSession(ada).token).body.data.id;
+  const bobsToken = server.openSession(bob).token;
+  const [one, two] = [await network.device(ada, tabs), await network.device(ada, tabs)];
+  await caughtUp(clock, one, two);
+  const write = () => server.answer("POST", `/rooms/${roomId}/messages`, { text: "at nine", tempId: `b${clock.now()}` }, bobsToken);
+  return { clock, roomId, one, two, write };
+}
+
+test("signing out in one tab leaves nothing of a room that is open and has changed in another", async () => {
+  const tabs = browser();
+  const { clock, roomId, one, two, write } = await tabsOfRoom(tabs);
+  two.parlor.open(roomId);
+  await clock.advance(3_000);
+  write();
+  await clock.advance(100);
+  await Promise.all([one.parlor.session.logout(), clock.advance(3_000)]);
+  assert.deepEqual([one, two].map(({ parlor }) => parlor.session.snapshot.status), ["signedOut", "signedOut"]);
+  assert.deepEqual(await tabs.storage.readAll(""), []);
+});
+
+test("a tab that finds no session any more writes nothing", async () => {
+  const { BroadcastChannel: _, ...tabs } = browser();
+  const { clock, one, two, write } = await tabsOfRoom(tabs);
+  await clock.advance(290_000);
+  write();
+  await clock.advance(10);
+  await Promise.all([one.parlor.session.logout(), clock.advance(10)]);
+  await Promise.all([two.parlor.rooms.refresh(), clock.advance(100)]);
+  assert.equal(two.parlor.session.snapshot.status, "signedOut");
+  assert.deepEqual(await tabs.storage.readAll(""), []);
+});
+
+/** A storage that only removes while `isFull`. */
+function fillable(isFull) {
+  const storage = memoryStorage();
+  const { write } = storage;
+  storage.isFull = isFull;
+  storage.write = async (changes) => {
+    if (storage.isFull && changes.some(([, value]) => value !== undefined)) throw new Error("full");
+    return write(changes);
+  };
+  return storage;
+}
+
+for (const isFullFirst of [false, true]) {
+  test(`a storage that is full ${isFullFirst ? "from the start" : "later"} signs nobody out, also if answers are lost`, async () => {
+    const network = new Network();
+    const { parlor: server, clock } = network;
+    server.tokenLife = 300_000;
+    const ada = server.addPerson("ada");
+    const storage = fillable(isFullFirst);
+    const { parlor, wires } = await network.device(ada, { storage });
+    if (isFullFirst) await parlor.session.adopt(server.openSession(ada));
+    await caughtUp(clock, { parlor });
+    storage.isFull = true;
+    for (let minutes = 0; minutes < 20; minutes += 1) {
+      if (minutes % 5 === 4) wires.answersToLose = 2;
+      await clock.advance(60_000);
+      await Promise.all([parlor.rooms.refresh(), clock.advance(1_000)]);
+      assert.equal(parlor.session.snapshot.status, "signedIn", `after ${minutes} minutes`);
+    }
+    storage.isFull = false;
+    await clock.advance(300_000);
+    await Promise.all([parlor.rooms.refresh(), clock.advance(1_000)]);
+    const again = await network.device(ada, { storage });
+    await caughtUp(clock, again);
+    assert.equal(again.parlor.session.snapshot.status, "signedIn");
+  });
+}
+
+test("a session that the storage refuses is signed in with the failure not_kept, until it is stored", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  server.tokenLife = 300_000;
+  const ada = server.addPerson("ada");
+  const storage = fillable(true);
+  const { parlor } = await network.device(ada, { storage });
+  const seen = [];
+  parlor.session.subscribe(({ status, failure }) => seen.push([status, failure?.kind ?? null]));
+  await parlor.session.adopt(server.openSession(ada));
+  for (const isFull of [true, true, false]) {
+    storage.isFull = isFull;
+    await clock.advance(290_000);
+    await Promise.all([parlor.rooms.refresh(), clock.advance(1_000)]);
+  }
+  assert.deepEqual(seen, [["signedIn", "not_kept"], ["signedIn", null]]);
+});

@@ -120,6 +120,24 @@ test("a dismissal ends the connection, and an ended session is detected", async 
   assert.equal(device.parlor.session.snapshot.status, "signedOut");
 });
 
+test("a connection that the server has ended stays so until a wish, while the session goes on", async () => {
+  const network = new Network();
+  const { clock } = network;
+  const { parlor, wires } = await network.device(network.parlor.addPerson("ada"));
+  await caughtUp(clock, { parlor });
+  [...wires.sockets][0].deliver("41");
+  await clock.advance(60_000);
+  assert.equal(parlor.session.snapshot.status, "signedIn");
+  assert.equal(parlor.connection.snapshot.state, "ended");
+  parlor.wake();
+  await caughtUp(clock, { parlor });
+  assert.equal(parlor.connection.snapshot.state, "connected");
+  await parlor.stop();
+  parlor.wake();
+  await clock.advance(60_000);
+  assert.equal(parlor.connection.snapshot.state, "idle");
+});
+
 test("ranges are merged and gaps found as in a set of numbers", () => {
   const random = seeded(3);
   const ranges = new SeqRanges();

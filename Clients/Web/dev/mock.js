@@ -84,5 +84,5 @@ Object.assign(session, { async login() { session.set({ status: "signedIn" }); },
 window.mock = { session, list, rooms };
 begin({
   session, rooms: list, connection: new Value({ state: state === "offline" ? "offline" : "connected", isCaughtUp: true }), unsent: new Value({ waiting: state === "offline" ? 2 : 0, failed: 0 }),
-  async start() {}, async stop() {}, wake() {}, async flush() {}, open,
+  async start() {}, async stop() {}, wake() {}, rest() {}, async flush() {}, open,
 });

@@ -6,9 +6,12 @@ import { signInView } from "./sign-in.js";
 import { roomListView } from "./room-list.js";
 import { roomView, noRoomView } from "./room.js";
 import { forgetDrafts } from "./composer.js";
-import { showUnread } from "./unread.js";
+import { showUnread, shownBadges, watch } from "./unread.js";
 import { followDemoLink } from "./demo.js";
 import { toast } from "./dialog.js";
+
+/** The time, in milliseconds, after which a hidden page leaves its room. Shorter looks at other tabs do not count. */
+const REST_AFTER = 15_000;
 
 /** Shows `parlor` in the page: the sign-in form, or the list of rooms beside one room. */
 export function begin(parlor) {
@@ -37,28 +40,43 @@ export function begin(parlor) {
 
   const drawBanner = onceAFrame(() => {
     const { state, isCaughtUp } = parlor.connection.snapshot;
-    const isAway = parlor.session.snapshot.status === "signedIn" && (state === "offline" || (state === "connecting" && !isCaughtUp && wasAway));
-    if (state === "offline") wasAway = true;
+    const isLost = state === "offline" || state === "ended";
+    const isAway = parlor.session.snapshot.status === "signedIn" && (isLost || (state === "connecting" && !isCaughtUp && wasAway));
+    if (isLost) wasAway = true;
     if (state === "connected") wasAway = false;
     banner.hidden = !isAway;
     if (!isAway) return;
     const { waiting } = parlor.unsent.snapshot;
-    const line = state === "connecting" ? t("reconnecting") : waiting > 0 ? t("offlineWaiting", { count: waiting }) : t("offline");
+    const line = state === "connecting" ? t("reconnecting") : state === "ended" ? t("ended") : waiting > 0 ? t("offlineWaiting", { count: waiting }) : t("offline");
     fill(banner, icon("offline", 18), h("span", {}, line),
-      state === "offline" && h("button", { class: "text-button", type: "button", on: { click: () => parlor.wake() } }, t("connectNow")));
+      isLost && h("button", { class: "text-button", type: "button", on: { click: () => parlor.wake() } }, t("connectNow")));
   });
   let wasAway = false;
 
+  let isWarned = false;
+  function warn({ status, failure }) {
+    const isUnkept = status === "signedIn" && failure?.kind === "not_kept";
+    if (isUnkept && !isWarned) toast(t("sessionNotKept"));
+    isWarned = isUnkept;
+  }
+
   parlor.session.subscribe(() => draw());
+  parlor.session.subscribe(warn);
   parlor.connection.subscribe(drawBanner);
   parlor.unsent.subscribe(drawBanner);
-  addEventListener("online", () => parlor.wake());
-  addEventListener("offline", () => parlor.wake());
+  // A hidden page reconnects by itself, a little later. `wake` would open its room again.
+  const wakeIfVisible = () => document.hidden || parlor.wake();
+  addEventListener("online", wakeIfVisible);
+  addEventListener("offline", wakeIfVisible);
   addEventListener("pagehide", () => void parlor.flush());
+  let rest = null;
   document.addEventListener("visibilitychange", () => {
-    if (document.hidden) void parlor.flush();
-    else parlor.wake();
+    clearTimeout(rest);
+    if (!document.hidden) return parlor.wake();
+    void parlor.flush();
+    rest = setTimeout(() => parlor.rest(), REST_AFTER);
   });
+  if (document.hidden) parlor.rest();
   const follow = () => followDemoLink(parlor.session).catch((failure) => toast(failureText(failure)));
   addEventListener("hashchange", follow);
   const started = follow().then(() => parlor.start());
@@ -90,6 +108,7 @@ function houseView(parlor, redraw) {
     fill(stage);
     house.dataset.pane = roomId ? "room" : "list";
     room = roomId ? roomView(parlor, roomId) : noRoomView();
+    watch(roomId, room.isAtEnd);
     stage.append(room.element);
     room.begin?.(isFirst);
     list.select(roomId);
@@ -98,20 +117,27 @@ function houseView(parlor, redraw) {
   const update = onceAFrame(() => {
     const { unreadMessages, unseenElements } = parlor.rooms?.snapshot ?? { unreadMessages: 0, unseenElements: 0 };
     const open = shown && parlor.rooms?.get(shown);
-    showUnread(unreadMessages + unseenElements, open ? open.displayName : null);
+    const inView = open ? open.badges.messages - shownBadges(open).messages : 0;
+    showUnread(unreadMessages - inView + unseenElements, open ? open.displayName : null);
   });
   const unsubscribe = parlor.rooms.subscribe(update);
   const onKey = (event) => {
-    if (event.key === "Escape" && !event.defaultPrevented && route().roomId && innerWidth < 760) goTo(null);
+    // The browser closes a dialog after this event, without preventing its default.
+    const isForDialog = document.querySelector("dialog[open]") !== null;
+    if (event.key === "Escape" && !event.defaultPrevented && !isForDialog && route().roomId && innerWidth < 760) goTo(null);
   };
   addEventListener("hashchange", show);
   document.addEventListener("keydown", onKey);
+  // After this, messages that have just arrived are no longer seen.
+  document.addEventListener("visibilitychange", update);
   return {
     element: house,
     begin: show,
     end() {
       removeEventListener("hashchange", show);
       document.removeEventListener("keydown", onKey);
+      document.removeEventListener("visibilitychange", update);
+      watch(null);
       unsubscribe();
       room?.end();
       list.end();

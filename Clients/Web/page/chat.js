@@ -227,6 +227,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
       settle(conversation.snapshot);
     },
     focus: composer.focus,
+    isAtEnd: () => !document.hidden && list.isAtEnd && scroller.clientHeight > 0,
     end() {
       ends.forEach((end) => end());
       document.removeEventListener("visibilitychange", onVisible);

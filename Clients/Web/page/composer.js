@@ -21,10 +21,13 @@ export function composerView(roomId, { send, typed, stopped, goUp }) {
         else stopped();
       },
       keydown: (event) => {
-        if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+        // Safari ends the composition before the key that accepts a candidate. Only the key's code then shows that an
+        // input method handles it.
+        const isComposing = event.isComposing || event.keyCode === 229;
+        if (event.key === "Enter" && !event.shiftKey && !isComposing) {
           event.preventDefault();
           submit();
-        } else if (event.key === "Escape" && !event.isComposing) {
+        } else if (event.key === "Escape" && !isComposing) {
           event.preventDefault();
           area.blur();
           stopped();

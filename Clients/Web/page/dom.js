@@ -88,18 +88,32 @@ export function keyed(parent) {
   return parent.keyed ?? (parent.keyed = new Map());
 }
 
+/** The functions that wait for a frame. */
+const waiting = new Set();
+
+// A frame that is requested just before the page is hidden comes only when the page is visible again.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) for (const run of waiting) setTimeout(run, 0);
+});
+
 /** Returns a function that runs `work` at most once a frame. A hidden page has no frames, so a timer is used there. */
 export function onceAFrame(work) {
   let isDue = false;
   const run = () => {
+    if (!isDue) return;
     isDue = false;
+    waiting.delete(run);
     work();
   };
   return () => {
     if (isDue) return;
     isDue = true;
-    if (document.hidden) setTimeout(run, 50);
-    else requestAnimationFrame(run);
+    if (document.hidden) {
+      setTimeout(run, 50);
+    } else {
+      waiting.add(run);
+      requestAnimationFrame(run);
+    }
   };
 }
 

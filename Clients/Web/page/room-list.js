@@ -9,6 +9,7 @@ import { personName, badgeText } from "../parlor/display.js";
 import { accountMenu, segments } from "./menu.js";
 import { newRoom } from "./new-room.js";
 import { roomAddress } from "./route.js";
+import { shownBadges } from "./unread.js";
 
 /** The minimum height of a row, in pixels. */
 const LOWEST_ROW = 64;
@@ -145,8 +146,10 @@ export function roomListView(parlor, redraw) {
 
   function updateRow(item, room) {
     const { parts: part, row } = item;
-    if (item.room !== room) {
+    const badges = shownBadges(room);
+    if (item.room !== room || item.unread !== badges.messages) {
       item.room = room;
+      item.unread = badges.messages;
       const title = room.name ?? t("unnamedRoom");
       text(part.title, title);
       part.title.classList.toggle("unnamed", room.name === null);
@@ -155,7 +158,7 @@ export function roomListView(parlor, redraw) {
       part.last.classList.toggle("is-typing", typists.length > 0);
       text(part.last, typists.length > 0 ? typingText(room) : room.lastMessage
         ? (room.lastMessage.senderId === me ? t("youSaid", { text: room.lastMessage.text }) : room.lastMessage.text) : t("noMessagesYet"));
-      text(part.badge, badgeText(room.badges.messages));
+      text(part.badge, badgeText(badges.messages));
       if (item.news !== room.badges.elements) {
         item.news = room.badges.elements;
         fill(part.news, room.badges.elements > 0 && [icon("board", 13), badgeText(room.badges.elements)]);
@@ -169,13 +172,13 @@ export function roomListView(parlor, redraw) {
         item.activity = room.lastActivityType;
         fill(part.kind, icon(room.lastActivityType === "message" ? "chat" : "pencil", 13));
       }
-      row.classList.toggle("has-unread", room.hasUnread);
+      row.classList.toggle("has-unread", Object.values(badges).some((count) => count > 0));
       row.classList.toggle("is-active", room.isActive);
       text(part.made, t("created", { date: shortDate(room.createdAt) }));
       part.made.dataset.time = room.createdAt;
       row.setAttribute("aria-label", [
         title, part.people.textContent,
-        room.badges.messages > 0 && t("unreadMessages", { count: room.badges.messages }),
+        badges.messages > 0 && t("unreadMessages", { count: badges.messages }),
         room.badges.elements > 0 && t("newElements", { count: room.badges.elements }),
         room.isActive && t("someoneHere"), part.last.textContent, t("elementCount", { count: room.elementCount }), part.made.textContent,
       ].filter(Boolean).join(", "));

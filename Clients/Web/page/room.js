@@ -112,7 +112,8 @@ export function roomView(parlor, roomId) {
         finish(false);
       },
       focusout: (event) => {
-        if (!form.contains(event.relatedTarget)) finish(true);
+        // A person who switches to another window or tab continues after the return.
+        if (document.hasFocus() && !form.contains(event.relatedTarget)) finish(true);
       },
     } }, input, h("button", { class: "icon-button", type: "submit", "aria-label": t("save") }, icon("check")));
     fill(title, form);
@@ -134,6 +135,7 @@ export function roomView(parlor, roomId) {
   draw();
   return {
     element,
+    isAtEnd: chat.isAtEnd,
     begin(isFirst) {
       chat.begin();
       board.begin();

@@ -74,7 +74,7 @@ export function signInView(session, redraw) {
       problem.hidden = false;
     }
     const { failure } = session.snapshot;
-    if (failure) fail(failure.kind === "not_kept" ? failureText(failure) : t("sessionEnded"));
+    if (failure) fail(t("sessionEnded"));
     fill(form, h("form", { on: { submit } },
       h("h1", {}, isNew ? t("register") : t("signIn")),
       problem, name.element, first && first.element, email && email.element, password.element, go,

@@ -1,10 +1,27 @@
 import { badgeText } from "../parlor/display.js";
 
+/** The open room: `{ roomId, isAtEnd, least }`. */
+let watched = null;
 let shown = null;
 let wanted = null;
 let isDue = false;
 /** Runs work that is not urgent when the page is idle. */
 const whenIdle = globalThis.requestIdleCallback ?? ((work) => setTimeout(work, 200));
+
+/**
+ * Sets the open room, or null.
+ * @param isAtEnd returns whether the room's newest messages are in view. Messages that arrive then are read at once.
+ */
+export function watch(roomId, isAtEnd) {
+  watched = roomId && { roomId, isAtEnd, least: Infinity };
+}
+
+/** Returns a room's badges as they are shown. They leave out messages that arrive in view, which are read at once. */
+export function shownBadges({ id, badges }) {
+  if (id !== watched?.roomId) return badges;
+  watched.least = watched.isAtEnd() ? Math.min(watched.least, badges.messages) : badges.messages;
+  return { ...badges, messages: watched.least };
+}
 
 /**
  * Shows the count in the title and on the icon of the tab. If the page is visible, the icon changes when the page is

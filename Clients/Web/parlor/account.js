@@ -22,6 +22,8 @@ export class Account {
   #connection;
   #isAway = true;
   #isEnded = false;
+  /** True while nobody looks at the open rooms. They are not joined then. */
+  #isResting = false;
   #backing;
   /** Open rooms by id, with their conversation, board, and number of screens. */
   #open = new Map();
@@ -63,9 +65,31 @@ export class Account {
   }
 
   wake() {
-    this.#socket.wake();
+    // Only the person reopens a connection that the server has ended. Otherwise two pages could end each other's
+    // connections in turn.
+    if (this.#connection.snapshot.state === "ended") this.#socket.start();
+    else this.#socket.wake();
     this.outbox.noteConnection();
     this.rooms.becomeActive();
+    if (!this.#isResting) return;
+    this.#isResting = false;
+    for (const [roomId, { conversation, board, isGone }] of this.#open) {
+      if (isGone) continue;
+      this.rooms.enter(roomId);
+      conversation.resume();
+      board.resume();
+    }
+  }
+
+  rest() {
+    if (this.#isResting) return;
+    this.#isResting = true;
+    for (const [roomId, { conversation, board, isGone }] of this.#open) {
+      if (isGone) continue;
+      conversation.rest();
+      board.rest();
+      this.#leave(roomId);
+    }
   }
 
   async flush() {
@@ -80,11 +104,13 @@ export class Account {
    * Stops for good, because nobody or somebody else is signed in.
    * @param erases true if the person signed out: then nothing stays on the device. Otherwise unsent changes wait for
    * the next sign-in.
+   * @param isElsewhere true if another tab has ended the session: then the cache stays as that tab left it.
    */
-  async end({ erases }) {
+  async end({ erases, isElsewhere }) {
     this.#isEnded = true;
     this.outbox.stop();
     this.#receipts.end();
+    if (isElsewhere) this.#cache.end();
     if (!erases) this.rooms.flush();
     this.rooms.end();
     const isErased = erases && Promise.allSettled([this.outbox.removeAll(), this.#cache.removeAll()]);
@@ -113,9 +139,11 @@ export class Account {
     }
     room.screens += 1;
     if (room.screens === 1 && !this.#isEnded) {
-      this.rooms.enter(roomId);
-      room.conversation.enter();
-      room.board.enter();
+      if (!this.#isResting) this.rooms.enter(roomId);
+      for (const part of [room.conversation, room.board]) {
+        part.enter();
+        if (this.#isResting) part.rest();
+      }
     }
     let isOpen = true;
     return Object.freeze({
@@ -149,12 +177,16 @@ export class Account {
     room.screens -= 1;
     if (room.screens > 0 || this.#open.get(roomId) !== room) return;
     this.#open.delete(roomId);
-    this.rooms.beginLeaving(roomId);
     room.conversation.leave();
     room.board.leave();
+    this.#leave(roomId);
+  }
+
+  #leave(roomId) {
+    this.rooms.beginLeaving(roomId);
     this.#server.leave(roomId).then(() => {
       // A screen may have opened the room again meanwhile.
-      if (!this.#open.has(roomId)) this.rooms.leave(roomId);
+      if (this.#isResting || !this.#open.has(roomId)) this.rooms.leave(roomId);
       this.#receipts.flush();
     });
   }

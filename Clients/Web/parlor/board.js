@@ -144,6 +144,15 @@ export class Board extends Observable {
     return this.writeCache();
   }
 
+  /** Pauses while nobody looks at the room. What is shown stays. The conversation joins the room for both. */
+  rest() {
+    this.#loading.rest();
+  }
+
+  resume() {
+    this.#loading.resume();
+  }
+
   end() {
     this.#loading.leave();
     this.#loading.note(ClientFailure.refused("room_not_found", "The room is gone."));

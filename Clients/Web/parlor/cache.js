@@ -47,9 +47,14 @@ export class Cache {
     return this.#write([[`${roomId}/messages`, undefined], [`${roomId}/elements`, undefined]]);
   }
 
+  /** Ends caching. What is cached stays as it is. */
+  end() {
+    this.#isEnded = true;
+  }
+
   /** Removes everything, for a sign-out. Later writes do nothing. */
   async removeAll() {
-    this.#isEnded = true;
+    this.end();
     await removeAll(this.#storage, this.#prefix);
   }
 

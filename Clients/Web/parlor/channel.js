@@ -7,7 +7,12 @@ export class TabChannel {
 
   constructor(platform, name) {
     if (!platform.BroadcastChannel) return;
-    this.#channel = new platform.BroadcastChannel(name);
+    try {
+      this.#channel = new platform.BroadcastChannel(name);
+    } catch {
+      // A browser that blocks site data may refuse channels too. Then the tabs are not connected.
+      return;
+    }
     // In node, a channel must not keep the process alive.
     this.#channel.unref?.();
     this.#channel.onmessage = ({ data }) => this.#listeners.get(data?.topic)?.(data.content);

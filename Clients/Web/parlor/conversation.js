@@ -49,7 +49,9 @@ export class Conversation extends Observable {
     const { platform, server } = backing;
     this.#store = new MessageStore(this.#ownId);
     this.#cacheWriter = new CacheWriter(platform, () => this.#store.version, () => backing.cache.keepMessages(roomId, this.#store.newest(CACHED)));
-    this.#loading = new Loading(platform, { isAway, fetch: (isCurrent) => this.#fetch(isCurrent), onChange: () => this.#changed() });
+    this.#loading = new Loading(platform, {
+      isAway, fetch: (isCurrent) => this.#fetch(isCurrent), rejoin: async () => ({ refusal: await this.#loader.join() }), onChange: () => this.#changed(),
+    });
     this.#loader = new MessageLoader({
       platform, server, roomId, ownId: this.#ownId, store: this.#store, loading: this.#loading, onChange: () => this.#changed(),
     });
@@ -166,6 +168,17 @@ export class Conversation extends Observable {
     this.#signal.stopped();
     this.#typists.clear();
     return this.#cacheWriter.write();
+  }
+
+  /** Pauses while nobody looks at the room. What is shown stays. */
+  rest() {
+    this.#signal.stopped();
+    this.#typists.clear();
+    this.#loading.rest();
+  }
+
+  resume() {
+    this.#loading.resume();
   }
 
   /** Removes everything that is shown, because the person no longer belongs to the room. */

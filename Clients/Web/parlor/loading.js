@@ -11,6 +11,7 @@ import { Backoff, Pause } from "./timing.js";
 export class Loading {
   #platform;
   #fetch;
+  #rejoin;
   #onChange;
   #backoff = new Backoff(5_000, 30_000);
   #retry = null;
@@ -27,10 +28,12 @@ export class Loading {
   /**
    * @param fetch `(isCurrent) → { refusal }`. `refusal` is why the room cannot be joined for now, if so. It has to
    * check `isCurrent()` after each wait, and to change nothing if that is false.
+   * @param rejoin runs instead of `fetch` after a rest, with the same rules. What was fetched before is still there.
    */
-  constructor(platform, { isAway, fetch, onChange }) {
+  constructor(platform, { isAway, fetch, rejoin = async () => ({}), onChange }) {
     this.#platform = platform;
     this.#fetch = fetch;
+    this.#rejoin = rejoin;
     this.#onChange = onChange;
     this.isAway = isAway;
   }
@@ -52,6 +55,25 @@ export class Loading {
   leave() {
     this.#isEntered = false;
     this.#end();
+  }
+
+  /** Ends the fetch that is in progress, and fetches nothing until `resume()`, because nobody looks at the room. */
+  rest() {
+    const isFetched = this.#isFetched;
+    this.leave();
+    this.#isFetched = isFetched;
+    this.#isJoined = false;
+    this.#onChange();
+  }
+
+  /**
+   * Continues after `rest()`. The join brings the changes since then. If the server has said that it cannot repeat
+   * them, everything is fetched again.
+   */
+  resume() {
+    this.#isEntered = true;
+    if (this.#isFetched) this.#start(this.#rejoin);
+    else this.begin();
   }
 
   connected() {
@@ -78,15 +100,14 @@ export class Loading {
 
   /** Marks the data as unverified, and starts a fetch in place of one that is in progress. */
   begin() {
-    if (!this.#isEntered) return;
+    if (!this.#isEntered) {
+      // The data is out of date when loading resumes.
+      this.#isFetched = false;
+      return;
+    }
     this.#end();
     this.isLoading = true;
-    const { epoch } = this;
-    const running = this.#run(epoch).finally(() => {
-      if (this.#running === running) this.#running = null;
-    });
-    this.#running = running;
-    this.#onChange();
+    this.#start(this.#fetch);
   }
 
   note(error) {
@@ -102,13 +123,22 @@ export class Loading {
     this.isLoading = false;
   }
 
-  async #run(epoch) {
+  #start(work) {
+    const { epoch } = this;
+    const running = this.#run(epoch, work).finally(() => {
+      if (this.#running === running) this.#running = null;
+    });
+    this.#running = running;
+    this.#onChange();
+  }
+
+  async #run(epoch, work) {
     const isCurrent = () => epoch === this.epoch;
     try {
       // The fetch begins in the next microtask, so that the caller continues first.
       await null;
       if (!isCurrent()) return;
-      const { refusal = null } = await this.#fetch(isCurrent);
+      const { refusal = null } = await work(isCurrent);
       if (!isCurrent()) return;
       this.#isFetched = true;
       this.#isJoined = refusal === null;

@@ -8,6 +8,11 @@ export class OutboxEntry {
   state = "queued";
   failure = null;
   isKept = false;
+  /**
+   * The failure `not_kept` if the storage has refused the entry. Then it is sent at once, or it fails, because it would
+   * be lost with the page.
+   */
+  refusal = null;
   isRemoved = false;
   /** True if it may have reached the server. */
   isAttempted = false;
@@ -115,14 +120,11 @@ export class OutboxKeeper {
     for (const entry of entries) entry.key ??= this.#makeKey(entry.id);
     try {
       await this.#storage.write(entries.map((entry) => [entry.key, entry.isRemoved ? undefined : record(entry)]));
-      for (const entry of entries) entry.isKept = true;
+      for (const entry of entries) Object.assign(entry, { isKept: true, refusal: null });
     } catch (error) {
-      for (const entry of entries) {
-        // If an older version of the entry is stored, it is not lost. Otherwise it would be lost with the page.
-        if (entry.isKept || entry.isRemoved) continue;
-        const failure = { code: "not_kept", message: `It cannot be stored on this device (${error?.message ?? error}).` };
-        Object.assign(entry, { state: "failed", failure });
-      }
+      const refusal = { code: "not_kept", message: `It cannot be stored on this device (${error?.message ?? error}).` };
+      // Of the other entries, an older version is stored, or nothing has to be stored.
+      for (const entry of entries) if (!entry.isKept && !entry.isRemoved) entry.refusal = refusal;
     }
     if (removed.length > 0) this.#channel.post("outbox", removed.map((entry) => entry.key));
     this.#onKept(entries.filter((entry) => !entry.isRemoved));

@@ -7,9 +7,9 @@ import { Backoff, Pause } from "./timing.js";
  * The person's changes that the server does not have yet. They survive reloads.
  *
  * Each lane (a room's messages, or a room's board) sends one change at a time, in the order made. Lanes do not wait for
- * each other. A change is stored before it is sent; if that fails, the change fails with `not_kept`. A change without
- * an answer is sent again under the same id. A change leaves the outbox only when the server has it, when it is
- * discarded, or when the person loses the room.
+ * each other. A change is stored before it is sent. If the storage refuses it, it is sent at once, or it fails with
+ * `not_kept`. A change without an answer is sent again under the same id. A change leaves the outbox only when the
+ * server has it, when it is discarded, or when the person loses the room.
  *
  * If the server cannot be reached or asks to wait, a lane waits for the connection or for a pause that doubles. If the
  * server refuses a change for good, that change fails, and later ones are sent.
@@ -97,6 +97,7 @@ export class Outbox {
 
   /** Stores and sends an entry whose change was modified. It must not be called while the entry is being sent. */
   update(entry) {
+    entry.refusal = null;
     if (entry.state === "failed") Object.assign(entry, { state: "queued", failure: null });
     this.#keeper.keep(entry);
     this.#notify(entry.lane);
@@ -179,8 +180,9 @@ export class Outbox {
     if (lane.isSending || this.#isReading) return;
     lane.isSending = true;
     let entry;
-    // An entry that is not stored yet makes later ones wait. When it is stored, the lane continues.
-    while (!this.#isStopped && (entry = lane.entries.find(({ state }) => state === "queued"))?.isKept) {
+    // An entry that is neither stored nor refused yet makes later ones wait. When it is, the lane continues.
+    const next = () => lane.entries.find(({ state }) => state === "queued");
+    while (!this.#isStopped && (entry = next()) && (entry.isKept || entry.refusal)) {
       entry.state = "sending";
       entry.isAttempted = true;
       this.#notify(name);
@@ -195,10 +197,13 @@ export class Outbox {
 
   async #take(lane, entry, outcome, connection) {
     if (outcome.type === "later") {
-      this.#notify(entry.lane);
       const asked = outcome.retryAfter ?? null;
       // The connection came during the attempt, so waiting for it makes no sense. The entry is sent again at once.
-      if (this.#isStopped || (asked === null && connection !== this.#connections)) return;
+      const isAtOnce = this.#isStopped || (asked === null && connection !== this.#connections);
+      const hasFailed = !isAtOnce && entry.refusal !== null;
+      if (hasFailed) Object.assign(entry, { state: "failed", failure: entry.refusal });
+      this.#notify(entry.lane);
+      if (isAtOnce || hasFailed) return;
       const pause = new Pause(this.#platform, lane.backoff.next(this.#platform.random(), asked));
       lane.pause = { pause, endsOnConnection: asked === null };
       await pause.done;

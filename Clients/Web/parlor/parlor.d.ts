@@ -150,7 +150,7 @@ export interface ParlorStorage {
 
 /** Returns a storage in IndexedDB, in a database with this name. */
 export function indexedDBStorage(name?: string, factory?: IDBFactory): ParlorStorage;
-/** Returns a storage in memory, which does not survive a reload. For tests, and for browsers without IndexedDB. */
+/** Returns a storage in memory, which does not survive a reload. For tests, and for environments without IndexedDB. */
 export function memoryStorage(): ParlorStorage;
 
 /** Everything that the library uses of its environment. Tests replace it. */
@@ -182,7 +182,9 @@ export function browserPlatform(overrides?: Partial<Platform>): Platform;
 export interface ParlorOptions {
   /** The server's address, such as "https://host" or "http://host:port"; "" for the page's own origin. */
   server: string;
-  /** By default IndexedDB if there is one, otherwise memory. */
+  /**
+   * By default IndexedDB if there is one, otherwise memory. If the browser blocks site data, nothing survives the page.
+   */
   storage?: ParlorStorage;
   platform?: Platform;
   /** By default "auto": a WebSocket, or long-polling if no WebSocket opens. */
@@ -191,8 +193,8 @@ export interface ParlorOptions {
 
 export interface Connection {
   /**
-   * `ended` means that it does not reconnect by itself, because nobody is signed in or the server has ended the
-   * session.
+   * `ended` means that the server has ended the connection, and that it does not reconnect by itself. `wake()`
+   * reconnects while somebody is signed in.
    */
   readonly state: "idle" | "connecting" | "connected" | "offline" | "ended";
   /** True if everything missed has been received, so what is shown is current. */
@@ -230,11 +232,20 @@ export class Parlor {
    */
   stop(): Promise<void>;
   /**
-   * Connects at once instead of after the pause. Call it on `online` and `offline`, and when the page becomes visible.
+   * Connects at once instead of after the pause, even if the server has ended the connection, and ends a `rest()`. Call
+   * it when the page becomes visible, and on `online` and `offline` while the page is visible.
    * A connection that has received nothing for longer than the ping interval is replaced. So is any connection if the
    * browser says that it has no network.
    */
   wake(): void;
+  /**
+   * Leaves the open rooms on the server until `wake()`, because nobody looks at them. Call it when the page has been
+   * hidden for a while, or when it starts hidden. A person who has a room open is present there, and gets no
+   * notification of its messages on other devices.
+   * The list of rooms stays current: new messages count as unread, and new elements of others as unseen. Open rooms
+   * stay as they are shown. `wake()` joins them again, and then they show what has changed meanwhile.
+   */
+  rest(): void;
   /** Writes the cache, sends waiting read receipts, and ends typing. Call it on `pagehide`. */
   flush(): Promise<void>;
 
@@ -261,7 +272,10 @@ export interface SessionSnapshot {
   /** It is `unknown` until `start()` has read the storage. */
   readonly status: "unknown" | "signedOut" | "signedIn";
   readonly user: Person | null;
-  /** Why the session ended; null after `logout()`, and while somebody is signed in. */
+  /**
+   * Why the session ended; null after `logout()`. While somebody is signed in, it is null, or `not_kept` if this device
+   * could not store the session. Such a session lasts as long as the page.
+   */
   readonly failure: ClientFailure | null;
 }
 
@@ -385,7 +399,8 @@ export class Conversation implements Observable<ConversationSnapshot> {
   subscribe(listener: (snapshot: ConversationSnapshot) => void): () => void;
   readonly roomId: string;
   /**
-   * Shows and stores a message at once, and sends it as soon as the server can be reached.
+   * Shows and stores a message at once, and sends it as soon as the server can be reached. If this device cannot store
+   * the message, it is sent at once, or it fails with `not_kept`.
    * @returns the item's id; null for a blank text.
    */
   send(text: string): string | null;
@@ -449,7 +464,7 @@ export interface BoardSnapshot {
  * One room's board. Changes show at once, and are stored until the server has them. While one change is being sent,
  * later ones of the same element are merged, so `move` may be called for every pointer event. The last move wins. An
  * edit is based on the content that is shown: if somebody else has changed that first, the server's content is shown,
- * and `conflict` has the edit.
+ * and `conflict` has the edit. A change that this device cannot store is sent at once, or it fails with `not_kept`.
  */
 export class Board implements Observable<BoardSnapshot> {
   readonly snapshot: BoardSnapshot;

@@ -21,12 +21,13 @@ export class Parlor {
   #channel;
   #account = null;
   #isStarted = false;
+  #isResting = false;
 
   constructor({ server, platform = browserPlatform(), storage, transport = "auto" }) {
     this.#platform = platform;
     // "" means the page's own origin. A socket needs a complete address.
     this.#address = (server || globalThis.location?.origin || "").replace(/\/+$/, "");
-    this.#storage = storage ?? (globalThis.indexedDB ? indexedDBStorage(`parlor ${this.#address}`) : memoryStorage());
+    this.#storage = storage ?? ("indexedDB" in globalThis ? indexedDBStorage(`parlor ${this.#address}`) : memoryStorage());
     this.#mode = transport;
     this.#channel = new TabChannel(platform, `parlor ${this.#address}`);
     this.connection = new Value(IDLE);
@@ -36,7 +37,7 @@ export class Parlor {
       storage: this.#storage,
       platform,
       channel: this.#channel,
-      onChange: (user, isLogout) => this.#use(user, isLogout),
+      onChange: (user, end) => this.#use(user, end),
     });
   }
 
@@ -56,7 +57,13 @@ export class Parlor {
   }
 
   wake() {
+    this.#isResting = false;
     this.#account?.wake();
+  }
+
+  rest() {
+    this.#isResting = true;
+    this.#account?.rest();
   }
 
   async flush() {
@@ -69,10 +76,10 @@ export class Parlor {
   }
 
   /** Replaces the account, because somebody has signed in or out. */
-  async #use(user, isLogout) {
+  async #use(user, { isLogout, isElsewhere }) {
     const before = this.#account;
     this.#account = null;
-    await before?.end({ erases: isLogout });
+    await before?.end({ erases: isLogout, isElsewhere });
     this.connection.set(IDLE);
     if (!user) return this.unsent.follow(null);
     this.#account = new Account({
@@ -80,6 +87,7 @@ export class Parlor {
       mode: this.#mode, user, connection: this.connection,
     });
     this.unsent.follow(this.#account.outbox.counts);
+    if (this.#isResting) this.#account.rest();
     if (this.#isStarted) this.#account.start();
   }
 }

@@ -169,6 +169,10 @@ export class Rooms extends Observable {
     this.#leaving.delete(roomId);
     this.#counts.enter(roomId);
     this.#show();
+    // Presence is sent to open rooms only, and is not repeated for people who open the room later.
+    if (!this.#shelf.records.has(roomId)) return;
+    this.#shelf.need(roomId, "answer");
+    this.#fetching.fetchNeeded();
   }
 
   /** Notes that the room is about to be left on the server. It counts as open until `leave`. */

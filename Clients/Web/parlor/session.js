@@ -24,6 +24,11 @@ export class Session extends Observable {
   #platform;
   #channel;
   #current = null;
+  /**
+   * Set while the storage refuses this tab's session: the `failure`, and the `refreshToken` of the session that is
+   * stored, if any.
+   */
+  #outdated = null;
   #leeway = LONGEST_LEEWAY;
   #status = "unknown";
   /** The snapshot. `#current` is used as soon as it is stored, but is shown only when the person's account is there. */
@@ -32,7 +37,10 @@ export class Session extends Observable {
   /** Rises when somebody signs in or out. Answers to earlier requests are then ignored. */
   #epoch = 0;
 
-  /** @param channel notifies other tabs. @param onChange `(person, isLogout)`; it runs before the snapshot changes. */
+  /**
+   * @param channel notifies other tabs.
+   * @param onChange `(person, { isLogout, isElsewhere })`; it runs before the snapshot changes.
+   */
   constructor({ caller, storage, platform, channel, onChange }) {
     super();
     this.#caller = caller;
@@ -40,7 +48,7 @@ export class Session extends Observable {
     this.#platform = platform;
     this.#channel = channel;
     this.onChange = onChange;
-    channel.listen("session", () => this.#readAgain());
+    channel.listen("session", (content) => this.#readAgain(content?.isLogout));
   }
 
   makeSnapshot() {
@@ -115,16 +123,25 @@ export class Session extends Observable {
   }
 
   async #renew(session, epoch) {
-    const run = () => this.#renewLocked(session, epoch);
-    return this.#platform.locks ? this.#platform.locks.request(LOCK, run) : run();
+    let isRun = false;
+    const run = () => {
+      isRun = true;
+      return this.#renewLocked(session, epoch);
+    };
+    try {
+      if (this.#platform.locks) return await this.#platform.locks.request(LOCK, run);
+    } catch (error) {
+      // A browser that blocks site data may refuse locks too.
+      if (isRun) throw error;
+    }
+    return run();
   }
 
   async #renewLocked(session, epoch) {
-    // If the storage cannot be read, this tab uses the session that it knows.
-    let kept = await this.#storage.read(KEY).catch(() => session);
+    let kept = await this.#read();
     if (epoch !== this.#epoch) throw ClientFailure.signedOut();
     if (kept === undefined) {
-      await this.#take(null, null);
+      await this.#take(null, null, { isElsewhere: true });
       throw ClientFailure.signedOut();
     }
     if (kept.refreshToken !== session.refreshToken) {
@@ -134,6 +151,8 @@ export class Session extends Observable {
     }
     if (!kept.attemptId) {
       kept = { ...kept, attemptId: this.#platform.makeId() };
+      // This comes before the write, because the storage may refuse the session.
+      this.#current = kept;
       await this.#write(kept);
     }
     let renewed;
@@ -157,30 +176,52 @@ export class Session extends Observable {
   async #end(failure, isLogout = false) {
     this.#epoch += 1;
     await this.#write(undefined);
-    await this.#take(null, failure, isLogout);
-    this.#channel.post("session");
+    await this.#take(null, failure, { isLogout });
+    this.#channel.post("session", { isLogout });
   }
 
   /** Stores a session before its token is used, because the previous session no longer works. */
   async #keep(session) {
     await this.#write(session);
-    await this.#take(session, null);
+    await this.#take(session, this.#outdated?.failure ?? null);
     this.#channel.post("session");
   }
 
   /** Writes the session. If that fails, the session lives only as long as the page. */
   async #write(session) {
-    await this.#storage.write([[KEY, session]]).catch(() => {});
+    try {
+      await this.#storage.write([[KEY, session]]);
+      this.#outdated = null;
+    } catch (error) {
+      const kept = await this.#storage.read(KEY).catch(() => undefined);
+      const words = `The session cannot be stored on this device (${error?.message ?? error}).`;
+      // Later refusals keep the first failure, so that the snapshot does not change.
+      const failure = this.#outdated?.failure ?? new ClientFailure("not_kept", words);
+      this.#outdated = { refreshToken: kept?.refreshToken, failure };
+    }
   }
 
-  async #readAgain() {
+  /**
+   * Returns the stored session. If the storage cannot be read, or still has the session from before a refused write,
+   * returns this tab's session instead: a refresh token that has been used would end the session.
+   */
+  async #read() {
+    const kept = await this.#storage.read(KEY).catch(() => this.#current);
+    const isOutdated = this.#outdated !== null && this.#outdated.refreshToken === kept?.refreshToken;
+    return (isOutdated ? this.#current : kept) ?? undefined;
+  }
+
+  /** @param isLogout true if the person has signed out in another tab. */
+  async #readAgain(isLogout = false) {
     const epoch = this.#epoch;
-    const kept = await this.#storage.read(KEY).catch(() => undefined);
+    const kept = await this.#read();
     if (epoch !== this.#epoch) return;
-    if (kept?.token !== this.#current?.token || this.#status === "unknown") await this.#take(kept ?? null, null);
+    if (kept?.token === this.#current?.token && this.#status !== "unknown") return;
+    await this.#take(kept ?? null, null, { isLogout, isElsewhere: kept === undefined });
   }
 
-  async #take(session, failure, isLogout = false) {
+  /** @param isElsewhere true if another tab has ended the session. Then that tab alone changes what is stored. */
+  async #take(session, failure, { isLogout = false, isElsewhere = false } = {}) {
     const before = this.#current?.user.id;
     if (session?.user.id !== before) this.#epoch += 1;
     this.#current = session;
@@ -188,7 +229,7 @@ export class Session extends Observable {
     const life = session ? Date.parse(session.expiresAt) - this.#platform.now() : 0;
     // If a new token seems to have expired, this clock is ahead, and the real expiry is unknown.
     this.#leeway = life > 0 ? Math.min(LONGEST_LEEWAY, life / 2) : null;
-    if (session?.user.id !== before) await this.onChange(session?.user ?? null, isLogout);
+    if (session?.user.id !== before) await this.onChange(session?.user ?? null, { isLogout, isElsewhere });
     // Somebody else may have signed in meanwhile.
     if (this.#current !== session) return;
     const next = { status: this.#status, user: session?.user ?? null, failure };

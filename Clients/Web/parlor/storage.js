@@ -23,13 +23,17 @@ export function memoryStorage() {
 
 const STORE = "entries";
 
-/** Returns a storage in IndexedDB, with one object store. A write is one transaction. */
-export function indexedDBStorage(name = "parlor", factory = globalThis.indexedDB) {
+/**
+ * Returns a storage in IndexedDB, with one object store. A write is one transaction. If the browser blocks site data,
+ * each call fails.
+ */
+export function indexedDBStorage(name = "parlor", factory) {
   let opening = null;
 
   function open() {
     opening ??= new Promise((resolve, reject) => {
-      const request = factory.open(name, 1);
+      // If site data is blocked, some browsers refuse the factory itself.
+      const request = (factory ?? globalThis.indexedDB).open(name, 1);
       request.onupgradeneeded = () => request.result.createObjectStore(STORE);
       request.onerror = () => reject(request.error);
       request.onsuccess = () => {

@@ -33,6 +33,11 @@ class Person:
         body = {"otherUserId": other.id} | ({"name": name} if name else {})
         return self._ask("POST", "/api/rooms", body)["id"]
 
+    def sees(self, other: "Person", room: str) -> bool:
+        """Returns whether the other person has the room open."""
+        people = self._ask("GET", f"/api/rooms/{room}")["participants"]
+        return next(person["isPresent"] for person in people if person["userId"] == other.id)
+
     def send(self, room: str, *texts: str):
         for text in texts:
             self._ask("POST", f"/api/rooms/{room}/messages", {"text": text})

@@ -85,3 +85,19 @@ def test_what_both_edit_at_once_is_asked_about(pair, ada, ben):
     field.send_keys(Keys.CONTROL + Keys.ENTER)
     first.shows("dialog .danger").click()
     second.shows(".item", "by Ada")
+
+
+def test_esc_closes_a_dialog_on_a_phone_and_stays_in_the_room(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    window = open_window(width=390, height=780)
+    window.enter(ada)
+    window.row("Kitchen").click()
+    window.shows("#tab-board").click()
+    window.shows(".tool").click()
+    window.shows("dialog textarea")
+    window.press(Keys.ESCAPE)
+    window.lacks("dialog")
+    window.shows(".board")
+    assert room in window.driver.current_url
+    window.press(Keys.ESCAPE)
+    window.row("Kitchen")

@@ -2,6 +2,7 @@
 
 import pytest
 from api_people import Person
+from parlor import Parlor
 
 
 @pytest.fixture
@@ -76,3 +77,22 @@ def test_a_failed_message_is_shown_and_sent_by_retry(pair, ada):
     first.shows(".state.is-failed .text-button").click()
     first.wait_until_sent()
     assert ada.texts(room) == ["refuse me"]
+
+
+def test_a_page_whose_connection_the_server_ends_says_so_and_connects_on_demand(tmp_path, open_window):
+    parlor = Parlor("one", tmp_path / "parlor", "--rate-limits", "on", "--max-sockets-per-person", "1")
+    ada, ben = Person(parlor.address), Person(parlor.address)
+    room = ada.room_with(ben, "Kitchen")
+    first, second = open_window(), open_window()
+    first.enter(ada, room)
+    first.until(lambda: ben.sees(ada, room), "the first page's connection")
+    second.enter(ada, room)
+    first.shows(".banner", "ended")
+    ben.send(room, "missed")
+    first.shows(".banner button").click()
+    first.shows(".bubble", "missed")
+    first.lacks(".banner")
+    second.shows(".banner", "ended")
+    for window in (first, second):
+        window.go("about:blank")
+    assert parlor.stop() == 0, parlor.process.log()

@@ -93,3 +93,71 @@ def test_a_room_opens_at_its_first_unread_message(ada, ben, open_window):
     window.shows(".jump").click()
     window.shows(".bubble", "old 69")
     window.lacks(".jump")
+
+
+def test_a_page_that_stays_hidden_leaves_its_room_and_returns_to_it(pair):
+    first, second, _ = pair
+    page = first.driver.current_window_handle
+    first.write("hello")
+    second.shows(".bubble", "hello")
+    first.driver.switch_to.new_window("tab")
+    second.shows(".presence", "away")
+    second.write("are you there?")
+    titles = lambda: [target["title"] for target in first.command("Target.getTargets")["targetInfos"]]  # noqa: E731
+    first.until(lambda: any(title.startswith("(1) Kitchen") for title in titles()), "the hidden page's title")
+    first.driver.switch_to.window(page)
+    first.shows(".bubble", "are you there?")
+    second.shows(".presence.is-here")
+    second.until(lambda: second.last_state() == "Read", "read")
+    assert first.texts(".bubble") == ["hello", "are you there?"]
+
+
+def test_the_enter_that_accepts_a_candidate_of_an_input_method_sends_nothing(pair, ada):
+    first, _, room = pair
+    first.write("にほん", send=False)
+    # As Safari reports it: the composition is over already.
+    first.run("""
+        const area = document.querySelector(".composer textarea");
+        for (const key of ["Enter", "Escape"])
+            area.dispatchEvent(new KeyboardEvent("keydown", { key, keyCode: 229, bubbles: true, cancelable: true }));""")
+    assert first.one(".composer textarea").get_attribute("value") == "にほん"
+    assert first.focused()["tag"] == "TEXTAREA"
+    first.write("ご")
+    first.wait_until_sent()
+    assert ada.texts(room) == ["にほんご"]
+
+
+def test_a_name_half_written_is_not_saved_by_switching_to_another_window(pair, ada):
+    first, second, _ = pair
+    page = first.driver.current_window_handle
+    first.shows(".name-button").click()
+    first.shows(".name-form input").send_keys(Keys.CONTROL + "a" + Keys.NULL + Keys.BACKSPACE)
+    first.driver.switch_to.new_window("tab")
+    first.driver.switch_to.window(page)
+    first.shows(".name-form input").send_keys("Pantry")
+    second.shows(".name-button", "Kitchen")
+    first.shows(".composer textarea").click()
+    second.shows(".name-button", "Pantry")
+
+
+def test_messages_that_arrive_in_view_never_count_as_unread(pair, ben):
+    first, _, room = pair
+    first.run("""
+        window.__counts = [];
+        const note = () => __counts.push(document.title.split(" ")[0], document.querySelector(".room-row .badge").textContent);
+        new MutationObserver(note).observe(document, { childList: true, characterData: true, subtree: true });""")
+    for number in range(4):
+        ben.send(room, f"number {number}")
+        first.shows(".bubble", f"number {number}")
+    first.until(lambda: all(message["readStatus"] for message in ben.messages(room)), "they are read")
+    counts = first.run("return __counts")
+    assert "Kitchen" in counts and not [count for count in counts if count not in ("Kitchen", "")]
+    # Farther up, they do.
+    for number in range(3):
+        ben.send(room, "tall\n" * 30 + f"line {number}")
+        first.shows(".bubble", f"line {number}")
+    first.until(lambda: all(message["readStatus"] for message in ben.messages(room)), "they are read")
+    first.run("document.querySelector('.scroller').scrollTop = 0")
+    first.shows(".jump")
+    ben.send(room, "out of view")
+    first.until(lambda: first.badge("Kitchen") == "1" and first.driver.title.startswith("(1)"), "one unread")

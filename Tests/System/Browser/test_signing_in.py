@@ -4,6 +4,7 @@ import uuid
 
 from api_people import PASSWORD
 from selenium.webdriver.common.keys import Keys
+from window import Window
 
 
 def fill(window, username: str, password: str):
@@ -73,3 +74,25 @@ def test_two_tabs_of_one_person_refresh_once_and_sign_out_together(ada, ben, ope
     window.shows("input[name=username]")
     window.driver.switch_to.window(first)
     window.shows("input[name=username]")
+
+
+def test_where_site_data_is_blocked_one_signs_in_and_writes_and_reads_that_it_does_not_last(ada, ben):
+    room = ada.room_with(ben, "Kitchen")
+    window = Window(stores=False)
+    try:
+        window.reset()
+        window.visit(ada.address, room)
+        fill(window, ada.username, PASSWORD)
+        window.shows(".toast", "sign in again")
+        window.write("stored nowhere here")
+        window.wait_until_sent()
+        window.all(".tool")[0].click()
+        window.shows("dialog textarea").send_keys("a note")
+        window.shows("dialog .primary").click()
+        window.until(lambda: [element["content"]["text"] for element in ben.elements(room)] == ["a note"], "the note")
+        assert ben.texts(room) == ["stored nowhere here"]
+        assert not window.reports()
+        window.reload()
+        window.shows("input[name=username]")
+    finally:
+        window.close()

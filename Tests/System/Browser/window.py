@@ -45,8 +45,10 @@ request.onsuccess = () => {
 class Window:
     """One browser, with a storage of its own. Tests use it one after the other: `reset` removes everything of the last one."""
 
-    def __init__(self, traced: str = ""):
-        """Opens a browser. With categories of Chromium's trace, `trace` returns its recording."""
+    def __init__(self, traced: str = "", stores: bool = True):
+        """Opens a browser. With categories of Chromium's trace, `trace` returns its recording.
+
+        With `stores` false, the person has blocked site data."""
         options = webdriver.ChromeOptions()
         for argument in (
             "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
@@ -54,6 +56,8 @@ class Window:
         ):  # fmt: skip
             options.add_argument(argument)
         options.page_load_strategy = "none"
+        if not stores:
+            options.add_experimental_option("prefs", {"profile.default_content_setting_values.cookies": 2})
         logs = {"browser": "ALL"}
         if traced:
             logs["performance"] = "ALL"

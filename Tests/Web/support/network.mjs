@@ -16,7 +16,7 @@ export class Network {
     this.random = seeded(seed);
   }
 
-  /** A tab of a person who is signed in, unless the storage has another session. */
+  /** A tab of a person who is signed in, unless the storage has another session or keeps none. */
   async device(user, { storage = memoryStorage(), locks, BroadcastChannel, transport, isOffline = false } = {}) {
     const wires = new Wires(this);
     wires.isOffline = isOffline;
@@ -25,7 +25,8 @@ export class Network {
     const platform = browserPlatform({
       ...this.clock, now: this.clock.now, isOffline: () => wires.isOffline, random: this.random, makeId: () => `${name}-${++count}`, fetch: wires.fetch, WebSocket: wires.WebSocket, locks, BroadcastChannel,
     });
-    if (!(await storage.read("session"))) await storage.write([["session", this.parlor.openSession(user)]]);
+    const isKept = await storage.read("session").catch(() => undefined);
+    if (!isKept) await storage.write([["session", this.parlor.openSession(user)]]).catch(() => {});
     const parlor = new Parlor({ server: "http://scripted", storage, platform, transport });
     const device = { parlor, wires, storage, user };
     this.devices.push(device);
