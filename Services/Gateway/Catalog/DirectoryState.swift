@@ -1,5 +1,7 @@
 import Contracts
 import JSON
+import Logging
+import MessageBus
 import ServiceKit
 
 /// The services that the directory knows, and when they announced themselves.

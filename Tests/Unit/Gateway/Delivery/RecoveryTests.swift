@@ -243,7 +243,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("when a service with a log was removed, cursors of sockets and of GET /api/sync fit; it may return", .timeLimit(.minutes(1)))
+    @Test("when a service with a log was removed, cursors of sockets and of GET /api/sync fit; it may return")
     func removedLog() async throws {
         try await GatewayHarness.run(loops: 1) { harness in
             for subject in ["rooms.list", "rooms.ids"] { harness.rooms.on(subject, reply: Reply(.ok, .emptyArray)) }
