@@ -21,11 +21,13 @@ extension Emission {
 }
 
 extension [Emission] {
-    /// True if one of the events goes to a person who is not a participant (`isMissed`).
-    func areMissed(by participants: [String]) -> Bool {
-        // For two people, as nearly always, a set would cost more than it saves.
-        guard count > 32 else { return contains { $0.isMissed(by: participants) } }
+    /// Separates the events that people would miss (`isMissed`) from those of the room, each in their order; nil if there
+    /// are none, as nearly always.
+    func split(by participants: [String]) -> (inRoom: [Emission], missed: [Emission])? {
+        // For two people a set would cost more than it saves.
+        if count <= 32, !contains(where: { $0.isMissed(by: participants) }) { return nil }
         let people = Set(participants)
-        return contains { $0.isMissed(by: people) }
+        let missed = filter { $0.isMissed(by: people) }
+        return missed.isEmpty ? nil : (filter { !$0.isMissed(by: people) }, missed)
     }
 }

@@ -34,19 +34,17 @@ public struct EventLog: Sendable {
         at time: Timestamp, roomID: String, participants: [String], emissions: [Emission],
         fact: Fact? = nil, requestID: String? = nil, on connection: any Connection
     ) throws -> Int {
-        guard !roomID.isEmpty, emissions.areMissed(by: participants) else {
+        guard !roomID.isEmpty, let split = emissions.split(by: participants) else {
             return try appendEntry(
                 at: time, roomID: roomID, participants: participants, emissions: emissions, fact: fact,
                 requestID: requestID, on: connection)
         }
-        let people = Set(participants)
         _ = try appendEntry(
-            at: time, roomID: roomID, participants: participants,
-            emissions: emissions.filter { !$0.isMissed(by: people) },
-            fact: fact, requestID: requestID, on: connection)
-        return try appendEntry(
-            at: time, roomID: "", participants: [], emissions: emissions.filter { $0.isMissed(by: people) }, fact: nil,
+            at: time, roomID: roomID, participants: participants, emissions: split.inRoom, fact: fact,
             requestID: requestID, on: connection)
+        return try appendEntry(
+            at: time, roomID: "", participants: [], emissions: split.missed, fact: nil, requestID: requestID,
+            on: connection)
     }
 
     private static func appendEntry(

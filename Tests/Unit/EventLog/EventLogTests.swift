@@ -75,7 +75,7 @@ struct EventLogTests {
     func outsiders(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let stranger = #"we"i\rd_%1"#
-        func to(_ person: String, _ event: String, _ composition: Emission.Composition? = nil) -> Emission {
+        @Sendable func to(_ person: String, _ event: String, _ composition: Emission.Composition? = nil) -> Emission {
             Emission(to: .person(person), event, .emptyObject, composition: composition)
         }
         let fact = Fact.fieldsChanged(messageIDs: ["m"], personIDs: [])

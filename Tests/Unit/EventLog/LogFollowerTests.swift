@@ -299,14 +299,13 @@ struct LogFollowerTests {
     }
 
     @Test("a stopped follower does not start again, even if the answer to an earlier request shows another log")
-    func stopped() async throws {
+    func stoppedBeforeRestart() async throws {
         try await Harness.following { harness in
             let request = try await harness.holdQuestion(committing: 1...1)
             harness.follower.stop()
             harness.owner.log.withLock { $0 = Owner.Log(past: "another past", seqs: [1]) }
-            request.reply(
-                Reply(.ok, LogPage(head: harness.owner.head, oldest: 1, isKnown: false, entries: [], through: 0).json)
-                    .json)
+            let page = LogPage(head: harness.owner.head, oldest: 1, isKnown: false, entries: [], through: 0)
+            request.reply(Reply(.ok, page.json).json)
             await harness.settled()
             #expect(harness.starts.items == [0])
         }

@@ -59,8 +59,8 @@ struct RoomListsTests {
                     hasEventLog: true, logsWhatRoomsShow: true), on: bus)
             presence = Presence(gatewayID: "g", bus: bus, on: loop, log: .silent) { _ in }
             directory = Directory(
-                required: ["rooms", "chat"], bus: bus, on: loop, file: nil, log: .silent, logs: Marker(cache: cache),
-                onAnnouncement: { _ in })
+                catalog: Catalog(required: ["rooms", "chat"]), bus: bus, on: loop, file: nil, log: .silent,
+                logs: Marker(cache: cache), onAnnouncement: { _ in })
             let faults = AnswerFaults(log: .silent)
             let services = RequestForwarder(
                 bus: bus, directory: directory, requestTimeout: .seconds(60), faults: faults)
