@@ -25,4 +25,6 @@ extension Subject {
     public static let unread = "messaging.unread"
     /// Tells if anybody else has ever written in some of a person's rooms.
     public static let answered = "messaging.answered"
+    /// The messages among these that were not deleted, in any room or in one.
+    public static let existingMessages = "messaging.existing"
 }
