@@ -209,7 +209,9 @@ package final class Directory: Sendable {
         let isFollowed = manifest.hasEventLog && followers.follow(name)
         let isUnknown = state.withLock { state -> Bool? in
             // Check again: another thread may have added a service with the same claims meanwhile, or removed this one.
-            guard state.catalog.conflict(with: manifest) == nil, !isFollowed || followers[name] != nil else { return nil }
+            guard state.catalog.conflict(with: manifest) == nil, !isFollowed || followers[name] != nil else {
+                return nil
+            }
             // An earlier version may have had one.
             if !manifest.hasEventLog, followers[name] != nil { followers.remove(name) }
             defer { state.catalog = state.catalog.adding(manifest) }

@@ -270,7 +270,9 @@ package actor LoopDelivery: LoopPart {
 
     /// Returns once the log is followed, or at the deadline; at once if no service is known to have it.
     func start(of stream: String, by deadline: LoopInstant) async {
-        guard buffer.position(of: stream) == nil, directory.catalog.manifests[stream]?.hasEventLog == true else { return }
+        guard buffer.position(of: stream) == nil, directory.catalog.manifests[stream]?.hasEventLog == true else {
+            return
+        }
         await withCheckedContinuation { continuation in
             hold(
                 { continuation.resume() }, until: StreamPosition(stream: stream, seq: Self.anyStart),

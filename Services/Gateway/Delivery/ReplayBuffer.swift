@@ -28,7 +28,9 @@ struct ReplayBuffer {
         mutating func append(_ broadcast: Broadcast) {
             for id in broadcast.participants { byPerson[id, default: []].append(entries.count) }
             for item in broadcast.items {
-                guard case .person(let id) = item.emission.audience, byPerson[id]?.last != entries.count else { continue }
+                guard case .person(let id) = item.emission.audience, byPerson[id]?.last != entries.count else {
+                    continue
+                }
                 byPerson[id, default: []].append(entries.count)
             }
             entries.append(broadcast)

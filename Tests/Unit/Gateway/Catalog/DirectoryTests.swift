@@ -50,7 +50,8 @@ struct DirectoryTests {
     ) async throws {
         let group = try EventLoopGroup(loopCount: 1)
         let directory = Directory(
-            catalog: Catalog(required: required), bus: bus, on: group.loops[0], file: file, clock: clock, log: log.logger,
+            catalog: Catalog(required: required), bus: bus, on: group.loops[0], file: file, clock: clock,
+            log: log.logger,
             announcementPause: .zero, logs: FollowedLogs(delivered: delivered, followed: followed),
             onAnnouncement: { [announced] in announced.add($0.service) },
             onForgotten: { [forgottenServices] in forgottenServices.add($0) })
@@ -296,7 +297,9 @@ struct DirectoryTests {
 
     enum Removal: CaseIterable { case silence, operatorsRequest, claim, noLog }
 
-    @Test("the log of a removed service is no longer followed, until the service returns", arguments: Removal.allCases)
+    @Test(
+        "the log of a removed service is no longer followed, until the service returns", .timeLimit(.minutes(1)),
+        arguments: Removal.allCases)
     func removedLog(by removal: Removal) async throws {
         try await run(required: ["accounts"]) { directory in
             try directory.start()

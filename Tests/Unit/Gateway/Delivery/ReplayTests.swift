@@ -124,7 +124,9 @@ struct ReplayTests {
         let entry = Self.entry("chat", 1, at: 0, room: "", people: ["bob"])
         let end = LogPosition(after: entry.entry, in: "chat")
         var replay = try #require(
-            Replay(from: Self.cursor(0, 6), to: ["chat": end, "notes": Self.position("notes", 6)], for: "bob", limit: 9, maxBytes: .max))
+            Replay(
+                from: Self.cursor(0, 6), to: ["chat": end, "notes": Self.position("notes", 6)], for: "bob", limit: 9,
+                maxBytes: .max))
         guard case .fetch = replay.next() else {
             Issue.record("the entry was not requested")
             return
