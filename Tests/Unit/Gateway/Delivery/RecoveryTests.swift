@@ -46,6 +46,7 @@ struct RecoveryTests {
             case .ack(5, let answer):
                 #expect(answer["success"]?.bool == true)
                 return events
+            case .other("closed"): throw WireError.unexpected("the socket was closed")
             default: continue
             }
         }
