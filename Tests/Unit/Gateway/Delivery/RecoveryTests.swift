@@ -273,6 +273,22 @@ struct RecoveryTests {
         }
     }
 
+    @Test("entries that a log got while its service was removed are not missed: connected sockets reconnect")
+    func grownLog() async throws {
+        try await GatewayHarness.run(loops: 1) { harness in
+            let notes = try FakeService.start(Manifest(service: "notes", hasEventLog: true), on: harness.bus)
+            defer { notes.stop() }
+            let client = try await harness.connect()
+            notes.emit([Emission(to: .person("ada"), "noted", .emptyObject)])
+            #expect(try await client.next() == .event("noted", .emptyObject))
+            notes.goAway()
+            #expect(try await harness.forget("notes") == .forgotten)
+            notes.emit([Emission(to: .person("ada"), "missed", .emptyObject)])
+            notes.announce()
+            while try await client.receive() != "closed" {}
+        }
+    }
+
     private static let many = [Int](repeating: 12_000, count: 10)
 
     /// Publishes events of these sizes.
