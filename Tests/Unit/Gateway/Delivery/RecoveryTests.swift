@@ -197,10 +197,11 @@ struct RecoveryTests {
 
     /// Runs a test with a third service that has a log. The gateway knows the service, and cannot follow the log, as if
     /// the gateway had started while the service is away.
-    private static func runUnfollowed(_ test: (GatewayHarness, FakeService, FakeBus) async throws -> Void) async throws
-    {
+    private static func runUnfollowed(
+        requestTimeout: String, _ test: (GatewayHarness, FakeService, FakeBus) async throws -> Void
+    ) async throws {
         let bus = FakeBus()
-        try await GatewayHarness.run(["--request-timeout", "1s"], bus: bus) { harness in
+        try await GatewayHarness.run(["--request-timeout", requestTimeout], bus: bus) { harness in
             bus.refuse(Subject.log(of: "notes"))
             let notes = try FakeService.start(Manifest(service: "notes", hasEventLog: true), on: bus)
             defer { notes.stop() }
@@ -210,7 +211,7 @@ struct RecoveryTests {
 
     @Test("a log whose owner is away since the gateway's start costs clients their replay, and not their connection")
     func ownerAway() async throws {
-        try await Self.runUnfollowed { harness, notes, bus in
+        try await Self.runUnfollowed(requestTimeout: "100ms") { harness, notes, bus in
             let given = harness.cursor(at: harness.chat, notes)
             let first = try await Self.connect(harness, since: given)
             #expect(!first.isRecovered)
@@ -228,7 +229,7 @@ struct RecoveryTests {
 
     @Test("a client whose cursor names a log that is not followed yet waits for it")
     func ownerReturns() async throws {
-        try await Self.runUnfollowed { harness, notes, bus in
+        try await Self.runUnfollowed(requestTimeout: "60s") { harness, notes, bus in
             let client = try await harness.openSocket()
             let given = harness.cursor(at: harness.chat, notes)
             Self.publish(harness, "one")
