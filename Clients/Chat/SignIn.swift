@@ -19,11 +19,11 @@ struct SignIn {
 
     struct Unsent: Error, CustomStringConvertible {
         let username: String
+        /// The number of messages and board changes.
         let count: Int
         var description: String {
-            let messages = count == 1 ? "1 message" : "\(count) messages"
-            return
-                "\(messages) of \(username) not sent yet: start without --sign-out to send, or add --discard to delete"
+            let what = count == 1 ? "1 message or board change" : "\(count) messages and board changes"
+            return "\(what) of \(username) not sent yet: start without --sign-out to send, or add --discard to delete"
         }
     }
 
@@ -70,8 +70,8 @@ struct SignIn {
     /// If the server cannot be reached, the data is removed all the same.
     ///
     /// - Returns: the exit status.
-    /// - Throws: `Nobody`; `PersonFolder.Held`; `Unsent` if there are unsent messages and no `--discard`; the file
-    ///   system's error.
+    /// - Throws: `Nobody`; `PersonFolder.Held`; `Unsent` if there are unsent messages or board changes, and no
+    ///   `--discard`; the file system's error.
     @MainActor
     func signOut() async throws -> Int32 {
         guard let (own, session, hold) = try keptSession() else { throw Nobody() }
@@ -82,7 +82,7 @@ struct SignIn {
         }
         let client = RoomsClient(
             server: options.server, user: session.user, tokens: tokens, http: http, folder: own.url)
-        let unsent = try await client.outbox.unsentCount()
+        let unsent = try await client.unsentCount()
         guard unsent == 0 || options.discards else { throw Unsent(username: session.user.username, count: unsent) }
         do {
             // If the token has expired, this renews the session, which then has another refresh token.

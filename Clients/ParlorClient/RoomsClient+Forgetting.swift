@@ -15,25 +15,26 @@ extension RoomsClient {
         case overtaken
     }
 
-    /// Returns the number of messages and board changes that the server does not have.
+    /// Returns the number of messages and board changes that the server does not have, including edits in conflict.
     ///
-    /// ``signOut()`` would discard them. Board changes of an earlier run count once the started client has read them.
+    /// ``signOut()`` would discard them. Those of an earlier run count too, also before ``start()``. It does not start
+    /// to send them.
     ///
-    /// - Throws: the file system's error, or the refusal `not_forgotten`, if messages cannot be counted now.
+    /// - Throws: the file system's error, or the refusal `not_forgotten`, if they cannot be counted now.
     public func unsentCount() async throws -> Int {
-        Self.unsentCount(messages: try await outbox.unsentCount(), boards: boards.values)
+        let messages = try await outbox.unsentCount()
+        // The changes of a board that has not read its file yet are in the file.
+        let restored = Set(boards.filter(\.value.isRestored).keys)
+        let stored = try await boardFiles.unsentCounts(besides: restored)
+        // A board may have read its file meanwhile.
+        return stored.reduce(messages) { $0 + (boards[$1.key]?.isRestored == true ? 0 : $1.value) }
+            + boards.values.reduce(0) { $0 + $1.unsentCount + $1.conflicts.count }
     }
 
-    private static func unsentCount(messages: Int, boards: some Sequence<Board>) -> Int {
-        boards.reduce(messages) { $0 + $1.unsentCount }
-    }
-
-    func backgroundResult(of boards: [Board], isOutOfTime: Bool) async -> BackgroundResult {
-        // nil if the stored messages cannot be counted now.
-        let messages = try? await outbox.unsentCount()
-        let unsent = Self.unsentCount(messages: messages ?? 0, boards: boards)
-        if isOutOfTime { return .outOfTime(unsent: unsent) }
-        return messages != nil && unsent == 0 ? .settled : .waiting(unsent: unsent)
+    func backgroundResult(isOutOfTime: Bool) async -> BackgroundResult {
+        let unsent = try? await unsentCount()
+        if isOutOfTime { return .outOfTime(unsent: unsent ?? 0) }
+        return unsent == 0 ? .settled : .waiting(unsent: unsent ?? 0)
     }
 
     private var mark: SignOutMark { SignOutMark(in: folder) }

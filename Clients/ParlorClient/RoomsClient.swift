@@ -231,7 +231,7 @@ public final class RoomsClient {
         } catch {
             isOutOfTime = true
         }
-        let result = await backgroundResult(of: boards, isOutOfTime: isOutOfTime)
+        let result = await backgroundResult(isOutOfTime: isOutOfTime)
         guard generation == latestGeneration else { return .overtaken }
         await order { await $0.stop() }
         return result

@@ -41,7 +41,7 @@ public final class Board {
     @ObservationIgnored private let random: @Sendable () -> Double
     /// True once the changes of an earlier process have been read. Until then no change is sent, because those
     /// come first, and none is written, because that would overwrite them.
-    @ObservationIgnored private var isRestored = false
+    @ObservationIgnored private(set) var isRestored = false
     @ObservationIgnored private var restoring: Task<Void, Never>?
     @ObservationIgnored private var loading: Task<Void, Never>?
     @ObservationIgnored private var retrying: Task<Void, Never>?

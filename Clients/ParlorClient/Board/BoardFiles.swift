@@ -43,6 +43,22 @@ public actor BoardFiles {
     /// The rooms that have changes.
     func roomsWithChanges() -> [String] { (try? operations.keys()) ?? [] }
 
+    /// Returns the number of changes and conflicts on disk for each room that has some. A file that this version cannot
+    /// read counts as one.
+    ///
+    /// - Parameter others: the rooms to leave out.
+    /// - Throws: the file system's error; the refusal `not_forgotten`.
+    func unsentCounts(besides others: Set<String>) throws -> [String: Int] {
+        guard !isRemoved else { return [:] }
+        var counts: [String: Int] = [:]
+        for roomID in try operations.keys() where !others.contains(roomID) {
+            guard let data = try operations.read(roomID) else { continue }
+            let contents = contents(of: BoardOperation.self, in: data)
+            counts[roomID] = contents.map { $0.items.count + ($0.conflicts?.count ?? 0) } ?? 1
+        }
+        return counts
+    }
+
     /// Reads a room's board. Changes that are broken, or of another format, are set aside.
     ///
     /// - Throws: the file system's error. Changes that cannot be read now stay in place.
