@@ -104,5 +104,25 @@ final class SignInTests {
         await #expect(throws: SignIn.Nobody.self) { try await self.program().signIn() }
     }
 
+    @Test("a session that the server has ended can be signed out, which removes the person's data here")
+    func endedSession() async throws {
+        _ = try await program("--user", "ada").signIn()
+        let people = try FileManager.default.contentsOfDirectory(atPath: try serverFolder.path)
+        server.refuseNext("POST /api/auth/logout", with: Refusal(code: "unauthenticated", message: "", status: 401))
+        server.refuseNext("POST /api/auth/refresh", with: Refusal(code: "invalid_token", message: "", status: 401))
+        #expect(try await program("--sign-out").signOut() == 0)
+        let left = try FileManager.default.contentsOfDirectory(atPath: try serverFolder.path)
+        #expect(people.count == 2 && left == ["last"])
+        await #expect(throws: SignIn.Nobody.self) { try await self.program("--sign-out").signOut() }
+    }
+
+    /// The folder with the data of the one server.
+    private var serverFolder: URL {
+        get throws {
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            return folder.url.appending(path: try #require(names.first))
+        }
+    }
+
     private var sends: Int { device.requests.count { $0.contains("/messages") } }
 }
