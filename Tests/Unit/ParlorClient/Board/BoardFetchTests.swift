@@ -157,6 +157,21 @@ struct BoardFetchTests {
         await board.end()
     }
 
+    @Test("a sign-out deletes unsent changes even if the cached elements cannot be deleted")
+    func removedAsFarAsPossible() async throws {
+        let board = board(SlowElements([]))
+        board.create(type: "note", content: [:])
+        await board.keepAll()
+        await board.end()
+        let files = BoardFiles(folder: folder.url, isForced: true, mark: nil) { url in
+            guard url.lastPathComponent == "changes" else { throw CocoaError(.fileWriteNoPermission) }
+            try FileManager.default.removeItem(at: url)
+        }
+        await files.keep([element("kept")], of: "room")
+        await #expect(throws: CocoaError.self) { try await files.removeAll() }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["elements"])
+    }
+
     @Test("a change that the disk refuses sets the failure, and is written when there is space")
     func diskRefuses() async throws {
         let draft = changes.appending(path: "room.json.new")
