@@ -6,11 +6,11 @@ extension RoomsClient {
         /// The server has all messages and board changes. Read receipts do not count: they may have failed.
         case settled
         /// The time ran out, or the calling task was cancelled. This many messages and board changes are not sent
-        /// yet. They are on disk, unless writing them failed or has not finished.
-        case outOfTime(unsent: Int)
+        /// yet; nil if they cannot be counted now. They are on disk, unless writing them failed or has not finished.
+        case outOfTime(unsent: Int?)
         /// This many messages and board changes are not sent yet, though there was time: the client is stopped, the
-        /// server refuses them, or the disk fails. Those that cannot be read from disk now are not counted.
-        case waiting(unsent: Int)
+        /// server refuses them, an edit is in conflict, or the disk fails. It is nil if they cannot be counted now.
+        case waiting(unsent: Int?)
         /// A later call, such as ``RoomsClient/enterForeground()`` or ``RoomsClient/stop()``, replaced this one.
         case overtaken
     }
@@ -32,9 +32,9 @@ extension RoomsClient {
     }
 
     func backgroundResult(isOutOfTime: Bool) async -> BackgroundResult {
-        let unsent = try? await unsentCount()
-        if isOutOfTime { return .outOfTime(unsent: unsent ?? 0) }
-        return unsent == 0 ? .settled : .waiting(unsent: unsent ?? 0)
+        let unsent = try? await unsentCount()  // nil, not zero: something may wait that cannot be read
+        if isOutOfTime { return .outOfTime(unsent: unsent) }
+        return unsent == 0 ? .settled : .waiting(unsent: unsent)
     }
 
     private var mark: SignOutMark { SignOutMark(in: folder) }

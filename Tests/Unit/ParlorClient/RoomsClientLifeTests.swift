@@ -110,6 +110,20 @@ struct RoomsClientLifeTests {
         await client.stop()
     }
 
+    @Test("messages that cannot be counted are not counted as none")
+    func uncountable() async throws {
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        // A file in the place of the folder cannot be listed.
+        try Data().write(to: folder.appending(path: "outbox"))
+        let next = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder)
+        await #expect(throws: (any Error).self) { try await next.unsentCount() }
+        #expect(await next.enterBackground() == .waiting(unsent: nil))
+        await client.stop()
+    }
+
     @Test("a message that the server refuses is counted as waiting")
     func backgroundWithRefused() async throws {
         await client.start()
