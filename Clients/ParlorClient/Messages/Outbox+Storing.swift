@@ -17,6 +17,7 @@ extension Outbox {
                 for index in queue.entries.indices { queues[roomID]?.entries[index].number += last }
             }
             for (roomID, entries) in kept { takeOver(entries, in: roomID) }
+            if let onRead { Task { await onRead() } }
         } catch {
             keptFailure = error
         }

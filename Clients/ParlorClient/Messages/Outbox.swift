@@ -64,6 +64,8 @@ public actor Outbox {
     let settings: Settings
     let random: @Sendable () -> Double
     let files: OutboxFiles
+    /// Called once the stored messages have been read, by whichever call. ``start()`` then succeeds.
+    let onRead: (@MainActor @Sendable () async -> Void)?
     var queues: [String: Queue] = [:]
     private var lastFollower = 0
     /// Counts connections, so that an attempt can notice that one came meanwhile.
@@ -90,7 +92,8 @@ public actor Outbox {
     init(
         folder: URL, server: any MessageServer, clock: any ClientClock, settings: Settings,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }, mark: SignOutMark?,
-        removeItem: @escaping @Sendable (URL) throws -> Void = RoomFiles.removeItem
+        removeItem: @escaping @Sendable (URL) throws -> Void = RoomFiles.removeItem,
+        onRead: (@MainActor @Sendable () async -> Void)? = nil
     ) {
         files = OutboxFiles(
             files: RoomFiles(folder: folder, mark: mark, removeItem: removeItem), isForced: settings.isForced)
@@ -98,6 +101,7 @@ public actor Outbox {
         self.clock = clock
         self.settings = settings
         self.random = random
+        self.onRead = onRead
     }
 
     /// Reads the stored messages and continues to send them. Calls that need them, such as ``append(_:in:)``

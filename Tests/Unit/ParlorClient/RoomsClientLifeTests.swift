@@ -320,6 +320,23 @@ struct RoomsClientLifeTests {
         await client.stop()
     }
 
+    @Test("unsent messages that were unreadable are read with a message typed offline, which clears the failure")
+    func unlockedOffline() async throws {
+        let outbox = folder.appending(path: "outbox")
+        let locked = outbox.appending(path: "locked%2F1.json")
+        // A folder in the place of a file cannot be read, just as a locked file cannot.
+        try FileManager.default.createDirectory(at: locked, withIntermediateDirectories: true)
+        device.setAirplaneMode(true)
+        await client.start()
+        #expect(client.outboxFailure != nil)
+        try FileManager.default.removeItem(at: locked)
+        try Data("{".utf8).write(to: outbox.appending(path: "broken%2F1.json"))
+        let message = PendingMessage(tempID: "t", text: "Hello", createdAt: clock.now)
+        try await client.outbox.append(message, in: roomID)
+        await lookUntil { client.outboxFailure == nil && client.failures.map(\.roomID) == ["broken"] }
+        await client.stop()
+    }
+
     @Test("in the foreground without a network, the connection is waiting and has the reason")
     func waiting() async throws {
         device.setAirplaneMode(true)
