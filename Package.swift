@@ -314,7 +314,7 @@ let package = Package(
             "Bus",
             [
                 "Accounts", "Bus", "Contracts", "Elements", "Gateway", "JSON", "MessageBus", "Messaging",
-                "ParlorServices", "Push", "Reactor", "Rooms", "Security", "ServiceKit", "TestSupport",
+                "ParlorServices", "Push", "Reactor", "Rooms", "Security", "ServiceKit", "TestSupport", "Workers",
             ]),
         tests(
             "Accounts",

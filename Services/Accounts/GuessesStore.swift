@@ -80,17 +80,26 @@ struct GuessesStore {
     /// - Returns: the seconds to wait, if there are too many.
     private func count(_ guess: Guess, at now: Int) throws -> Int? {
         try connection.execute("DELETE FROM guesses WHERE back_at <= $1", now)
-        // If the clock was ahead, nobody waits longer than for a full bucket.
-        let before = min(try backAt(guess) ?? now, now + Self.atOnce * Self.interval)
+        var before = try backAt(guess) ?? now
+        let latest = now + Self.atOnce * Self.interval
+        if before > latest {
+            // The clock was ahead when it was counted. Nobody waits longer than after too many guesses.
+            before = latest
+            try setBackAt(before, guess)
+        }
         let next = before + Self.interval
         let wait = next - now - Self.atOnce * Self.interval
         guard wait <= 0 else { return (wait + 999) / 1000 }
+        try setBackAt(next, guess)
+        return nil
+    }
+
+    private func setBackAt(_ time: Int, _ guess: Guess) throws {
         try connection.execute(
             """
             INSERT INTO guesses (subject, network, back_at) VALUES ($1, $2, $3)
             ON CONFLICT (subject, network) DO UPDATE SET back_at = $3
-            """, guess.subject, guess.network, next)
-        return nil
+            """, guess.subject, guess.network, time)
     }
 
     /// Refunds a guess: the password was right, or was not checked.

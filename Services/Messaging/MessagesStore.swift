@@ -48,10 +48,14 @@ struct MessagesStore {
     }
 
     /// Returns those of the messages that were not deleted.
-    func existing(_ messageIDs: [String]) throws -> [String] {
+    ///
+    /// - Parameter roomID: the room in which the messages have to be; nil for any room.
+    func existing(_ messageIDs: [String], in roomID: String?) throws -> [String] {
         try connection.all(
-            "SELECT id FROM messages WHERE id IN (SELECT value FROM json_each($1)) AND text IS NOT NULL",
-            SQLValue.list(messageIDs)
+            """
+            SELECT id FROM messages
+            WHERE id IN (SELECT value FROM json_each($1)) AND text IS NOT NULL AND room_id = coalesce($2, room_id)
+            """, SQLValue.list(messageIDs), roomID
         ) { $0.text(0) }
     }
 

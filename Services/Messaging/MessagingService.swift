@@ -61,7 +61,7 @@ extension Endpoint {
     // For other services.
     fileprivate static let answered = Endpoint(Subject.answered)
     fileprivate static let unread = Endpoint(Subject.unread)
-    fileprivate static let existing = Endpoint("messaging.existing")
+    fileprivate static let existing = Endpoint(Subject.existingMessages)
 }
 
 /// The state that the use cases share. Each use case of clients has a file; `ServiceQueries.swift` answers other

@@ -18,11 +18,12 @@ extension Messaging {
     /// The limit of ids in one question.
     private static let maxIDs = 1000
 
-    /// Returns which messages were not deleted, for services that keep something about messages: `{messageIds}` →
-    /// `{messageIds}`, in no order.
+    /// Returns which messages were not deleted, for services that keep something about messages: `{messageIds,
+    /// roomId?}` → `{messageIds}`, in no order. With `roomId`, messages of other rooms are left out.
     static func existing(_ request: Request, on connection: any Connection) throws -> Reply {
         let ids = try request.fields.strings("messageIds", count: 0...maxIDs)
-        let existing = try MessagesStore(connection).existing(ids)
+        let roomID = try request.fields.optionalString("roomId")
+        let existing = try MessagesStore(connection).existing(ids, in: roomID)
         return Reply(
             .ok, JSONWriter.object { $0.member("messageIds", array: { for id in existing { $0.string(id) } }) })
     }

@@ -7,12 +7,7 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
     let account = Account(
         server: Server.address, store: KeychainSessionStore(service: Server.address.host() ?? "rooms"),
         folder: .applicationSupportDirectory.appending(path: "Rooms", directoryHint: .isDirectory),
-        clearNotifications: {
-            let center = UNUserNotificationCenter.current()
-            center.removeAllDeliveredNotifications()
-            // It throws if the person has not allowed badges.
-            try? await center.setBadgeCount(0)
-        })
+        clearNotifications: AppDelegate.clearNotifications)
 
     func application(
         _ application: UIApplication,
@@ -34,6 +29,13 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
         _ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken deviceToken: Data
     ) {
         Task { await account.noteDevice(deviceToken) }
+    }
+
+    private static func clearNotifications() async {
+        let center = UNUserNotificationCenter.current()
+        center.removeAllDeliveredNotifications()
+        // It throws if the person has not allowed badges.
+        try? await center.setBadgeCount(0)
     }
 
     nonisolated func userNotificationCenter(

@@ -1,4 +1,5 @@
 import Contracts
+import Edge
 import HTTP
 import JSON
 

@@ -25,4 +25,6 @@ extension Subject {
     public static let unread = "messaging.unread"
     /// Whether anybody else has ever written in one of these rooms of a person's.
     public static let answered = "messaging.answered"
+    /// The messages among these that were not deleted, in any room or in one.
+    public static let existingMessages = "messaging.existing"
 }

@@ -2,13 +2,16 @@
 deploy/test-example builds it, and names this file: it is no test_*.py, as that takes a build of its own."""
 
 import asyncio
-import json
+import re
 import subprocess
 import urllib.request
 
 import pytest
-from parlor import START_DEADLINE, Process, binaries
-from people import World, eventually
+from parlor import ROOT, START_DEADLINE, Process, binaries
+from people import Person, World, eventually
+
+# The rights that the README gives to polls.
+RIGHTS = re.search(r"^echo '(.*)' >plugins$", (ROOT / "Examples/Polls/README.md").read_text(), re.MULTILINE)[1]
 
 
 @pytest.fixture(params=["one", "separate"])
@@ -17,7 +20,7 @@ def parlor(request, start, tmp_path):
         yield start("one", "--max-room-polls", "2")
         return
     plugins = tmp_path / "plugins"
-    plugins.write_text(json.dumps({"service": "polls", "request": ["rooms.membership"]}))
+    plugins.write_text(RIGHTS)
     parlor = start("separate", "--with", plugins)
     polls = Process(
         binaries() / "parlor-polls", "--data", parlor.data, "--bus", (parlor.data / "bus.url").read_text().strip(),
@@ -33,14 +36,20 @@ async def world(parlor):
         yield world
 
 
-async def test_polls_are_whole_features_of_rooms_and_the_gateway_knows_nothing_of_them(parlor, world):
-    alice, bob, room = await world.pair()
+async def path_of_polls(person: Person, room: dict) -> str:
+    """Returns the path of a room's polls, once the gateway knows it."""
     path = f"/api/rooms/{room['id']}/polls"
 
     async def is_known():
-        return (await alice.request("GET", path)).status_code == 200
+        return (await person.request("GET", path)).status_code == 200
 
     await eventually(is_known)
+    return path
+
+
+async def test_polls_are_whole_features_of_rooms_and_the_gateway_knows_nothing_of_them(parlor, world):
+    alice, bob, room = await world.pair()
+    path = await path_of_polls(alice, room)
     laptop, phone = await alice.socket(joined=room), await bob.socket(joined=room)
     poll = (await laptop.do("poll:create", {"roomId": room["id"], "question": "Lunch?", "choices": ["yes", "no"]}))["poll"]
     assert await phone.expect("poll:created") == {"roomId": room["id"], "poll": poll}
@@ -73,3 +82,36 @@ async def test_polls_are_whole_features_of_rooms_and_the_gateway_knows_nothing_o
     if parlor.form == "one":
         with urllib.request.urlopen(f"{parlor.address}/metrics") as page:
             assert "\npolls_votes_total 1\n" in page.read().decode()
+
+
+async def test_a_message_shows_the_newest_poll_about_it(world):
+    alice, bob, room = await world.pair()
+    path = await path_of_polls(alice, room)
+    laptop, phone = await alice.socket(joined=room), await bob.socket(joined=room)
+    message, other = await bob.send(room, "How about a picnic?"), await bob.send(room, "Hello?")
+
+    async def shown() -> list:
+        return [seen["poll"] for seen in await bob.get(f"/api/rooms/{room['id']}/messages")]
+
+    assert await shown() == [None, None]
+    asked = {"roomId": room["id"], "question": "When?", "choices": ["today", "tomorrow"], "messageId": message["id"]}
+    poll = (await laptop.do("poll:create", asked))["poll"]
+    assert poll["messageId"] == message["id"]
+    assert await phone.expect("poll:created") == {"roomId": room["id"], "poll": poll}
+    # The gateway has cached that there is no poll.
+    field = {"id": poll["id"], "question": "When?", "votes": 0}
+    assert await shown() == [field, None]
+    voted = await bob.data("PUT", f"{path}/{poll['id']}/vote", {"choice": 1})
+    assert await laptop.expect("poll:voted") == {"roomId": room["id"], "poll": voted}
+    assert await shown() == [field | {"votes": 1}, None]
+    conversation = await alice.get(f"/api/users/{bob.id}/messages")
+    assert [seen["poll"] for seen in conversation] == await shown()
+
+    # Messages that do not exist, of another room, and that were deleted.
+    elsewhere = await alice.send(await alice.post("/api/rooms", {"otherUserId": bob.id}, 201), "Here?")
+    await bob.data("DELETE", f"/api/rooms/{room['id']}/messages/{message['id']}", status=204)
+    for id in ("none", elsewhere["id"], message["id"]):
+        refused = await alice.request("POST", path, asked | {"messageId": id})
+        assert (refused.status_code, refused.json()["error"]["code"]) == (404, "message_not_found")
+    assert await alice.get(path) == [voted]
+    assert (await alice.post(path, asked | {"messageId": other["id"]}, 201))["messageId"] == other["id"]

@@ -16,7 +16,7 @@ PAGE = (ROOT / "docs/writing-a-service.md").read_text()
 EXAMPLE = ROOT / "Examples/Polls"
 SCRATCH = os.environ.get("TUTORIAL_SCRATCH", EXAMPLE / ".build")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
-KEPT = "ada ben other room poll example parlor"  # the variables of the page's shell
+KEPT = "ada ben other room poll message picnic example parlor"  # the variables of the page's shell
 FILE = re.compile(r"`((?:Sources/|Package)[\w./-]*swift)`")
 
 

@@ -2,6 +2,7 @@ import MessageBus
 import Reactor
 import TestSupport
 import Testing
+import Workers
 
 @testable import Bus
 
@@ -100,12 +101,12 @@ struct BackPressureTests {
         try receiver.sendHello()
         try receiver.send(line: #"{"op":"sub","id":1,"subject":"flood"}"#)
         try receiver.settle()
-        let sender = try RawClient(port: server.port)
-        try sender.sendHello()
         let padding = String(repeating: "x", count: 1000)
         let workers = WorkerPool(threads: 1, maxWaiting: 1)
         let sending = Task {
             try await workers.run {
+                let sender = try RawClient(port: server.port)
+                try sender.sendHello()
                 for number in 0..<count {
                     try sender.send(line: #"{"op":"pub","subject":"flood","data":[\#(number),"\#(padding)"]}"#)
                 }

@@ -31,6 +31,27 @@ struct DeletingTests {
         }
     }
 
+    @Test("other services learn which messages of one room were not deleted")
+    func existingInRoom() async throws {
+        try await MessagingHarness.serving { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
+            let other = harness.rooms.make("other", "bob", "carol")
+            let kept = try await harness.sent(by: "alice", in: room)
+            let gone = try await harness.sent(by: "alice", in: room)
+            let elsewhere = try await harness.sent(by: "bob", in: other)
+            _ = try await harness.delete(gone, by: "alice", in: room)
+            func existing(in room: String) async throws -> JSONValue {
+                try await harness.ask("messaging.existing", by: nil) {
+                    $0.member("roomId", room)
+                    $0.member("messageIds", array: { for id in [gone, kept, elsewhere] { $0.string(id) } })
+                }.data
+            }
+            #expect(try await existing(in: room).text == #"{"messageIds":["\#(kept)"]}"#)
+            #expect(try await existing(in: other).text == #"{"messageIds":["\#(elsewhere)"]}"#)
+            #expect(try await existing(in: "unknown").text == #"{"messageIds":[]}"#)
+        }
+    }
+
     @Test("only its sender may delete it, and only in its room")
     func whose() async throws {
         try await MessagingHarness.serving { harness in

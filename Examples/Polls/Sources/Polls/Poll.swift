@@ -9,13 +9,15 @@ struct Poll: Sendable, Equatable {
     let votes: [Int]
     let createdBy: String
     let createdAt: Timestamp
+    /// The message that the poll is about, which may have been deleted.
+    var messageID: String?
 
     static let schema = Schema.named(
         "Poll",
         .object([
             "id": .id, "question": .string,
             "choices": .array(of: .object(["text": .string, "votes": .integer(from: 0)])),
-            "createdBy": .id, "createdAt": .time,
+            "createdBy": .id, "createdAt": .time, "messageId": .id.orNull,
         ]))
 
     var json: JSONValue {
@@ -31,6 +33,7 @@ struct Poll: Sendable, Equatable {
             }
             $0.member("createdBy", createdBy)
             $0.member("createdAt", createdAt.iso)
+            $0.member("messageId", messageID)
         }
     }
 
@@ -39,6 +42,25 @@ struct Poll: Sendable, Equatable {
         JSONWriter.object {
             $0.member("roomId", roomID)
             $0.member("poll", json)
+        }
+    }
+}
+
+/// What a message shows of the newest poll about it.
+struct PollOfMessage: Sendable, Equatable {
+    let id: String
+    let question: String
+    /// The number of people who voted.
+    let votes: Int
+
+    static let schema = Schema.named(
+        "PollOfMessage", .object(["id": .id, "question": .string, "votes": .integer(from: 0)]))
+
+    var json: JSONValue {
+        JSONWriter.object {
+            $0.member("id", id)
+            $0.member("question", question)
+            $0.member("votes", votes)
         }
     }
 }

@@ -1,6 +1,8 @@
 import Contracts
 import JSON
+import MessageBus
 import Security
+import ServiceClient
 import ServiceKit
 import Storage
 
@@ -10,8 +12,10 @@ extension RequestDescription {
         "Lists a room's polls, the oldest first.", gives: .array(of: Poll.schema))
     static let createPoll = RequestDescription(
         "Asks a question in a room.",
-        takes: .object(["question": .string(1...200), "choices": .array(of: .string(1...100), count: 2...10)]),
-        gives: Poll.schema, statuses: [.created], errors: [.invalidField, .payloadTooLarge])
+        takes: .object(
+            ["question": .string(1...200), "choices": .array(of: .string(1...100), count: 2...10)],
+            optional: ["messageId": .id.noted("The message that the poll is about.")]),
+        gives: Poll.schema, statuses: [.created], errors: [.invalidField, .messageNotFound, .payloadTooLarge])
     static let vote = RequestDescription(
         "Votes for one of a poll's choices, by its place from 0.",
         takes: .object(["pollId": .id, "choice": .integer(from: 0)]), gives: Poll.schema, errors: [.invalidField])
@@ -28,6 +32,7 @@ extension EventDescription {
 /// The polls of all rooms.
 struct Polls: Sendable {
     let database: any Database
+    let bus: any MessageBus
     let ids: UUIDv7Generator
     let clock: any WallClock
     let limit: Int
@@ -36,16 +41,17 @@ struct Polls: Sendable {
     static let maxPolls = Setting(
         "MAX_ROOM_POLLS", .number(1...10_000), default: "100", "Maximum number of polls in a room")
 
-    /// Creates a poll: `{roomId, question, choices}`, two to ten → the poll.
+    /// Creates a poll: `{roomId, question, choices, messageId?}`, two to ten choices → the poll.
     func create(_ request: RoomRequest) async throws -> Reply {
         let question = try request.fields.text("question", length: 1...200, trimmed: true)
         let choices = try request.fields.strings("choices", count: 2...10)
         guard choices.allSatisfy({ (1...100).contains($0.unicodeScalars.count) }), Set(choices).count == choices.count
         else { throw ServiceError.invalid("choices", "has to be different texts of 1 to 100 characters") }
+        let messageID = try await message(of: request)
         let (now, room) = (clock.now(), request.room)
         let poll = Poll(
             id: ids.next(at: now.milliseconds), question: question, choices: choices,
-            votes: choices.map { _ in 0 }, createdBy: request.caller.userID, createdAt: now)
+            votes: choices.map { _ in 0 }, createdBy: request.caller.userID, createdAt: now, messageID: messageID)
         let seq = try await database.write { [limit] connection in
             let store = PollsStore(connection)
             guard try store.insert(poll, in: room.roomID, upTo: limit) else {
@@ -56,9 +62,25 @@ struct Polls: Sendable {
             let badges = try room.userIDs.filter { $0 != poll.createdBy }.map {
                 try badge(of: $0, in: room.roomID, store)
             }
-            return try request.emit([created] + badges, at: now, on: connection)
+            return try request.emit([created] + badges, fact: Self.fact(of: poll), at: now, on: connection)
         }
         return Reply(.created, poll.json, position: Self.position(seq))
+    }
+
+    /// Returns the id of the message that a new poll is about; nil if it is about no message.
+    ///
+    /// - Throws: `message_not_found` if the room has no such message, or it was deleted.
+    private func message(of request: RoomRequest) async throws -> String? {
+        guard request.fields["messageId"] != nil else { return nil }
+        let id = try request.fields.id("messageId", orThrow: .messageNotFound)
+        let question = JSONWriter.object {
+            $0.member("roomId", request.room.roomID)
+            $0.member("messageIds", array: { $0.string(id) })
+        }
+        // A poll stays when its message is deleted, so it is enough to ask before the write.
+        let reply = try await bus.ask(Subject.existingMessages, question, request.onward(), of: "Messaging")
+        guard reply.data["messageIds"]?.array?.first?.string == id else { throw ServiceError.messageNotFound }
+        return id
     }
 
     /// Votes: `{roomId, pollId, choice}`, the choice's place from 0 → the poll. A later vote replaces an earlier one.
@@ -76,7 +98,8 @@ struct Polls: Sendable {
             guard let poll = try store.poll(pollID, in: room.roomID) else { throw Self.notFound }
             let voted = Emission(to: .room, "poll:voted", poll.event(in: room.roomID))
             let seq = try request.emit(
-                [voted, try badge(of: voter, in: room.roomID, store)], at: now, on: connection)
+                [voted, try badge(of: voter, in: room.roomID, store)], fact: Self.fact(of: poll), at: now,
+                on: connection)
             return (poll, seq)
         }
         votes.add()
@@ -100,6 +123,9 @@ struct Polls: Sendable {
         return Emission(to: .person(userID), "room:badges", badges, composition: .badges)
     }
 
+    /// Returns the fact that the field `poll` of a message has changed; nil if the poll is about no message.
+    private static func fact(of poll: Poll) -> Fact? { poll.messageID.map { .fieldsChanged(messageIDs: [$0]) } }
+
     private static let notFound = ServiceError(.invalidField, "There is no such poll in this room.")
 
     /// Returns the position of an entry whose events clients get before the reply.
@@ -113,6 +139,10 @@ extension Polls {
             .init(Contribution.Field("pollCount", zero: JSONValue(0))) { $0.number($1.count) },
             .init(.badge("polls")) { $0.number($1.unanswered) },
         ])
+
+    static let messageContribution = FieldContribution<PollOfMessage>(
+        "polls.messages",
+        [.init(Contribution.Field("poll", zero: .null), schema: PollOfMessage.schema.orNull) { $0.value($1.json) }])
 
     private static let rooms = Setting(
         "POLLS_ROOMS", flag: "--rooms", .number(1...1000), default: "10", "Number of rooms to list")

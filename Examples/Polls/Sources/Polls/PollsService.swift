@@ -8,8 +8,8 @@ public struct PollsService: Service {
     public static let settings: [any AnySetting] = [Polls.maxPolls]
     public static let migrations = PollsSchema.migrations
     public static let commands = [Polls.command]
-    public static let peer = BusPeer.service(name, requests: [Subject.membership])
-    /// Each change of the badge and of `pollCount` has an entry, so gateways may cache lists of rooms.
+    public static let peer = BusPeer.service(name, requests: [Subject.membership, Subject.existingMessages])
+    /// Each change of the badge, of `pollCount` and of `poll` has an entry, so gateways may cache them.
     public static let log: LogContents = [.clientEvents, .roomChanges]
     public static let events = EventDescription.ofPolls
 
@@ -17,7 +17,7 @@ public struct PollsService: Service {
 
     public init(_ context: ServiceContext) {
         polls = Polls(
-            database: context.database, ids: context.ids, clock: context.clock,
+            database: context.database, bus: context.bus, ids: context.ids, clock: context.clock,
             limit: context.configuration[Polls.maxPolls],
             votes: context.metrics.counter("polls_votes_total", "Votes, including those that replaced an earlier one."))
     }
@@ -28,6 +28,7 @@ public struct PollsService: Service {
         requests.onRoom(.create) { try await polls.create($0) }
         requests.onRoom(.vote) { try await polls.vote($0) }
         requests.onContribution(Polls.contribution) { try PollsStore($2).summaries(of: $0, for: $1) }
+        requests.onContribution(to: .messages, Polls.messageContribution) { try PollsStore($2).newest(about: $0) }
     }
 }
 

@@ -14,9 +14,10 @@ struct PollsStore {
         let choices = JSONWriter.value { json in json.array(of: poll.choices) { $0.string($1) } }
         return try connection.execute(
             """
-            INSERT INTO polls (id, room_id, question, choices, created_by, created_at)
-            SELECT $1, $2, $3, $4, $5, $6 WHERE (SELECT count(*) FROM polls WHERE room_id = $2) < $7
-            """, poll.id, roomID, poll.question, choices.text, poll.createdBy, poll.createdAt.milliseconds, limit) == 1
+            INSERT INTO polls (id, room_id, question, choices, created_by, created_at, message_id)
+            SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT count(*) FROM polls WHERE room_id = $2) < $8
+            """, poll.id, roomID, poll.question, choices.text, poll.createdBy, poll.createdAt.milliseconds,
+            poll.messageID, limit) == 1
     }
 
     func vote(for choice: Int, in pollID: String, by userID: String) throws {
@@ -40,7 +41,7 @@ struct PollsStore {
         ) { votes[$0.text(0), default: [:]][$0.int(1)] = $0.int(2) }
         return try connection.all(
             """
-            SELECT id, question, choices, created_by, created_at FROM polls
+            SELECT id, question, choices, created_by, created_at, message_id FROM polls
             WHERE room_id = $1 AND ($2 = '' OR id = $2) ORDER BY id
             """, roomID, id ?? ""
         ) { row in
@@ -48,8 +49,21 @@ struct PollsStore {
             return Poll(
                 id: row.text(0), question: row.text(1), choices: choices,
                 votes: choices.indices.map { votes[row.text(0)]?[$0] ?? 0 }, createdBy: row.text(3),
-                createdAt: row.time(4))
+                createdAt: row.time(4), messageID: row.textOrNil(5))
         }
+    }
+
+    /// Returns the newest poll about each of those messages that have one, by message.
+    func newest(about messageIDs: [String]) throws -> [String: PollOfMessage] {
+        var newest: [String: PollOfMessage] = [:]
+        try connection.query(
+            """
+            SELECT message_id, id, question, (SELECT count(*) FROM votes WHERE poll_id = polls.id) FROM polls
+            WHERE id IN (
+                SELECT max(id) FROM polls WHERE message_id IN (SELECT value FROM json_each($1)) GROUP BY message_id)
+            """, SQLValue.list(messageIDs)
+        ) { newest[$0.text(0)] = PollOfMessage(id: $0.text(1), question: $0.text(2), votes: $0.int(3)) }
+        return newest
     }
 
     /// Returns the summaries of those rooms that have polls, by room.
@@ -99,5 +113,11 @@ enum PollsSchema {
                 """),
         // Every list of rooms asks for the polls of each.
         Migration(version: 2, name: "polls by room", sql: "CREATE INDEX polls_by_room ON polls (room_id, id)"),
+        Migration(
+            version: 3, name: "polls about messages",
+            sql: """
+                ALTER TABLE polls ADD COLUMN message_id TEXT;
+                CREATE INDEX polls_by_message ON polls (message_id, id) WHERE message_id IS NOT NULL
+                """),
     ]
 }

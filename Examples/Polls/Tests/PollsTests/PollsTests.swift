@@ -1,5 +1,6 @@
 import Contracts
 import JSON
+import MessageBus
 import ServiceKit
 import ServiceKitTesting
 import Storage
@@ -8,23 +9,28 @@ import Testing
 
 @testable import Polls
 
-/// The service on a bus within the test, with a room of Alice and Bob.
+/// The service on a bus within the test, with a room of Alice and Bob, and a message there and in a room of others.
 private struct PollsHarness: SuiteHarness {
     let serviceHarness: ServiceHarness<PollsService>
+    let messaging: BusSubscription
 
     static func serving(_ settings: [String] = [], _ body: (PollsHarness) async throws -> Void) async throws {
-        let harness = PollsHarness(serviceHarness: try ServiceHarness(settings))
-        try harness.bus.serveRooms(["room-1": ["alice", "bob"]])
-        try await harness.serviceHarness.run { try await body(harness) }
+        let service = try ServiceHarness<PollsService>(settings)
+        try service.bus.serveRooms(["room-1": ["alice", "bob"]])
+        let messaging = try service.bus.serveMessages(["room-1": ["message-1"], "room-2": ["message-2"]])
+        try await service.run { try await body(PollsHarness(serviceHarness: service, messaging: messaging)) }
     }
 
     @discardableResult
-    func create(by person: String = "alice", choices: [String] = ["yes", "no"]) async throws -> Reply {
+    func create(
+        by person: String = "alice", choices: [String] = ["yes", "no"], about message: String? = nil
+    ) async throws -> Reply {
         try await ask("polls.create", by: person) {
             $0.member("roomId", "room-1")
             $0.member("question", "Lunch?")
             $0.name("choices")
             $0.array(of: choices) { $0.string($1) }
+            $0.member("messageId", message)
         }
     }
 
@@ -44,6 +50,15 @@ private struct PollsHarness: SuiteHarness {
             $0.name("roomIds")
             $0.array(of: ["room-1"]) { $0.string($1) }
         }.data["rooms"]?.array?.first ?? .null
+    }
+
+    /// Returns what a gateway shows of messages: for each `[poll]`, or null.
+    func shown(on messages: String...) async throws -> String? {
+        try await ask("polls.messages") {
+            $0.member("userId", "bob")
+            $0.name("messageIds")
+            $0.array(of: messages) { $0.string($1) }
+        }.data["messages"]?.text
     }
 }
 
@@ -95,7 +110,44 @@ struct PollsTests {
         }
     }
 
-    @Test("polls from before the index stay")
+    @Test("a message shows the newest poll about it, and each vote changes what it shows")
+    func messageField() async throws {
+        try await PollsHarness.serving { harness in
+            let older = try #require(try await harness.create(about: "message-1").data["id"]?.string)
+            let poll = try await harness.create(about: "message-1").data
+            let id = try #require(poll["id"]?.string)
+            #expect(poll["messageId"]?.string == "message-1")
+            try await harness.create()
+            func field(votes: Int) -> String { #"[[{"id":"\#(id)","question":"Lunch?","votes":\#(votes)}],null]"# }
+            #expect(try await harness.shown(on: "message-1", "message-2") == field(votes: 0))
+
+            for person in ["alice", "bob", "bob"] { try await harness.vote(1, in: id, by: person) }
+            try await harness.vote(0, in: older, by: "bob")
+            #expect(try await harness.shown(on: "message-1", "message-2") == field(votes: 2))
+            // Without the fact, gateways would show the field that they have cached.
+            let facts = harness.takeEntries().map(\.fact)
+            let changed = Fact.fieldsChanged(messageIDs: ["message-1"])
+            #expect(facts == [changed, changed, nil, changed, changed, changed, changed])
+        }
+    }
+
+    @Test("a new poll is about a message of its room that was not deleted, and stays when the message is deleted")
+    func messages() async throws {
+        try await PollsHarness.serving { harness in
+            for other in ["message-2", "none", "\0"] {
+                try await harness.expect(.messageNotFound) { try await harness.create(about: other) }
+            }
+            let poll = try await harness.create(about: "message-1").data
+            harness.messaging.cancel()
+            try await harness.expect(.serviceUnavailable) { try await harness.create(about: "message-1") }
+            try harness.bus.serveMessages(["room-1": []])
+            try await harness.expect(.messageNotFound) { try await harness.create(about: "message-1") }
+            let listed = try await harness.ask("polls.list", by: "bob") { $0.member("roomId", "room-1") }
+            #expect(listed.data.array == [poll])
+        }
+    }
+
+    @Test("polls of the first version stay, and are about no message")
     func migration() async throws {
         let folder = TemporaryFolder()
         func open(_ migrations: [Migration]) throws -> SQLiteDatabase {
@@ -105,7 +157,13 @@ struct PollsTests {
             id: "p", question: "Lunch?", choices: ["yes", "no"], votes: [0, 0], createdBy: "alice",
             createdAt: Timestamp(milliseconds: 5))
         let before = try open(Array(PollsSchema.migrations.prefix(1)))
-        _ = try await before.write { try PollsStore($0).insert(poll, in: "room-1", upTo: 1) }
+        _ = try await before.write {
+            try $0.execute(
+                """
+                INSERT INTO polls (id, room_id, question, choices, created_by, created_at)
+                VALUES ('p', 'room-1', 'Lunch?', '["yes","no"]', 'alice', 5)
+                """)
+        }
         await before.close()
         let after = try open(PollsSchema.migrations)
         #expect(try await after.read { try PollsStore($0).polls(of: "room-1") } == [poll])

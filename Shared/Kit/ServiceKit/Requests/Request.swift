@@ -64,6 +64,9 @@ public struct RoomRequest: Sendable {
     public var id: String { request.id }
     public var fields: RequestFields { request.fields }
 
+    /// Returns the context for a request to another service on behalf of this one, as `Request.onward` does.
+    public func onward(key: String? = nil) -> BusContext { request.onward(key: key) }
+
     /// Emits events about a change in the room: appends them to the service's event log, in the change's own
     /// transaction.
     ///

@@ -196,7 +196,8 @@ struct RecoveryTests {
 
     /// Runs a test with a third service that has a log. The gateway knows the service, and cannot follow the log, as if
     /// the gateway had started while the service is away.
-    private static func runUnfollowed(_ test: (GatewayHarness, FakeService, FakeBus) async throws -> Void) async throws {
+    private static func runUnfollowed(_ test: (GatewayHarness, FakeService, FakeBus) async throws -> Void) async throws
+    {
         let bus = FakeBus()
         try await GatewayHarness.run(["--request-timeout", "1s"], bus: bus) { harness in
             bus.refuse(Subject.log(of: "notes"))
@@ -294,7 +295,9 @@ struct RecoveryTests {
             try await poller.post(#"421["room:join",{"roomId":"r"}]"#)
             try await poller.post(#"422["room:join",{"roomId":"s","keepOthers":true}]"#)
             let packets = try await poller.read { $0.hasPrefix("432") }
-            let received = (packets.filter { $0.contains("long") }.count, packets.filter { $0.contains("success\":true") }.count)
+            let received = (
+                packets.filter { $0.contains("long") }.count, packets.filter { $0.contains("success\":true") }.count
+            )
             #expect(received == (21, 2))
         }
     }

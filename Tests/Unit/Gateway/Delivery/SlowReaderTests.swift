@@ -59,7 +59,8 @@ struct SlowReaderTests {
         }
     }
 
-    @Test("a slow reader learns that somebody left whose presence a Room has shown meanwhile", arguments: [false, true])
+    @Test(
+        "a slow reader learns that somebody left whose presence a Room has shown meanwhile", arguments: [false, true])
     func presenceInRooms(isLeft: Bool) async throws {
         try await Self.runPresence { poller, bob, cy in
             if isLeft {
