@@ -3,8 +3,6 @@ struct Backlog {
     private var bytesBySender: [UInt64: Int] = [:]
     /// The senders that wait for this peer.
     fileprivate(set) var held: [BrokerPeer] = []
-    /// True once senders have waited for `maxHold` in vain: no more of them wait until the peer reads.
-    fileprivate(set) var isGivenUp = false
 
     /// - Returns: the bytes that this sender has queued.
     fileprivate mutating func add(_ count: Int, by sender: BrokerPeer) -> Int {
@@ -19,13 +17,14 @@ struct BrokerHold {
     let deadline: Duration
 }
 
-// Back-pressure: who sends faster than a receiver reads is not read from until the receiver has caught up. Its lines then
-// wait in its own buffers, and the receiver's queue keeps room for those of others. It waits for `maxHold` at most, as a
-// receiver that reads nothing must not stop what goes to others.
+// Back-pressure: a peer that sends events or requests faster than a receiver reads is not read from until the receiver has
+// caught up. Its lines then wait in its own buffers, and the receiver's queue keeps room for those of others. What the
+// sender has for other receivers waits, too, so it waits for `maxHold` at most. After that, nobody waits for this receiver
+// for `holdPause`, and it is disconnected if its queue is full. Replies are not counted: their requesters asked for them.
 extension Broker {
     /// Called for each line to a receiver whose earlier output the kernel has not taken.
     func noteQueued(_ count: Int, for receiver: BrokerPeer, by sender: BrokerPeer) {
-        guard sender !== receiver, receiver.phase == .open, !receiver.backlog.isGivenUp else { return }
+        guard sender !== receiver, receiver.phase == .open, now >= receiver.noHoldBefore else { return }
         guard receiver.backlog.add(count, by: sender) > settings.maxPendingBytesBySender,
             !receiver.backlog.held.contains(where: { $0 === sender })
         else { return }
@@ -46,7 +45,7 @@ extension Broker {
     func expireHolds(at now: Duration) {
         while let hold = holds.first, hold.deadline <= now {
             release(hold.receiver)
-            hold.receiver.backlog.isGivenUp = true
+            hold.receiver.noHoldBefore = now + settings.holdPause
         }
     }
 

@@ -36,6 +36,8 @@ final class BrokerPeer {
 
     /// As a receiver: what was queued since the kernel last took all of its output.
     var backlog = Backlog()
+    /// As a receiver: the time before which no sender waits for it.
+    var noHoldBefore: Duration = .zero
     /// As a sender: the number of receivers that it waits for.
     var waitsFor = 0
 

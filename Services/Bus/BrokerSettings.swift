@@ -10,6 +10,8 @@ public struct BrokerSettings: Sendable {
     public var maxPendingBytesBySender: Int { maxPendingBytes / 8 }
     /// How long a sender waits for one receiver. Longer than a busy process needs to read on, and short for a person.
     public var maxHold: Duration = .milliseconds(250)
+    /// How long no sender waits for a receiver for which one has waited in vain.
+    public var holdPause: Duration = .seconds(10)
     /// The silence after which a peer is pinged; after three times as long it counts as dead.
     public var pingInterval: Duration = .seconds(15)
     /// The time limit for a connection's hello, so that strangers do not hold descriptors.

@@ -43,7 +43,7 @@ public struct Gateway: Component {
         let parts = GatewayParts(
             node, settings, gatewayID: gatewayID, secret: try secret(node.configuration), pacing: pacing,
             announcementPause: announcementPause, manifests: manifestFile(in: node, log), log: log)
-        try await parts.start(for: node.services.union(settings.requiredServices), on: node.bus, log)
+        try await parts.start(for: node.services.union(settings.requiredServices).union(settings.listedServices), on: node.bus, log)
         let host = node.configuration[.host]
         let edge = edge(settings, gatewayID: gatewayID, loops: node.group.loops.count)
         let server = try await EdgeServer.start(

@@ -17,6 +17,8 @@ struct GatewaySettings: Sendable {
     let requiredServices: [String]
     /// nil: the checks that services declare.
     let listedChecks: CheckList?
+    /// The services of the listed checks.
+    var listedServices: Set<String> { Set(listedChecks?.items.map(\.service) ?? []) }
     let trustedProxies: [IPNetwork]
     let showsOperations: Bool
     let showsPage: Bool
@@ -100,7 +102,7 @@ struct GatewaySettings: Sendable {
         "Services that /readyz requires")
     static let checks = Setting(
         "CHECKS", .checks,
-        "Checks that count, such as words:messaging.send,words:room:join, or none; requests are denied while such a service is away or unknown; default: the checks that services declare"
+        "Checks that count, such as words:messaging.send,words:room:join, or none; while such a service is away or unknown, its requests get 503; default: the checks that services declare"
     )
     static let maxRequestsPerPerson = Setting(
         "MAX_REQUESTS_PER_PERSON", .number(1...10_000), default: "32",

@@ -13,8 +13,8 @@ package struct ServiceCheck: Sendable, Equatable {
     package let before: String
     /// nil for a check of `CHECKS` that its service does not announce. Nobody can be asked, so its requests are denied.
     package let declaration: RequestCheck?
-
-    package var whenAway: RequestCheck.WhenAway { declaration?.whenAway ?? .deny }
+    /// `deny` for a check of `CHECKS`, whatever its service declares.
+    package let whenAway: RequestCheck.WhenAway
 }
 
 /// A check that has no effect.
@@ -45,7 +45,8 @@ struct CheckTable: Sendable {
             var known: Set<String> = []
             for declaration in service.checks where known.insert(declaration.before).inserted {
                 let check = ServiceCheck(
-                    service: service.service, before: declaration.before, declaration: declaration)
+                    service: service.service, before: declaration.before, declaration: declaration,
+                    whenAway: list == nil ? declaration.whenAway : .deny)
                 let isListed = missing.remove(CheckList.Item(service: check.service, before: check.before)) != nil
                 if list != nil, !isListed {
                     refused.append(RefusedCheck(check: check, reason: .unlisted))
@@ -55,7 +56,9 @@ struct CheckTable: Sendable {
             }
         }
         for item in missing.sorted(by: { ($0.service, $0.before) < ($1.service, $1.before) }) {
-            add(ServiceCheck(service: item.service, before: item.before, declaration: nil), confidential)
+            let check = ServiceCheck(
+                service: item.service, before: item.before, declaration: nil, whenAway: .deny)
+            add(check, confidential)
         }
     }
 

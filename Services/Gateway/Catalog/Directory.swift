@@ -33,7 +33,7 @@ package final class Directory: Sendable {
     let onForgotten: @Sendable (_ service: String) -> Void
 
     /// The limit of services. On a bus whose peers share a token, each of them can announce any name.
-    static let maxServices = 256
+    package static let maxServices = 256
     /// The time without an announcement after which a service is removed, unless it is required: its routes then count
     /// as unknown, and not as unavailable.
     static let lifetime: Duration = .seconds(86_400)
@@ -227,19 +227,20 @@ package final class Directory: Sendable {
             return learn(manifest)
         }
         if isUnknown { log.info("service discovered", ["name": name]) }
-        logRefusedChecks()
+        logRefusedChecks(discovered: isUnknown ? name : nil)
         onAnnouncement(manifest)
         return true
     }
 
     /// Logs the checks without effect. The reason may be the manifest of either service, so all are logged after each
-    /// announcement.
-    private func logRefusedChecks() {
+    /// announcement; those that the operator does not want, once their service is discovered.
+    private func logRefusedChecks(discovered name: String?) {
         struct Group: Hashable { let service: String, reason: RefusedCheck.Reason }
         let refused = Dictionary(grouping: catalog.refusedChecks) {
             Group(service: $0.check.service, reason: $0.reason)
         }
         for (group, refused) in refused {
+            if group.reason == .unlisted, group.service != name { continue }
             let requests = refused.map(\.check.before).joined(separator: ", ")
             guard isToBeLogged("check before \(requests): \(group.reason)", of: group.service) else { continue }
             log.warning(

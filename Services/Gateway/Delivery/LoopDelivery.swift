@@ -29,6 +29,8 @@ package actor LoopDelivery: LoopPart {
     private var buffer = ReplayBuffer()
     /// The position from which each stream is followed.
     private var starts: [String: LogPosition] = [:]
+    /// The position at which each stream ended whose service was removed.
+    private var ends: [String: LogPosition] = [:]
     private var badges = BadgeQueue()
     private let lagging: LaggingClients
     private lazy var throttle = makeThrottle()
@@ -145,7 +147,7 @@ package actor LoopDelivery: LoopPart {
 
     /// Starts with a stream after this position; earlier entries are not sent any more.
     func start(_ stream: String, after position: LogPosition) {
-        let isAnother = starts.updateValue(position, forKey: stream) != nil
+        let isAnother = starts.updateValue(position, forKey: stream) != nil || hasGrown(stream, to: position)
         buffer.start(stream, after: position)
         let passed = acks.reach(StreamPosition(stream: stream, seq: position.seq))
         for subscriber in audience.everyone where isAnother || subscriber.unfollowed.contains(stream) {
@@ -158,8 +160,17 @@ package actor LoopDelivery: LoopPart {
         for ack in passed { ack.release() }
     }
 
+    /// Returns true if a stream that has ended got entries since. Connected clients were not sent them.
+    private func hasGrown(_ stream: String, to position: LogPosition) -> Bool {
+        guard let end = ends.removeValue(forKey: stream) else { return false }
+        return end.databaseID == position.databaseID && end.seq < position.seq
+    }
+
     /// Ends a stream, whose service was removed. If it starts again, it is a new one to connected clients.
     func end(_ stream: String) {
+        // Their number is bounded: a stream that is left out counts as unchanged when it starts again.
+        if ends.count >= Directory.maxServices { ends = [:] }
+        ends[stream] = buffer.position(of: stream)
         buffer.end(stream)
         starts[stream] = nil
         for subscriber in audience.everyone {

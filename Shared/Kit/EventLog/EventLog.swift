@@ -173,28 +173,38 @@ public struct EventLog: Sendable {
     /// - Returns: the number of deleted entries.
     @discardableResult
     public func prune(olderThan time: Timestamp, at now: Timestamp? = nil) async throws -> Int {
+        guard let last = try await lastToPrune(olderThan: time, at: now) else { return 0 }
         var total = 0
         while true {
             let deleted = try await database.write { connection in
-                let head = try Self.head(on: connection)
-                var last: Int?
-                var previous: Int?
-                // By position and not by time: an index on time would slow every write, and entries are
-                // nearly in order.
-                try connection.forEachRow(
-                    "SELECT seq, at FROM events ORDER BY seq LIMIT $1", binding: [.int(Self.pruneBatch + 1)]
-                ) { row in
-                    let isAhead = now.map { row.int(1) > $0.milliseconds } ?? false
-                    guard isAhead || row.int(1) < time.milliseconds else { return false }
-                    if let previous, !isAhead { last = previous }
-                    previous = row.int(0)
-                    return row.int(0) < head
-                }
-                guard let last else { return 0 }
-                return try connection.execute("DELETE FROM events WHERE seq <= $1", last)
+                guard let oldest = try Self.oldest(on: connection) else { return 0 }
+                return try connection.execute(
+                    "DELETE FROM events WHERE seq <= $1", min(last, oldest + Self.pruneBatch - 1))
             }
+            guard deleted > 0 else { return total }
             total += deleted
-            if deleted < Self.pruneBatch { return total }
+        }
+    }
+
+    /// Returns the position of the last entry to delete; nil if all stay.
+    ///
+    /// It reads by position and not by time: an index on time would slow every write, and entries are nearly in order.
+    private func lastToPrune(olderThan time: Timestamp, at now: Timestamp?) async throws -> Int? {
+        var (last, previous): (Int?, Int?) = (nil, nil)
+        while true {
+            let after = previous ?? 0
+            let rows = try await database.read { connection in
+                try connection.all(
+                    "SELECT seq, at FROM events WHERE seq > $1 ORDER BY seq LIMIT $2", after, Self.pruneBatch
+                ) { (seq: $0.int(0), at: $0.int(1)) }
+            }
+            for row in rows {
+                let isAhead = now.map { row.at > $0.milliseconds } ?? false
+                guard isAhead || row.at < time.milliseconds else { return last }
+                if !isAhead { last = previous ?? last }
+                previous = row.seq
+            }
+            if rows.count < Self.pruneBatch { return last }
         }
     }
 }

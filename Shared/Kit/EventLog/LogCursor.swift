@@ -10,7 +10,7 @@ struct LogCursor {
     private(set) var highest = Int.min
 
     /// The limits of early entries and of their bytes. Further ones are not kept, but fetched with the missing ones. No
-    /// more than a page: all of them are delivered in one turn, and clients must be able to take that.
+    /// more than a page, because all of them are delivered in one turn, and clients have to take that in.
     static let maxEarly = LogQuery.maxEntries
     static let maxEarlyBytes = LogQuery.maxBytes
 

@@ -65,11 +65,15 @@ public struct SocketIOPacket: Sendable, Equatable {
         if kind == .event { eventName = Self.leadingString(of: rest) ?? "" }
     }
 
-    /// Parses an event as far as its name, to refuse it. Its arguments are neither read nor checked.
-    init(withoutArguments text: ArraySlice<UInt8>) throws(ProtocolViolation) {
+    /// Parses an event with attachments as far as its name, to refuse it. Its arguments are neither read nor checked. The
+    /// name is empty if the array does not begin with a short string.
+    ///
+    /// - Returns: nil for any other packet.
+    init?(refusingAttachments text: ArraySlice<UInt8>) throws(ProtocolViolation) {
         var rest = text
         try self.init(takingHeadOf: &rest)
-        eventName = Self.leadingString(of: rest)
+        guard kind == .binaryEvent, attachmentCount > 0 else { return nil }
+        eventName = Self.leadingString(of: rest) ?? ""
         try checkShape()
     }
 

@@ -301,11 +301,13 @@ struct LogFollowerTests {
     @Test("a stopped follower does not start again, even if the answer to an earlier request shows another log")
     func stoppedBeforeRestart() async throws {
         try await Harness.following { harness in
-            let request = try await harness.holdQuestion(committing: 1...1)
+            harness.owner.commit(1...1)
+            try harness.owner.publish(1)
+            #expect(await harness.given.first(1).map(\.seq) == [1])
+            let request = try await harness.holdQuestion(committing: 2...2)
             harness.follower.stop()
-            harness.owner.log.withLock { $0 = Owner.Log(past: "another past", seqs: [1]) }
-            let page = LogPage(head: harness.owner.head, oldest: 1, isKnown: false, entries: [], through: 0)
-            request.reply(Reply(.ok, page.json).json)
+            harness.owner.log.withLock { $0 = Owner.Log(past: "another past", seqs: [1, 2]) }
+            request.reply(harness.owner.answer(request))
             await harness.settled()
             #expect(harness.starts.items == [0])
         }

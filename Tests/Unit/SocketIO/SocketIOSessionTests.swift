@@ -176,7 +176,18 @@ struct SocketIOSessionTests {
             refuses.receive(EnginePacket(binary: [1]))
                 == .refuse(
                     SocketIOEvent(namespace: "/", name: "a", arguments: [], attachments: [], ackID: 4), .attachments))
-        #expect(isClosed(refuses.receive(EnginePacket("51-4[{"))))
+        #expect(refuses.receive(EnginePacket("51-4[{")) == nil)
+        #expect(
+            refuses.receive(EnginePacket(binary: [1]))
+                == .refuse(
+                    SocketIOEvent(namespace: "/", name: "", arguments: [], attachments: [], ackID: 4), .attachments))
+        // Without attachments it is an event like any other.
+        #expect(
+            refuses.receive(EnginePacket("50-[\"c\",1]"))
+                == .event(
+                    SocketIOEvent(
+                        namespace: "/", name: "c", arguments: [JSONValue(1)], attachments: [], ackID: nil)))
+        #expect(isClosed(refuses.receive(EnginePacket("50-[\"c\",{"))))
     }
 
     @Test("an event that is nested too deeply is refused by name, however deep, and the session goes on")

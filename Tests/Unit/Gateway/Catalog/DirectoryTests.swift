@@ -297,7 +297,9 @@ struct DirectoryTests {
 
     enum Removal: CaseIterable { case silence, operatorsRequest, claim, noLog }
 
-    @Test("the log of a removed service is no longer followed, until the service returns", arguments: Removal.allCases)
+    @Test(
+        "the log of a removed service is no longer followed, until the service returns", .timeLimit(.minutes(1)),
+        arguments: Removal.allCases)
     func removedLog(by removal: Removal) async throws {
         try await run(required: ["accounts"]) { directory in
             try directory.start()

@@ -46,6 +46,7 @@ struct RecoveryTests {
             case .ack(5, let answer):
                 #expect(answer["success"]?.bool == true)
                 return events
+            case .other("closed"): throw WireError.unexpected("the socket was closed")
             default: continue
             }
         }
@@ -269,6 +270,22 @@ struct RecoveryTests {
             again.emit([noted])
             #expect(try await witness.next() == .event("noted", .emptyObject), "it stays connected")
             #expect(try await !Self.connect(harness, since: socket.cursor).isRecovered, "a service was added")
+        }
+    }
+
+    @Test("entries that a log got while its service was removed are not missed: connected sockets reconnect")
+    func grownLog() async throws {
+        try await GatewayHarness.run(loops: 1) { harness in
+            let notes = try FakeService.start(Manifest(service: "notes", hasEventLog: true), on: harness.bus)
+            defer { notes.stop() }
+            let client = try await harness.connect()
+            notes.emit([Emission(to: .person("ada"), "noted", .emptyObject)])
+            #expect(try await client.next() == .event("noted", .emptyObject))
+            notes.goAway()
+            #expect(try await harness.forget("notes") == .forgotten)
+            notes.emit([Emission(to: .person("ada"), "missed", .emptyObject)])
+            notes.announce()
+            while try await client.receive() != "closed" {}
         }
     }
 

@@ -43,7 +43,7 @@ struct SlowReaderTests {
         while try await client.next() != .event("room:presence", data) {}
     }
 
-    /// Runs a test with Ada as a slow reader in the room, which Cy joined before she stopped to read, and Bob after.
+    /// Runs a test with Ada as a slow reader in the room, which Cy joined before she stopped reading, and Bob after.
     private static func runPresence(
         _ test: (Poller, _ bob: SocketIOTestClient, _ cy: SocketIOTestClient) async throws -> Void
     ) async throws {

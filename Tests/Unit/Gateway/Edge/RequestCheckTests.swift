@@ -289,6 +289,10 @@ struct RequestCheckTests {
             guardian.on("guard.check", reply: Reply(.noContent))
             harness.chat.on("chat.send", reply: Reply())
             #expect(try await client.ask("chat:send", #"{"roomId":"r","text":"fox"}"#)["success"]?.bool == true)
+            // It declares `allow`, but the operator listed it.
+            guardian.goAway()
+            let away = try await client.ask("chat:send", #"{"roomId":"r","text":"fox"}"#)
+            #expect(away["error"]?["code"]?.string == "service_unavailable")
         }
     }
 
