@@ -7,13 +7,13 @@ struct ChatOptions: Equatable {
     }
 
     var server = ChatOptions.localServer
-    /// The folder for sessions, cached messages and unsent messages.
+    /// The folder for sessions, cached messages, and unsent messages and board changes.
     var folder = ChatOptions.defaultFolder
     /// The account to use; nil for the one that was used last.
     var username: String?
     var registers = false
     var signsOut = false
-    /// True if signing out discards unsent messages.
+    /// True if signing out discards unsent messages and board changes.
     var discards = false
     var showsHelp = false
 
@@ -25,7 +25,7 @@ struct ChatOptions: Equatable {
                             the password comes from PARLOR_PASSWORD or a prompt
           --register        create the account NAME first
           --sign-out        end the account's session, and delete its data on this machine
-          --discard         with --sign-out: delete unsent messages too
+          --discard         with --sign-out: delete unsent messages and board changes too
           --data FOLDER     the folder for sessions and rooms (default: ~/.parlor-chat)
           --help            show this text
         """

@@ -19,11 +19,11 @@ struct SignIn {
 
     struct Unsent: Error, CustomStringConvertible {
         let username: String
+        /// The number of messages and board changes.
         let count: Int
         var description: String {
-            let messages = count == 1 ? "1 message" : "\(count) messages"
-            return
-                "\(messages) of \(username) not sent yet: start without --sign-out to send, or add --discard to delete"
+            let what = count == 1 ? "1 message or board change" : "\(count) messages and board changes"
+            return "\(what) of \(username) not sent yet: start without --sign-out to send, or add --discard to delete"
         }
     }
 
@@ -67,28 +67,31 @@ struct SignIn {
 
     /// Ends the session on the server, and removes the person's data from this machine. Other people's data stays.
     ///
-    /// If the server cannot be reached, the data is removed all the same.
+    /// If the server cannot be reached, or has already ended the session, the data is removed all the same.
     ///
     /// - Returns: the exit status.
-    /// - Throws: `Nobody`; `PersonFolder.Held`; `Unsent` if there are unsent messages and no `--discard`; the file
-    ///   system's error.
+    /// - Throws: `Nobody`; `PersonFolder.Held`; `Unsent` if there are unsent messages or board changes, and no
+    ///   `--discard`; the file system's error.
     @MainActor
     func signOut() async throws -> Int32 {
         guard let (own, session, hold) = try keptSession() else { throw Nobody() }
         defer { withExtendedLifetime(hold) {} }
         let tokens = SessionTokens(session, accounts: accounts) { renewed in
-            // `try?`: the folder is removed below anyway.
-            try? own.keep(renewed)
+            // `try?`: the folder is removed below anyway. An ended session stays in it until then, so that a sign-out
+            // that is interrupted can be repeated.
+            if renewed != nil { try? own.keep(renewed) }
         }
         let client = RoomsClient(
             server: options.server, user: session.user, tokens: tokens, http: http, folder: own.url)
-        let unsent = try await client.outbox.unsentCount()
+        let unsent = try await client.unsentCount()
         guard unsent == 0 || options.discards else { throw Unsent(username: session.user.username, count: unsent) }
         do {
             // If the token has expired, this renews the session, which then has another refresh token.
             _ = try await tokens.token()
             if let current = await tokens.session { try await client.api.logOut(refreshToken: current.refreshToken) }
-        } catch let failure as ClientFailure where failure != .signedOut {
+        } catch ClientFailure.signedOut {
+            // The server has ended the session already.
+        } catch let failure as ClientFailure {
             ChatCommand.complain("the session may still be open on the server: \(failure.text)")
         }
         try own.remove()

@@ -6,34 +6,35 @@ extension RoomsClient {
         /// The server has all messages and board changes. Read receipts do not count: they may have failed.
         case settled
         /// The time ran out, or the calling task was cancelled. This many messages and board changes are not sent
-        /// yet. They are on disk, unless writing them failed or has not finished.
-        case outOfTime(unsent: Int)
+        /// yet; nil if they cannot be counted now. They are on disk, unless writing them failed or has not finished.
+        case outOfTime(unsent: Int?)
         /// This many messages and board changes are not sent yet, though there was time: the client is stopped, the
-        /// server refuses them, or the disk fails. Those that cannot be read from disk now are not counted.
-        case waiting(unsent: Int)
+        /// server refuses them, an edit is in conflict, or the disk fails. It is nil if they cannot be counted now.
+        case waiting(unsent: Int?)
         /// A later call, such as ``RoomsClient/enterForeground()`` or ``RoomsClient/stop()``, replaced this one.
         case overtaken
     }
 
-    /// Returns the number of messages and board changes that the server does not have.
+    /// Returns the number of messages and board changes that the server does not have, including edits in conflict.
     ///
-    /// ``signOut()`` would discard them. Board changes of an earlier run count once the started client has read them.
+    /// ``signOut()`` would discard them. Those of an earlier run count too, also before ``start()``. It does not start
+    /// to send them.
     ///
-    /// - Throws: the file system's error, or the refusal `not_forgotten`, if messages cannot be counted now.
+    /// - Throws: the file system's error, or the refusal `not_forgotten`, if they cannot be counted now.
     public func unsentCount() async throws -> Int {
-        Self.unsentCount(messages: try await outbox.unsentCount(), boards: boards.values)
+        let messages = try await outbox.unsentCount()
+        // The changes of a board that has not read its file yet are in the file.
+        let restored = Set(boards.filter(\.value.isRestored).keys)
+        let stored = try await boardFiles.unsentCounts(besides: restored)
+        // A board may have read its file meanwhile.
+        return stored.reduce(messages) { $0 + (boards[$1.key]?.isRestored == true ? 0 : $1.value) }
+            + boards.values.reduce(0) { $0 + $1.unsentCount + $1.conflicts.count }
     }
 
-    private static func unsentCount(messages: Int, boards: some Sequence<Board>) -> Int {
-        boards.reduce(messages) { $0 + $1.unsentCount }
-    }
-
-    func backgroundResult(of boards: [Board], isOutOfTime: Bool) async -> BackgroundResult {
-        // nil if the stored messages cannot be counted now.
-        let messages = try? await outbox.unsentCount()
-        let unsent = Self.unsentCount(messages: messages ?? 0, boards: boards)
+    func backgroundResult(isOutOfTime: Bool) async -> BackgroundResult {
+        let unsent = try? await unsentCount()  // nil, not zero: something may wait that cannot be read
         if isOutOfTime { return .outOfTime(unsent: unsent) }
-        return messages != nil && unsent == 0 ? .settled : .waiting(unsent: unsent)
+        return unsent == 0 ? .settled : .waiting(unsent: unsent)
     }
 
     private var mark: SignOutMark { SignOutMark(in: folder) }

@@ -65,6 +65,8 @@ public final class RoomsClient {
     @ObservationIgnored private var latestGeneration = 0
     /// True after ``signOut()``, which is final: this client starts nothing any more.
     @ObservationIgnored private(set) var isSignedOut = false
+    /// True once the stored messages have been read.
+    @ObservationIgnored private var isOutboxRead = false
     /// The last start or stop of the socket. The next one waits for it.
     @ObservationIgnored private var lastOrder: Task<Void, Never>?
 
@@ -108,7 +110,9 @@ public final class RoomsClient {
         api = RoomsAPI(transport: http, tokens: tokens)
         outbox = Outbox(
             folder: folder.appending(path: "outbox", directoryHint: .isDirectory), server: connection, clock: clock,
-            settings: settings.outbox, mark: mark)
+            settings: settings.outbox, mark: mark,
+            // The device may be unlocked without a network: a typed message then reads the stored ones.
+            onRead: { await eventRelay.client?.startOutbox() })
         backing = Conversation.Backing(
             server: connection, outbox: outbox,
             cache: MessageCache(
@@ -178,9 +182,11 @@ public final class RoomsClient {
     private func startOutbox() async {
         do {
             failures += try await outbox.start()
+            isOutboxRead = true
             outboxFailure = nil
         } catch {
-            outboxFailure = error.localizedDescription
+            // A call of this that began later may have succeeded.
+            if !isOutboxRead { outboxFailure = error.localizedDescription }
         }
     }
 
@@ -231,7 +237,7 @@ public final class RoomsClient {
         } catch {
             isOutOfTime = true
         }
-        let result = await backgroundResult(of: boards, isOutOfTime: isOutOfTime)
+        let result = await backgroundResult(isOutOfTime: isOutOfTime)
         guard generation == latestGeneration else { return .overtaken }
         await order { await $0.stop() }
         return result

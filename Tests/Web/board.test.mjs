@@ -105,6 +105,40 @@ test("a clearing without a network fails, and all elements are back", async () =
   assert.deepEqual(shown(theirs), [["n", undefined, "saved"]]);
 });
 
+test("a clearing that fails drops no unsent change", async () => {
+  const { clock, b, mine, theirs } = await boards();
+  mine.create({ type: "note", content: { text: "n" } });
+  await clock.advance(500);
+  b.wires.cut();
+  await clock.advance(100);
+  theirs.create({ type: "note", content: { text: "offline" } });
+  theirs.edit(theirs.snapshot.elements[0].id, { text: "edited" });
+  const clearing = theirs.clear().catch((error) => error.kind);
+  assert.deepEqual(shown(theirs), []);
+  await clock.advance(60_000);
+  assert.equal(await clearing, "offline");
+  assert.deepEqual(shown(theirs), [["edited", undefined, "saving"], ["offline", undefined, "saving"]]);
+  b.wires.isOffline = false;
+  b.parlor.wake();
+  await clock.until("they are saved", () => b.parlor.unsent.snapshot.waiting === 0);
+  await clock.advance(500);
+  assert.deepEqual(shown(mine), [["edited", undefined, "saved"], ["offline", undefined, "saved"]]);
+});
+
+test("a clearing drops the changes that were made before it, and keeps those made during it", async () => {
+  const { clock, b, mine, theirs } = await boards();
+  for (const text of ["first", "second", "third"]) theirs.create({ type: "note", content: { text } });
+  // The first is being sent, and the others wait for it.
+  await clock.advance(1);
+  const clearing = theirs.clear();
+  theirs.create({ type: "note", content: { text: "during" } });
+  await clock.advance(1_000);
+  await clearing;
+  assert.equal(b.parlor.unsent.snapshot.waiting, 0);
+  assert.deepEqual(shown(theirs), [["during", undefined, "saved"]]);
+  assert.deepEqual(shown(mine), [["during", undefined, "saved"]]);
+});
+
 test("a room that is gone leaves nothing of its board in the cache", async () => {
   const { clock, server, a, roomId, mine } = await boards();
   await clock.advance(1_000);

@@ -5,7 +5,9 @@ import { connectPolling } from "../../Clients/Web/parlor/polling-transport.js";
 import { connectWebSocket } from "../../Clients/Web/parlor/websocket-transport.js";
 import { SeqRanges } from "../../Clients/Web/parlor/seq-ranges.js";
 import { Backoff } from "../../Clients/Web/parlor/timing.js";
-import { badgeText, personName } from "../../Clients/Web/parlor/parlor.js";
+import { badgeText, browserPlatform, personName } from "../../Clients/Web/parlor/parlor.js";
+import { RoomsSocket } from "../../Clients/Web/parlor/socket.js";
+import { Clock } from "./support/clock.mjs";
 import { Network } from "./support/network.mjs";
 import { caughtUp } from "./support/pair.mjs";
 import { seeded } from "./support/random.mjs";
@@ -30,6 +32,81 @@ test("random bytes are a packet or a SyntaxError", () => {
       assert.ok(error instanceof SyntaxError, `${text}: ${error}`);
     }
   }
+});
+
+/** WebSockets and polls of which a test decides how each goes, and a socket on them. */
+function socketOf(clock) {
+  const made = [];
+  class WebSocket {
+    sent = [];
+    constructor() {
+      made.push({ name: "websocket", socket: this });
+    }
+    send(text) {
+      this.sent.push(text);
+    }
+    close() {}
+  }
+  const fetch = (url, { method, body, signal }) => new Promise((resolve, reject) => {
+    signal?.addEventListener("abort", () => reject(new Error("aborted")));
+    const answer = (text) => resolve({ ok: true, status: 200, text: async () => text });
+    made.push({ name: url.includes("sid=") ? method : "polling", body, answer, fail: () => reject(new TypeError("fetch failed")) });
+  });
+  const platform = browserPlatform({ ...clock, now: clock.now, random: () => 0.5, isOffline: () => false, fetch, WebSocket });
+  const happenings = [];
+  const tokens = { token: async () => "t" };
+  const socket = new RoomsSocket({ platform, address: "http://x", tokens, onHappening: ({ type }) => happenings.push(type) });
+  return { made, happenings, socket };
+}
+
+const HANDSHAKE = '0{"sid":"s","pingInterval":25000,"pingTimeout":20000,"maxPayload":100000}';
+
+test("after polling has worked, it is tried first, and a WebSocket as soon as polling fails to connect", async () => {
+  const clock = new Clock();
+  const { made, happenings, socket } = socketOf(clock);
+  const last = async (name) => {
+    await clock.until(name, () => made.at(-1)?.name === name, 1_000);
+    return made.at(-1);
+  };
+  socket.start();
+  (await last("websocket")).socket.onerror();
+  (await last("polling")).answer(HANDSHAKE);
+  // The token is sent while the next poll waits.
+  (await last("POST")).answer("ok");
+  made.find(({ name }) => name === "GET").answer('40{"sid":"x"}');
+  await clock.until("it is connected", () => happenings.at(-1) === "connected");
+  assert.equal(socket.transportName, "polling");
+
+  (await last("GET")).fail();
+  await clock.until("it is lost", () => happenings.at(-1) === "disconnected");
+  (await last("polling")).fail();
+  const { socket: webSocket } = await last("websocket");
+  webSocket.onopen();
+  webSocket.onmessage({ data: HANDSHAKE });
+  await clock.until("the token is sent", () => webSocket.sent.length === 1);
+  webSocket.onmessage({ data: '40{"sid":"y"}' });
+  await clock.until("it is connected", () => happenings.at(-1) === "connected");
+  assert.equal(socket.transportName, "websocket");
+  socket.stop();
+});
+
+test("without any network, an attempt tries each transport once", async () => {
+  const clock = new Clock();
+  const { made, happenings, socket } = socketOf(clock);
+  const names = () => made.map(({ name }) => name);
+  const failAll = async () => {
+    await clock.until("a WebSocket", () => made.length === 1, 40_000);
+    made[0].socket.onerror();
+    await clock.until("polling", () => made.length === 2);
+    made[1].fail();
+    await clock.until("it has failed", () => happenings.at(-1) === "disconnected");
+    assert.deepEqual(names().sort(), ["polling", "websocket"]);
+    made.length = 0;
+  };
+  socket.start();
+  await failAll();
+  await failAll();
+  socket.stop();
 });
 
 /** A server's answers to a polling transport, one by one. */

@@ -35,12 +35,18 @@ extension Board {
     /// Deletes all elements of the room for everyone, and drops the changes that were made before this call.
     ///
     /// This is not kept for later: a late deletion would remove elements that were never shown here. Elements that
-    /// are created here during the call stay.
+    /// are created here during the call stay: changes made meanwhile are sent after it.
     ///
     /// - Throws: `ClientFailure` or `CancellationError`; unsent changes then stay.
     public func clear() async throws {
         await restore()
         let earlier = Set(state.operations.map(\.id))
+        // A change that is sent meanwhile could reach the server before the clearing, or bring an element back after it.
+        clearings += 1
+        defer {
+            clearings -= 1
+            send()
+        }
         _ = try await server.clear(roomID)
         act { $0.discard(earlier) }
         // Others may have created elements after the clearing, whose events arrived before this answer.

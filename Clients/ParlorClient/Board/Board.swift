@@ -31,6 +31,8 @@ public final class Board {
     private var isAway: Bool
     /// The number of calls of ``load()``. A fetch that began before the last one may lack missed events.
     @ObservationIgnored private var wantedFetches = 0
+    /// The number of calls of ``clear()`` that are not answered yet. No change is sent meanwhile.
+    @ObservationIgnored var clearings = 0
     /// The number of times that the room was cleared.
     @ObservationIgnored private var clears = 0
     @ObservationIgnored private(set) var state: BoardState
@@ -41,7 +43,7 @@ public final class Board {
     @ObservationIgnored private let random: @Sendable () -> Double
     /// True once the changes of an earlier process have been read. Until then no change is sent, because those
     /// come first, and none is written, because that would overwrite them.
-    @ObservationIgnored private var isRestored = false
+    @ObservationIgnored private(set) var isRestored = false
     @ObservationIgnored private var restoring: Task<Void, Never>?
     @ObservationIgnored private var loading: Task<Void, Never>?
     @ObservationIgnored private var retrying: Task<Void, Never>?
@@ -195,12 +197,12 @@ public final class Board {
 
     // MARK: Sending
 
-    private func send() {
+    func send() {
         guard sending == nil, !isEnded else { return }
         sending = Task {
             await restore()
             var backoff = Backoff()
-            while !isEnded, isRestored, let operation = state.takeNext() {
+            while !isEnded, isRestored, clearings == 0, let operation = state.takeNext() {
                 retryAfter = nil
                 if await perform(operation) {
                     backoff.reset()

@@ -6,6 +6,7 @@ import Foundation
 /// off the main actor.
 public actor BoardFiles {
     private static let format = 1
+    private let all: RoomFiles
     private let elements: RoomFiles
     private let operations: RoomFiles
     private let isForced: Bool
@@ -34,14 +35,35 @@ public actor BoardFiles {
     ///   - isForced: true to sync each change to the disk, so that it also survives a power cut.
     public init(folder: URL, isForced: Bool = true) { self.init(folder: folder, isForced: isForced, mark: nil) }
 
-    init(folder: URL, isForced: Bool, mark: SignOutMark?) {
+    init(
+        folder: URL, isForced: Bool, mark: SignOutMark?,
+        removeItem: @escaping @Sendable (URL) throws -> Void = RoomFiles.removeItem
+    ) {
         self.isForced = isForced
-        elements = RoomFiles(folder: folder.appending(path: "elements", directoryHint: .isDirectory), mark: mark)
-        operations = RoomFiles(folder: folder.appending(path: "changes", directoryHint: .isDirectory), mark: mark)
+        func files(_ url: URL) -> RoomFiles { RoomFiles(folder: url, mark: mark, removeItem: removeItem) }
+        all = files(folder)
+        elements = files(folder.appending(path: "elements", directoryHint: .isDirectory))
+        operations = files(folder.appending(path: "changes", directoryHint: .isDirectory))
     }
 
     /// The rooms that have changes.
     func roomsWithChanges() -> [String] { (try? operations.keys()) ?? [] }
+
+    /// Returns the number of changes and conflicts on disk for each room that has some. A file that this version cannot
+    /// read counts as one.
+    ///
+    /// - Parameter others: the rooms to leave out.
+    /// - Throws: the file system's error; the refusal `not_forgotten`.
+    func unsentCounts(besides others: Set<String>) throws -> [String: Int] {
+        guard !isRemoved else { return [:] }
+        var counts: [String: Int] = [:]
+        for roomID in try operations.keys() where !others.contains(roomID) {
+            guard let data = try operations.read(roomID) else { continue }
+            let contents = contents(of: BoardOperation.self, in: data)
+            counts[roomID] = contents.map { $0.items.count + ($0.conflicts?.count ?? 0) } ?? 1
+        }
+        return counts
+    }
 
     /// Reads a room's board. Changes that are broken, or of another format, are set aside.
     ///
@@ -95,12 +117,11 @@ public actor BoardFiles {
 
     /// Removes everything, for a sign-out. Later calls read and write nothing.
     ///
-    /// - Throws: the file system's first error.
+    /// - Throws: the file system's first error, after it has tried everything.
     func removeAll() throws {
         isRemoved = true
-        try elements.removeAll()
-        try operations.removeAll()
-        try RoomFiles(folder: elements.folder.deletingLastPathComponent()).removeAll()
+        let removals = [operations, elements, all].map { files in Result { try files.removeAll() } }
+        for removal in removals { try removal.get() }
     }
 
     /// Decodes a file; nil if the data is broken or has another format.

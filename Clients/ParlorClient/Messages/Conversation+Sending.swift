@@ -23,7 +23,8 @@ extension Conversation {
 
     /// Discards a message that is not sent yet.
     ///
-    /// - Returns: false if it is being sent or already stored. Once it is stored, ``delete(_:)`` removes it.
+    /// - Returns: false if it is being sent or already stored. Once it is stored, ``delete(_:)`` removes it. False too
+    ///   if the device cannot delete it: it then has failed with `not_discarded`.
     @discardableResult
     public func discard(_ id: MessageItem.ID) async -> Bool { await backing.outbox.discard(id, in: roomID) }
 

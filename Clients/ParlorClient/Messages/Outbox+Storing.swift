@@ -17,6 +17,7 @@ extension Outbox {
                 for index in queue.entries.indices { queues[roomID]?.entries[index].number += last }
             }
             for (roomID, entries) in kept { takeOver(entries, in: roomID) }
+            if let onRead { Task { await onRead() } }
         } catch {
             keptFailure = error
         }
@@ -53,8 +54,8 @@ extension Outbox {
 
     func removeFile(of entry: OutboxEntry, in roomID: String) {
         guard entry.isKept, !isStopped else { return }
-        // If the file stays, its message is sent after a restart. A stored one is not stored twice, but a discarded one
-        // arrives.
+        // If the file stays, its message is sent after a restart. The server does not store it twice, and refuses it if
+        // the room is gone.
         try? files.remove(entry, of: roomID)
     }
 

@@ -64,6 +64,8 @@ public actor Outbox {
     let settings: Settings
     let random: @Sendable () -> Double
     let files: OutboxFiles
+    /// Called once the stored messages have been read, by whichever call. ``start()`` then succeeds.
+    let onRead: (@MainActor @Sendable () async -> Void)?
     var queues: [String: Queue] = [:]
     private var lastFollower = 0
     /// Counts connections, so that an attempt can notice that one came meanwhile.
@@ -89,13 +91,17 @@ public actor Outbox {
 
     init(
         folder: URL, server: any MessageServer, clock: any ClientClock, settings: Settings,
-        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }, mark: SignOutMark?
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }, mark: SignOutMark?,
+        removeItem: @escaping @Sendable (URL) throws -> Void = RoomFiles.removeItem,
+        onRead: (@MainActor @Sendable () async -> Void)? = nil
     ) {
-        files = OutboxFiles(files: RoomFiles(folder: folder, mark: mark), isForced: settings.isForced)
+        files = OutboxFiles(
+            files: RoomFiles(folder: folder, mark: mark, removeItem: removeItem), isForced: settings.isForced)
         self.server = server
         self.clock = clock
         self.settings = settings
         self.random = random
+        self.onRead = onRead
     }
 
     /// Reads the stored messages and continues to send them. Calls that need them, such as ``append(_:in:)``
@@ -147,11 +153,21 @@ public actor Outbox {
     /// Discards a message.
     ///
     /// If an earlier attempt to send it reached the server, the message stays there, and is shown like any other.
+    /// If its file cannot be deleted, the message stays, and has failed with `not_discarded`.
     ///
-    /// - Returns: false if it is being sent, or is not in the outbox.
+    /// - Returns: false if it is being sent, is not in the outbox, or cannot be deleted; false after ``stop()``.
     public func discard(_ tempID: String, in roomID: String) async -> Bool {
-        guard let index = index(of: tempID, in: roomID), queues[roomID]?.entries[index].message.state != .sent
-        else {
+        guard !isStopped, let index = index(of: tempID, in: roomID), let entry = queues[roomID]?.entries[index],
+            entry.message.state != .sent
+        else { return false }
+        do {
+            if entry.isKept { try files.remove(entry, of: roomID) }
+            queues[roomID]?.entries[index].isKept = false
+        } catch {
+            // Otherwise the next run would send it. A failed message stays failed there, unless the disk refuses
+            // to write that, too.
+            let words = "It cannot be deleted from this device: \(error.localizedDescription)"
+            await setState(.failed(SendFailure(code: "not_discarded", message: words)), of: tempID, in: roomID)
             return false
         }
         remove(tempID, in: roomID)

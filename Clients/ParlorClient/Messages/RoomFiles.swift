@@ -9,11 +9,20 @@ struct RoomFiles: Sendable {
     let folder: URL
     /// While this mark of a sign-out is set, nothing is read or written.
     let mark: SignOutMark?
+    /// Deletes a file or a folder. Tests replace it.
+    private let removeItem: @Sendable (URL) throws -> Void
 
-    init(folder: URL, mark: SignOutMark? = nil) {
+    init(
+        folder: URL, mark: SignOutMark? = nil,
+        removeItem: @escaping @Sendable (URL) throws -> Void = Self.removeItem
+    ) {
         self.folder = folder
         self.mark = mark
+        self.removeItem = removeItem
     }
+
+    @Sendable
+    static func removeItem(at url: URL) throws { try FileManager.default.removeItem(at: url) }
 
     func url(of key: String) -> URL { folder.appending(path: key.fileName() + ".json") }
 
@@ -70,12 +79,12 @@ struct RoomFiles: Sendable {
     func remove(_ key: String) throws {
         let url = url(of: key)
         guard FileManager.default.fileExists(atPath: url.path) else { return }
-        try FileManager.default.removeItem(at: url)
+        try removeItem(url)
     }
 
     func removeAll() throws {
         guard FileManager.default.fileExists(atPath: folder.path) else { return }
-        try FileManager.default.removeItem(at: folder)
+        try removeItem(folder)
     }
 
     /// Moves an unreadable file to a place where nothing reads or replaces it.

@@ -50,11 +50,15 @@ public actor RoomsSocket {
     private var skipsPause = false
     private var backoff = Backoff()
     private(set) var cursor: String?
+    /// The cursor of this connection's `sync:done`, with which all missed events have arrived. It is nil before that,
+    /// without a connection, and on a server that does not send one: `cursor` is then of an earlier connection.
+    private(set) var connectionCursor: String?
     /// The connection, from when the server has accepted it to its end.
     private(set) var link: SocketLink? {
         didSet {
             joiner?.cancel()
             joiner = nil
+            connectionCursor = nil
         }
     }
     /// True until the connection's `sync:done`, or until it is no longer expected.
@@ -88,9 +92,6 @@ public actor RoomsSocket {
         // Updates that have arrived are still delivered.
         queue.finish()
     }
-
-    /// The cursor of this connection, once all missed events have arrived on it; nil before, and without a connection.
-    var connectionCursor: String? { link != nil && !awaitsSync ? cursor : nil }
 
     // MARK: - Starting and stopping
 
@@ -271,6 +272,7 @@ public actor RoomsSocket {
         awaitsSync = false
         // All earlier updates are in the queue, which outlives the connection. So the cursor may advance.
         cursor = done.cursor
+        connectionCursor = done.cursor
         await queue.add(.recovered(done.recovered))
     }
 

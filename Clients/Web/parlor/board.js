@@ -88,14 +88,19 @@ export class Board extends Observable {
   }
 
   async clear() {
-    const hidden = new Set(this.snapshot.elements.map((element) => element.id));
-    for (const entry of [...this.#entries]) this.#backing.outbox.discard(entry);
-    this.#clearing = hidden;
+    const { outbox, server } = this.#backing;
+    const earlier = [...this.#entries];
+    this.#clearing = new Set(this.snapshot.elements.map((element) => element.id));
     this.invalidate();
+    // Without this, a change that waits could reach the server after the clearing, and bring its element back.
+    const release = outbox.hold(this.#lane);
     try {
-      await this.#backing.server.clearRoom(this.roomId);
+      await server.clearRoom(this.roomId);
+      // Not before: if the clearing fails, these changes are still to be sent.
+      for (const entry of earlier) outbox.discard(entry);
       this.#store.clear();
     } finally {
+      release();
       // Also after a failure, because the server may have acted.
       await this.#loading.refresh();
       this.#clearing = null;

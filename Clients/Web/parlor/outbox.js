@@ -122,6 +122,19 @@ export class Outbox {
     return true;
   }
 
+  /**
+   * Sends no further change of a lane for a while. One that is being sent continues.
+   * @returns a function that ends this.
+   */
+  hold(lane) {
+    const held = this.#lane(lane);
+    held.holds += 1;
+    return () => {
+      held.holds -= 1;
+      this.#wake(lane);
+    };
+  }
+
   /** Removes an entry that the server has, or that is obsolete. A late answer to it is ignored. */
   remove(entry) {
     if (entry.isRemoved) return;
@@ -144,7 +157,7 @@ export class Outbox {
   #lane(lane) {
     let found = this.#lanes.get(lane);
     if (!found) {
-      found = { entries: [], followers: new Set(), isSending: false, pause: null, backoff: new Backoff() };
+      found = { entries: [], followers: new Set(), isSending: false, holds: 0, pause: null, backoff: new Backoff() };
       this.#lanes.set(lane, found);
     }
     return found;
@@ -182,7 +195,7 @@ export class Outbox {
     let entry;
     // An entry that is neither stored nor refused yet makes later ones wait. When it is, the lane continues.
     const next = () => lane.entries.find(({ state }) => state === "queued");
-    while (!this.#isStopped && (entry = next()) && (entry.isKept || entry.refusal)) {
+    while (!this.#isStopped && lane.holds === 0 && (entry = next()) && (entry.isKept || entry.refusal)) {
       entry.state = "sending";
       entry.isAttempted = true;
       this.#notify(name);

@@ -479,8 +479,9 @@ export class Board implements Observable<BoardSnapshot> {
   /** Deletes an element for everyone. */
   delete(id: string): void;
   /**
-   * Deletes all elements for everyone. It is sent once and never kept for later. If it fails, the elements are shown
-   * again; unsent changes are dropped in any case.
+   * Deletes all elements for everyone, and drops the unsent changes that were made before this call. It is sent once and
+   * never kept for later. Changes that are made during the call are sent after it. If it fails, the elements are shown
+   * again, with their unsent changes.
    * @throws ClientFailure
    */
   clear(): Promise<void>;

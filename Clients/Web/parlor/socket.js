@@ -11,7 +11,7 @@ import { connectWebSocket } from "./websocket-transport.js";
 const CONNECT_TIMEOUT = 15_000;
 /** The time after which a WebSocket that has not opened counts as blocked. */
 const WEBSOCKET_TIMEOUT = 6_000;
-/** The time for which only polling is tried, after a WebSocket has failed and polling has worked. */
+/** The time for which polling is tried first, after a WebSocket has failed and polling has worked; or until it fails. */
 const POLLING_TIME = 300_000;
 /** A server that sends no event and no `sync:done` for this time counts as one without recovery. */
 const SYNC_TIMEOUT = 20_000;
@@ -150,19 +150,34 @@ export class RoomsSocket {
   async #connect(run) {
     const token = await within(this.#platform, CONNECT_TIMEOUT, "no token", this.#tokens.token());
     if (run !== this.#run) throw ClientFailure.offline("stopped");
-    const isPollingFirst = this.#mode === "polling" || (this.#mode === "auto" && this.#platform.now() < this.#pollingUntil);
-    if (isPollingFirst) return this.#connectBy(connectPolling, CONNECT_TIMEOUT, token, run);
+    if (this.#mode === "polling") return this.#connectBy(connectPolling, CONNECT_TIMEOUT, token, run);
     if (this.#mode === "websocket") return this.#connectBy(connectWebSocket, CONNECT_TIMEOUT, token, run);
-    try {
-      return await this.#connectBy(connectWebSocket, WEBSOCKET_TIMEOUT, token, run);
-    } catch (error) {
-      const failure = ClientFailure.of(error);
-      // If the server has answered, the transport works, and polling would fail in the same way.
-      if (run !== this.#run || !failure.isBeforeHandshake) throw failure;
+    const isPollingFirst = this.#platform.now() < this.#pollingUntil;
+    if (isPollingFirst) {
+      const connected = await this.#unlessBlocked(this.#connectBy(connectPolling, CONNECT_TIMEOUT, token, run), run);
+      if (connected) return connected;
+      this.#pollingUntil = 0;
     }
+    const opening = this.#connectBy(connectWebSocket, WEBSOCKET_TIMEOUT, token, run);
+    // Polling that has just failed is not tried again in this attempt.
+    if (isPollingFirst) return opening;
+    const opened = await this.#unlessBlocked(opening, run);
+    if (opened) return opened;
     const connected = await this.#connectBy(connectPolling, CONNECT_TIMEOUT, token, run);
     this.#pollingUntil = this.#platform.now() + POLLING_TIME;
     return connected;
+  }
+
+  /** @returns null if a transport has failed before the server answered, so that another one may work. */
+  async #unlessBlocked(connecting, run) {
+    try {
+      return await connecting;
+    } catch (error) {
+      const failure = ClientFailure.of(error);
+      // If the server has answered, the transport works, and another one would fail in the same way.
+      if (run !== this.#run || !failure.isBeforeHandshake) throw failure;
+      return null;
+    }
   }
 
   async #connectBy(connect, timeout, token, run) {

@@ -1,12 +1,14 @@
 import ParlorClient
 import SwiftUI
 
-/// Shows who is signed in, and signs them out. Before that, it says how many unsent changes would be lost.
+/// Shows who is signed in, and signs them out. Before that, it says how many unsent changes would be lost, or that
+/// some may be.
 struct AccountMenu: View {
     let account: Account
     let client: RoomsClient
     @State private var isAsking = false
-    @State private var unsentCount = 0
+    /// nil if they cannot be counted.
+    @State private var unsentCount: Int? = 0
 
     var body: some View {
         Menu {
@@ -21,15 +23,16 @@ struct AccountMenu: View {
         .confirmationDialog("Sign out?", isPresented: $isAsking, titleVisibility: .visible) {
             Button("Sign out", role: .destructive) { Task { await account.signOut() } }
         } message: {
-            if unsentCount > 0 {
-                Text("^[\(unsentCount) unsent change](inflect: true) will be lost, messages included.")
+            switch unsentCount {
+            case nil: Text("Unsent changes will be lost, messages included.")
+            case 0?: EmptyView()
+            case let count?: Text("^[\(count) unsent change](inflect: true) will be lost, messages included.")
             }
         }
     }
 
     private func ask() async {
-        // `try?`: if the count cannot be read, the question does not mention unsent changes.
-        unsentCount = (try? await client.unsentCount()) ?? 0
+        unsentCount = try? await client.unsentCount()
         isAsking = true
     }
 }

@@ -39,7 +39,7 @@ struct TypingLine: View {
     var body: some View {
         let names = conversation.typistIDs.compactMap { room.name(of: $0) }
         if !names.isEmpty {
-            Text("\(names.joined(separator: ", ")) is typing…")
+            Text(names.count == 1 ? "\(names[0]) is typing…" : "\(names.formatted()) are typing…")
                 .font(.caption)
                 .foregroundStyle(.secondary)
                 .frame(maxWidth: .infinity, alignment: .leading)

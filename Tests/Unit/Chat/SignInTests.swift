@@ -81,5 +81,48 @@ final class SignInTests {
         await #expect(throws: SignIn.Nobody.self) { try await self.program().signIn() }
     }
 
+    @Test("unsent board changes prevent a sign-out, unless they are to be discarded")
+    func unsentChanges() async throws {
+        let ben = try await program("--user", "ben").signIn().client.user
+        var ada: SignIn.Person? = try await program("--user", "ada").signIn()
+        let roomID = try server.makeRoom(by: try #require(ada).client.user.id, with: ben.id)
+        let room = try await #require(ada).client.api.room(roomID).room
+        device.setAirplaneMode(true)
+        let board = try #require(ada).client.openBoard(room)
+        board.create(type: "note", content: ["text": .string("Tea")])
+        await ada?.client.close(board)
+        await ada?.client.stop()
+        ada = nil
+        device.setAirplaneMode(false)
+        await #expect {
+            try await self.program("--sign-out").signOut()
+        } throws: {
+            ($0 as? SignIn.Unsent)?.count == 1
+        }
+        #expect(try await program().signIn().client.unsentCount() == 1)
+        #expect(try await program("--sign-out", "--discard").signOut() == 0)
+        await #expect(throws: SignIn.Nobody.self) { try await self.program().signIn() }
+    }
+
+    @Test("a session that the server has ended can be signed out, which removes the person's data here")
+    func endedSession() async throws {
+        _ = try await program("--user", "ada").signIn()
+        let people = try FileManager.default.contentsOfDirectory(atPath: try serverFolder.path)
+        server.refuseNext("POST /api/auth/logout", with: Refusal(code: "unauthenticated", message: "", status: 401))
+        server.refuseNext("POST /api/auth/refresh", with: Refusal(code: "invalid_token", message: "", status: 401))
+        #expect(try await program("--sign-out").signOut() == 0)
+        let left = try FileManager.default.contentsOfDirectory(atPath: try serverFolder.path)
+        #expect(people.count == 2 && left == ["last"])
+        await #expect(throws: SignIn.Nobody.self) { try await self.program("--sign-out").signOut() }
+    }
+
+    /// The folder with the data of the one server.
+    private var serverFolder: URL {
+        get throws {
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            return folder.url.appending(path: try #require(names.first))
+        }
+    }
+
     private var sends: Int { device.requests.count { $0.contains("/messages") } }
 }

@@ -110,6 +110,20 @@ struct RoomsClientLifeTests {
         await client.stop()
     }
 
+    @Test("messages that cannot be counted are not counted as none")
+    func uncountable() async throws {
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        // A file in the place of the folder cannot be listed.
+        try Data().write(to: folder.appending(path: "outbox"))
+        let next = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock, folder: folder)
+        await #expect(throws: (any Error).self) { try await next.unsentCount() }
+        #expect(await next.enterBackground() == .waiting(unsent: nil))
+        await client.stop()
+    }
+
     @Test("a message that the server refuses is counted as waiting")
     func backgroundWithRefused() async throws {
         await client.start()
@@ -302,6 +316,23 @@ struct RoomsClientLifeTests {
         await lookUntil { client.connection != .connected }
         await clock.advance(by: .seconds(1))
         await lookUntil { client.connection == .connected }
+        await lookUntil { client.outboxFailure == nil && client.failures.map(\.roomID) == ["broken"] }
+        await client.stop()
+    }
+
+    @Test("unsent messages that were unreadable are read with a message typed offline, which clears the failure")
+    func unlockedOffline() async throws {
+        let outbox = folder.appending(path: "outbox")
+        let locked = outbox.appending(path: "locked%2F1.json")
+        // A folder in the place of a file cannot be read, just as a locked file cannot.
+        try FileManager.default.createDirectory(at: locked, withIntermediateDirectories: true)
+        device.setAirplaneMode(true)
+        await client.start()
+        #expect(client.outboxFailure != nil)
+        try FileManager.default.removeItem(at: locked)
+        try Data("{".utf8).write(to: outbox.appending(path: "broken%2F1.json"))
+        let message = PendingMessage(tempID: "t", text: "Hello", createdAt: clock.now)
+        try await client.outbox.append(message, in: roomID)
         await lookUntil { client.outboxFailure == nil && client.failures.map(\.roomID) == ["broken"] }
         await client.stop()
     }

@@ -32,6 +32,35 @@ private actor SlowElements: ElementServer {
     func clear(_ roomID: String) async throws -> Int { throw ClientFailure.offline("not asked for") }
 }
 
+/// A server that answers the first new element, and a clearing, when the test allows it.
+private actor SlowChanges: ElementServer {
+    let (creating, clearing) = (Gate(), Gate())
+    /// The texts of new elements, and `clear`.
+    private(set) var calls: [String] = []
+
+    func makeElement(
+        type: String, content: JSON?, position: Element.Position?, tempID: String?, in roomID: String
+    ) async throws -> Element {
+        calls.append(content?["text"]?.string ?? "")
+        await creating.pass()
+        return Element(
+            id: tempID ?? "", roomId: roomID, type: type, content: content ?? [:], createdBy: "ada",
+            createdAt: .distantPast, updatedBy: "ada", updatedAt: .distantPast, version: 1)
+    }
+
+    func clear(_ roomID: String) async throws -> Int {
+        calls.append("clear")
+        await clearing.pass()
+        return 1
+    }
+
+    func elements(in roomID: String, limit: Int?, cursor: String?) async throws -> Page<Element> { Page(items: []) }
+    func update(
+        _ elementID: String, content: JSON?, position: PositionChange, version: Int?, in roomID: String
+    ) async throws -> Element { throw ClientFailure.offline("not asked for") }
+    func deleteElement(_ id: String, in roomID: String) async throws { throw ClientFailure.offline("not asked for") }
+}
+
 @MainActor
 @Suite("Board: fetching and storing", .timeLimit(.minutes(1)))
 struct BoardFetchTests {
@@ -44,7 +73,7 @@ struct BoardFetchTests {
             updatedBy: "ben", updatedAt: Date(timeIntervalSince1970: 0), version: 1)
     }
 
-    private func board(_ server: SlowElements) -> Board {
+    private func board(_ server: any ElementServer) -> Board {
         Board(
             roomID: "room", ownID: "ada", isAway: false, server: server, files: BoardFiles(folder: folder.url),
             clock: TestClock())
@@ -78,6 +107,28 @@ struct BoardFetchTests {
         await gate.open()
         await lookUntil { !board.isLoading }
         #expect(board.items.isEmpty)
+    }
+
+    @Test("a board that is being cleared sends no change: earlier ones are dropped, later ones are sent after it")
+    func clearing() async throws {
+        let server = SlowChanges()
+        let board = board(server)
+        func create(_ text: String) { board.create(type: "note", content: ["text": .string(text)]) }
+        create("sent")
+        await server.creating.isReached()
+        create("dropped")
+        let clearing = Task { try await board.clear() }
+        await server.clearing.isReached()
+        create("later")
+        await server.creating.open()
+        await lookUntil { board.unsentCount == 2 }
+        await TestClock.settle()
+        #expect(await server.calls == ["sent", "clear"])
+        await server.clearing.open()
+        try await clearing.value
+        await lookUntil { board.unsentCount == 0 }
+        #expect(await server.calls == ["sent", "clear", "later"])
+        await board.end()
     }
 
     @Test("a board that no screen shows is not verified, and is fetched when it is opened again")
@@ -155,6 +206,21 @@ struct BoardFetchTests {
         #expect(try Data(contentsOf: file) == foreign)
         #expect(try await BoardFiles(folder: folder.url).read("room").operations.count == 1)
         await board.end()
+    }
+
+    @Test("a sign-out deletes unsent changes even if the cached elements cannot be deleted")
+    func removedAsFarAsPossible() async throws {
+        let board = board(SlowElements([]))
+        board.create(type: "note", content: [:])
+        await board.keepAll()
+        await board.end()
+        let files = BoardFiles(folder: folder.url, isForced: true, mark: nil) { url in
+            guard url.lastPathComponent == "changes" else { throw CocoaError(.fileWriteNoPermission) }
+            try FileManager.default.removeItem(at: url)
+        }
+        await files.keep([element("kept")], of: "room")
+        await #expect(throws: CocoaError.self) { try await files.removeAll() }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["elements"])
     }
 
     @Test("a change that the disk refuses sets the failure, and is written when there is space")

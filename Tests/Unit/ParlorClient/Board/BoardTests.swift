@@ -198,6 +198,7 @@ struct BoardTests {
         await lookUntil { hers.board.conflicts.count == 1 && hers.board.unsentCount == 0 }
         await hers.board.keepAll()
         await hers.client.stop()
+        #expect(try await hers.client.unsentCount() == 1, "a sign-out would discard it")
 
         let again = try await seat(of: ada)
         #expect(again.board.conflicts.map(\.content) == [note("her plan")])
@@ -226,6 +227,8 @@ struct BoardTests {
 
         let device = server.makeDevice()
         let again = try makeClient(ada, on: device)
+        #expect(try await again.unsentCount() == hers.board.unsentCount, "they are counted before the start")
+        #expect(device.requests.isEmpty)
         await again.start()
         let his = try await seat(of: ben)
         await lookUntil { his.texts == ["edited", "second"] }

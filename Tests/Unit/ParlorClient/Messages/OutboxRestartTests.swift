@@ -113,6 +113,54 @@ extension OutboxTests {
         await server.expect(request("a"), stored(1, "a"))
     }
 
+    @Test("a message that the disk cannot delete is not discarded: it stays, failed, also after a restart")
+    func undeletable() async throws {
+        let disk = StuckDisk()
+        let first = makeOutbox(removeItem: { try disk.remove($0) })
+        for id in ["a", "b"] { try await first.append(typed(id), in: "room") }
+        let unanswered = await server.next()
+        disk.isStuck = true
+        #expect(await !first.discard("b", in: "room"))
+        #expect(await first.messages(in: "room").map(\.state.isFailed) == [false, true])
+        await server.answer(unanswered, .failure(refusal("invalid_field")))
+        await TestClock.settle()
+        await server.expectNoCall()
+        await first.stop()
+
+        let second = makeOutbox()
+        _ = try await second.start()
+        await TestClock.settle()
+        await server.expectNoCall()
+        #expect(await second.messages(in: "room").map(\.state.isFailed) == [true, true])
+        #expect(await second.discard("b", in: "room"))
+        #expect(try await makeOutbox().unsentCount() == 1)
+    }
+
+    /// A disk that deletes nothing while it is stuck.
+    private final class StuckDisk: Sendable {
+        private let stuck = Guarded(false)
+        var isStuck: Bool {
+            get { stuck.withLock(\.self) }
+            set { stuck.withLock { $0 = newValue } }
+        }
+
+        func remove(_ url: URL) throws {
+            if isStuck { throw CocoaError(.fileWriteNoPermission) }
+            try FileManager.default.removeItem(at: url)
+        }
+    }
+
+    @Test("a stopped outbox discards nothing, because another one may have its files")
+    func stoppedDiscard() async throws {
+        let first = makeOutbox()
+        for id in ["a", "b"] { try await first.append(typed(id), in: "room") }
+        let unanswered = await server.next()
+        await first.stop()
+        #expect(await !first.discard("b", in: "room"))
+        #expect(await first.messages(in: "room").map(\.tempID) == ["a", "b"])
+        await server.answer(unanswered, .failure(offline))
+    }
+
     @Test("a stopped outbox throws on a new message")
     func stopped() async throws {
         let outbox = makeOutbox()

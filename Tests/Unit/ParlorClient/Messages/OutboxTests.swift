@@ -13,11 +13,13 @@ struct OutboxTests {
     let clock = TestClock(start: start)
 
     /// Makes an outbox whose pauses have their maximum length.
-    func makeOutbox() -> Outbox {
+    func makeOutbox(removeItem: @escaping @Sendable (URL) throws -> Void = RoomFiles.removeItem) -> Outbox {
         var settings = Outbox.Settings()
         settings.firstPause = .seconds(1)
         settings.longestPause = .seconds(8)
-        return Outbox(folder: folder, server: server, clock: clock, settings: settings, random: { 1 })
+        return Outbox(
+            folder: folder, server: server, clock: clock, settings: settings, random: { 1 }, mark: nil,
+            removeItem: removeItem)
     }
 
     func typed(_ id: String) -> PendingMessage { PendingMessage(tempID: id, text: "text of \(id)", createdAt: start) }

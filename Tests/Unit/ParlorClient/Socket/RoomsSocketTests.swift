@@ -47,6 +47,26 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
+    @Test("a connection has no cursor before its own sync:done, also when that is no longer expected")
+    func ownCursor() async throws {
+        let harness = try SocketHarness()
+        let first = await harness.connected()
+        #expect(await harness.socket.connectionCursor == "c1")
+        await first.drop()
+        #expect(await harness.received.next() != .connected)
+        await harness.clock.wake(.milliseconds(250))
+        let second = await harness.server.accepted(since: "c1")
+        #expect(await harness.received.next() == .connected)
+        #expect(await harness.socket.connectionCursor == nil)
+        await harness.clock.wake(RoomsSocket.syncTimeout)
+        #expect(await harness.received.next() == .recovered(false))
+        #expect(await harness.socket.connectionCursor == nil)
+        await second.synchronises(true, cursor: "c2")
+        #expect(await harness.received.next() == .recovered(true))
+        #expect(await harness.socket.connectionCursor == "c2")
+        await harness.socket.stop()
+    }
+
     @Test("a later failure to recover a room is reported, and its cursor is used")
     func laterSync() async throws {
         let harness = try SocketHarness()
