@@ -173,38 +173,32 @@ public struct EventLog: Sendable {
     /// - Returns: the number of deleted entries.
     @discardableResult
     public func prune(olderThan time: Timestamp, at now: Timestamp? = nil) async throws -> Int {
-        guard let last = try await lastToPrune(olderThan: time, at: now) else { return 0 }
         var total = 0
+        // By position and not by time: an index on time would slow every write, and entries are nearly in order.
+        var read: Int?
         while true {
-            let deleted = try await database.write { connection in
-                guard let oldest = try Self.oldest(on: connection) else { return 0 }
-                return try connection.execute(
-                    "DELETE FROM events WHERE seq <= $1", min(last, oldest + Self.pruneBatch - 1))
+            let (deleted, end) = try await database.write { [read] connection in
+                var (last, previous): (Int?, Int?) = (nil, read)
+                var isOver = true
+                var left = Self.pruneBatch
+                try connection.forEachRow(
+                    "SELECT seq, at FROM events WHERE seq > $1 ORDER BY seq LIMIT $2",
+                    binding: [.int(read ?? 0), .int(left)]
+                ) { row in
+                    let isAhead = now.map { row.int(1) > $0.milliseconds } ?? false
+                    guard isAhead || row.int(1) < time.milliseconds else { return false }
+                    if !isAhead { last = previous }
+                    previous = row.int(0)
+                    left -= 1
+                    isOver = left > 0
+                    return true
+                }
+                let deleted = try last.map { try connection.execute("DELETE FROM events WHERE seq <= $1", $0) } ?? 0
+                return (deleted, isOver ? nil : previous)
             }
-            guard deleted > 0 else { return total }
             total += deleted
-        }
-    }
-
-    /// Returns the position of the last entry to delete; nil if all stay.
-    ///
-    /// It reads by position and not by time: an index on time would slow every write, and entries are nearly in order.
-    private func lastToPrune(olderThan time: Timestamp, at now: Timestamp?) async throws -> Int? {
-        var (last, previous): (Int?, Int?) = (nil, nil)
-        while true {
-            let after = previous ?? 0
-            let rows = try await database.read { connection in
-                try connection.all(
-                    "SELECT seq, at FROM events WHERE seq > $1 ORDER BY seq LIMIT $2", after, Self.pruneBatch
-                ) { (seq: $0.int(0), at: $0.int(1)) }
-            }
-            for row in rows {
-                let isAhead = now.map { row.at > $0.milliseconds } ?? false
-                guard isAhead || row.at < time.milliseconds else { return last }
-                if !isAhead { last = previous ?? last }
-                previous = row.seq
-            }
-            if rows.count < Self.pruneBatch { return last }
+            guard let end else { return total }
+            read = end
         }
     }
 }
