@@ -102,7 +102,7 @@ struct GatewaySettings: Sendable {
         "Services that /readyz requires")
     static let checks = Setting(
         "CHECKS", .checks,
-        "Checks that count, such as words:messaging.send,words:room:join, or none; while such a service is away or unknown, its requests get 503; default: the checks that services declare"
+        "Checks that count, such as words:messaging.send,words:room:join, or none; while one of these services is away or unknown, its requests get 503; default: the checks that services declare"
     )
     static let maxRequestsPerPerson = Setting(
         "MAX_REQUESTS_PER_PERSON", .number(1...10_000), default: "32",
