@@ -5,6 +5,18 @@ import Reactor
 import ServiceKit
 import Synchronization
 
+/// A receiver of the entries of services' logs, in each log's order. Called on the directory's loop.
+package protocol LogReceiver: Sendable {
+    /// Called when following starts after this position: at the beginning, or because the log was
+    /// replaced.
+    func start(_ stream: String, after position: LogPosition)
+    /// - Parameter entries: at least one; each log's entries are passed in order, each once.
+    func receive(_ entries: [LogEntry], of stream: String)
+    /// Called when a log is no longer followed, as its service was removed; it may not have started. If the service
+    /// returns, `start` is called again.
+    func end(_ stream: String)
+}
+
 /// Follows the logs of the services that have one.
 final class LogFollowers: Sendable {
     private struct State {

@@ -146,8 +146,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private func refuseBytes() {
         if isReleased { return }
         guard exchange == nil, channel.isOpen else { return cutOff() }
-        fail(
-            open(nil), status: 503, reason: "too much is being sent", retryAfter: HTTPFailure.pauseWhenFull)
+        fail(open(nil), status: 503, reason: "too much is being sent", retryAfter: HTTPFailure.pauseWhenFull)
     }
 
     /// Closes at once, as the client does not read.
@@ -365,8 +364,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
         _ id: Int, status: Int, reason: String, retryAfter: Int? = nil, headers: [(name: String, value: String)] = []
     ) {
         guard exchange?.id == id else { return }
-        var response = edge.response(
-            to: HTTPFailure(status: status, reason: reason, requestID: requestID, retryAfter: retryAfter))
+        let failure = HTTPFailure(status: status, reason: reason, requestID: requestID, retryAfter: retryAfter)
+        var response = edge.response(to: failure)
         for header in headers { response.headers.add(header.name, header.value) }
         answer(id, with: response)
     }

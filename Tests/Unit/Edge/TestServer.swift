@@ -214,6 +214,11 @@ extension EdgeConfiguration {
         }
     }
 
+    /// Returns the configuration of a Socket.IO server with other limits.
+    static func limited(_ change: (inout EdgeLimits) -> Void) -> EdgeConfiguration {
+        socketIO().with { change(&$0.limits) }
+    }
+
     func with(_ change: (inout EdgeConfiguration) -> Void) -> EdgeConfiguration {
         var changed = self
         change(&changed)
