@@ -24,6 +24,7 @@ export class Account {
   #isEnded = false;
   /** True while nobody looks at the open rooms. They are not joined then. */
   #isResting = false;
+  #isStarted = false;
   #backing;
   /** Open rooms by id, with their conversation, board, and number of screens. */
   #open = new Map();
@@ -52,12 +53,14 @@ export class Account {
 
   start() {
     this.#server.open();
+    this.#isStarted = true;
     this.outbox.start();
     this.rooms.loadFirst();
     this.#socket.start();
   }
 
   async stop() {
+    this.#isStarted = false;
     await within(this.#backing.platform, FLUSH_TIME, "the time to stop is over", this.flush()).catch(() => {});
     this.outbox.stop();
     this.#socket.stop();
@@ -65,9 +68,9 @@ export class Account {
   }
 
   wake() {
-    // Only the person reopens a connection that the server has ended. Otherwise two pages could end each other's
-    // connections in turn.
-    if (this.#connection.snapshot.state === "ended") this.#socket.start();
+    // A connection that the server has ended is reopened only here. If it were reopened at once, two pages could end
+    // each other's connections without pause.
+    if (this.#isStarted && this.#connection.snapshot.state === "ended") this.#socket.start();
     else this.#socket.wake();
     this.outbox.noteConnection();
     this.rooms.becomeActive();

@@ -33,7 +33,7 @@ export class Rooms extends Observable {
   #order = "activity";
   #typing = new Map();
   #isCatchingUp = false;
-  #isResting = false;
+  #isThrottled = false;
   #isDirty = false;
   #loadedAt = null;
   #wishes = new Map();
@@ -303,12 +303,12 @@ export class Rooms extends Observable {
   /** Shows the change of an event: at once, or together with those that follow within `SHOW_INTERVAL`. */
   #showSoon(isAtOnce) {
     this.#isDirty = true;
-    if (this.#isResting && !isAtOnce) return;
+    if (this.#isThrottled && !isAtOnce) return;
     this.#show();
-    if (this.#isResting) return;
-    this.#isResting = true;
+    if (this.#isThrottled) return;
+    this.#isThrottled = true;
     new Pause(this.#backing.platform, SHOW_INTERVAL).done.then(() => {
-      this.#isResting = false;
+      this.#isThrottled = false;
       if (this.#isDirty) this.#showSoon(false);
     });
   }

@@ -29,6 +29,8 @@ export class Session extends Observable {
    * stored, if any.
    */
   #outdated = null;
+  /** The refresh token of the session that was last read from the storage, or written to it. */
+  #stored = undefined;
   #leeway = LONGEST_LEEWAY;
   #status = "unknown";
   /** The snapshot. `#current` is used as soon as it is stored, but is shown only when the person's account is there. */
@@ -192,12 +194,12 @@ export class Session extends Observable {
     try {
       await this.#storage.write([[KEY, session]]);
       this.#outdated = null;
+      this.#stored = session?.refreshToken;
     } catch (error) {
-      const kept = await this.#storage.read(KEY).catch(() => undefined);
       const words = `The session cannot be stored on this device (${error?.message ?? error}).`;
       // Later refusals keep the first failure, so that the snapshot does not change.
       const failure = this.#outdated?.failure ?? new ClientFailure("not_kept", words);
-      this.#outdated = { refreshToken: kept?.refreshToken, failure };
+      this.#outdated = { refreshToken: this.#stored, failure };
     }
   }
 
@@ -206,7 +208,13 @@ export class Session extends Observable {
    * returns this tab's session instead: a refresh token that has been used would end the session.
    */
   async #read() {
-    const kept = await this.#storage.read(KEY).catch(() => this.#current);
+    let kept;
+    try {
+      kept = await this.#storage.read(KEY);
+    } catch {
+      return this.#current ?? undefined;
+    }
+    this.#stored = kept?.refreshToken;
     const isOutdated = this.#outdated !== null && this.#outdated.refreshToken === kept?.refreshToken;
     return (isOutdated ? this.#current : kept) ?? undefined;
   }

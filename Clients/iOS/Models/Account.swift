@@ -69,7 +69,12 @@ final class Account {
         guard tokens == nil, let loaded = try? SessionTokens(keptIn: store, accounts: accounts, clock: clock)
         else { return }
         tokens = loaded
-        if let user = await loaded.session?.user { client = makeClient(of: user, loaded) }
+        if let user = await loaded.session?.user {
+            client = makeClient(of: user, loaded)
+        } else {
+            // The server may have ended the session since the last launch. Whoever signs in next may be somebody else.
+            await forgetNotifications()
+        }
         isRestored = true
     }
 
