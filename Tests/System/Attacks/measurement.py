@@ -67,6 +67,7 @@ class Campaign:
 
     def __init__(self, binaries: Path, data: Path, calm: float = CALM, goes_first: bool = False):
         self.binaries, self.data, self.calm, self.goes_first = binaries, data, calm, goes_first
+        data.mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="attacks.", dir=data))
         self.template: Path | None = None
         self.cast: Cast
