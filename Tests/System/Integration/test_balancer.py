@@ -1,5 +1,6 @@
 """The balancer's configuration, with a real HAProxy in front of a gateway."""
 
+import json
 import os
 import re
 import shlex
@@ -134,6 +135,17 @@ def test_an_address_asks_so_often_and_is_told_when_to_come_back(balance):
             reader.read(int(re.search(rb"content-length: (\d+)", head)[1]))
         assert statuses[0] == 200 and statuses[-1] == 429
         assert b"retry-after: 10" in head and b"x-request-id: " in head
+
+
+@pytest.mark.parametrize("ids", [['ok,a"b'], ["ok", 'a"b'], ['a"b', "ok"]])
+def test_a_request_id_that_gateways_refuse_is_in_no_answer_of_the_balancer(balance, ids):
+    fields = "".join(f"X-Request-Id: {text}\r\n" for text in ids)
+    with socket.create_connection(("127.0.0.1", balance().port)) as connection:
+        connection.settimeout(5)
+        connection.sendall(f"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{fields}\r\n".encode())
+        answer = b"".join(iter(lambda: connection.recv(4096), b"")).decode()
+    error = json.loads(answer.split("\r\n\r\n", 1)[1])["error"]
+    assert error["code"] == "route_not_found" and error["requestId"] not in ("ok", *ids)
 
 
 def test_as_many_connections_as_it_takes_fit_its_memory_whatever_they_hold(balance):
