@@ -1,7 +1,9 @@
 """Starting the executables by hand: settings, --help, and deploy/up."""
 
+import os
 import re
 import signal
+import socket
 import stat
 import subprocess
 
@@ -164,6 +166,18 @@ def test_the_parent_refuses_what_no_program_knows(tmp_path):
         result = run(ROOT / "deploy/separate", "--binaries", binaries(), "--data", tmp_path / "data", *flags)
         assert result.returncode == 2 and result.stdout == ""
         assert line in result.stderr.splitlines()
+
+
+def test_the_parent_writes_each_line_at_once_as_its_programs_log_to_the_same_file():
+    # Each read from such a socket returns what one write sent.
+    reader, writer = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with reader, writer:
+        status = subprocess.call(
+            [ROOT / "deploy/separate", "--binaries", binaries(), "--prot", "1"],
+            stderr=writer, timeout=START_DEADLINE, env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        )  # fmt: skip
+        assert status == 2
+        assert reader.recv(1000) == b"parlor: there is no setting --prot; --help lists all\n"
 
 
 def test_no_child_outlives_its_parent(tmp_path):
