@@ -121,7 +121,7 @@ private struct NewMessagesLine: View {
     }
 }
 
-/// Tells the `ReadingArea` when a row becomes visible, and when it is no longer visible.
+/// Notifies the `ReadingArea` when a row becomes visible, and when it is no longer visible.
 private struct ReadWhenVisible: ViewModifier {
     let item: MessageItem
     let reading: ReadingArea

@@ -18,7 +18,7 @@ package struct CheckList: Sendable, Equatable {
             items = []
             return
         }
-        let items = text.split(separator: ",", omittingEmptySubsequences: false).map { Item(String($0).trimmed) }
+        let items = text.settingList.map { Item($0) }
         guard !items.contains(nil), Set(items).count == items.count else { return nil }
         self.items = Set(items.compactMap(\.self))
     }

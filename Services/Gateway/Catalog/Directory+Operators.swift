@@ -63,7 +63,7 @@ extension Directory {
         discover()
         let end = LoopInstant.now() + Self.announcementWait
         while LoopInstant.now() < end, state.withLock({ $0.heard[service]?.count }) == before {
-            try? await Task.sleep(for: .milliseconds(2))  // never cancelled
+            try? await Task.sleep(for: LogFollowers.settlingInterval)  // never cancelled
         }
         let removed = state.withLock { state -> Manifest? in
             guard state.heard[service]?.count == before, let manifest = state.catalog.manifests[service] else {

@@ -32,7 +32,7 @@ final class LogFollowers: Sendable {
     private let log: Logger
     private let receiver: any LogReceiver
 
-    private static let settlingInterval: Duration = .milliseconds(2)
+    static let settlingInterval: Duration = .milliseconds(2)
 
     /// - Parameter receiver: receives the entries of every service's log, on the loop.
     init(bus: any MessageBus, on loop: EventLoop, log: Logger, receiver: any LogReceiver) {

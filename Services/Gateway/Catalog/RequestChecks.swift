@@ -45,11 +45,15 @@ package final class RequestChecks: Sendable {
         completion: @escaping @Sendable (ServiceError?) -> Void
     ) {
         let answers = Answers(count: checks.count)
+        @Sendable func finish(_ verdict: Verdict, at index: Int) {
+            guard let verdicts = answers.note(verdict, at: index) else { return }
+            completion(denial(checks, verdicts, origin))
+        }
         for (index, check) in checks.enumerated() {
             guard let declaration = check.declaration else {
                 let verdict = Verdict.unanswered(reason: "not_announced")
                 note(verdict, of: check, origin)
-                if let verdicts = answers.note(verdict, at: index) { completion(denial(checks, verdicts, origin)) }
+                finish(verdict, at: index)
                 continue
             }
             var context = origin.context(for: caller, key: key ?? caller.id)
@@ -59,8 +63,7 @@ package final class RequestChecks: Sendable {
             bus.request(declaration.subject, data, context) { [self] answer in
                 let verdict = Self.verdict(of: answer, isLong: data.bytes.count > BusLimits.maxLine / 2)
                 if hasTime || !answer.isLate { note(verdict, of: check, origin) }
-                guard let verdicts = answers.note(verdict, at: index) else { return }
-                completion(denial(checks, verdicts, origin))
+                finish(verdict, at: index)
             }
         }
     }

@@ -179,7 +179,6 @@ public struct EventLog: Sendable {
         while true {
             let (deleted, end) = try await database.write { [read] connection in
                 var (last, previous): (Int?, Int?) = (nil, read)
-                var isOver = true
                 var left = Self.pruneBatch
                 try connection.forEachRow(
                     "SELECT seq, at FROM events WHERE seq > $1 ORDER BY seq LIMIT $2",
@@ -190,11 +189,10 @@ public struct EventLog: Sendable {
                     if !isAhead { last = previous }
                     previous = row.int(0)
                     left -= 1
-                    isOver = left > 0
                     return true
                 }
                 let deleted = try last.map { try connection.execute("DELETE FROM events WHERE seq <= $1", $0) } ?? 0
-                return (deleted, isOver ? nil : previous)
+                return (deleted, left > 0 ? nil : previous)
             }
             total += deleted
             guard let end else { return total }

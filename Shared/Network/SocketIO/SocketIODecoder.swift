@@ -41,8 +41,7 @@ public struct SocketIODecoder: Sendable {
     private mutating func decodeText(_ text: ArraySlice<UInt8>) throws(ProtocolViolation) -> SocketIOPacket? {
         guard case .idle = state else { throw ProtocolViolation("a text where an attachment is due") }
         // An event whose attachments are dropped is refused, whatever its arguments are.
-        let refused = keepsAttachments ? nil : try SocketIOPacket(refusingAttachments: text)
-        let packet = if let refused { refused } else { try SocketIOPacket(parsing: text) }
+        let packet = try SocketIOPacket(parsing: text, dropsAttachments: !keepsAttachments)
         guard packet.attachmentCount > 0 else { return packet }
         guard packet.attachmentCount <= maxAttachments else { throw ProtocolViolation("too many attachments") }
         // Without attachments there is nothing to place, and the search parses each level again.

@@ -48,9 +48,19 @@ public struct SocketIOPacket: Sendable, Equatable {
 
     /// Parses the text of an Engine.IO message: kind, attachments, namespace, id, payload.
     public init(parsing text: ArraySlice<UInt8>) throws(ProtocolViolation) {
+        try self.init(parsing: text, dropsAttachments: false)
+    }
+
+    /// - Parameter dropsAttachments: true if an event with attachments is only parsed to be refused: as far as its name,
+    ///   which is empty if the array does not begin with a short string. Its arguments are neither read nor checked.
+    init(parsing text: ArraySlice<UInt8>, dropsAttachments: Bool) throws(ProtocolViolation) {
         var rest = text
         try self.init(takingHeadOf: &rest)
-        if !rest.isEmpty { try parsePayload(rest) }
+        if dropsAttachments, kind == .binaryEvent, attachmentCount > 0 {
+            eventName = Self.leadingString(of: rest) ?? ""
+        } else if !rest.isEmpty {
+            try parsePayload(rest)
+        }
         try checkShape()
     }
 
@@ -63,18 +73,6 @@ public struct SocketIOPacket: Sendable, Equatable {
         var rest = text
         do throws(ProtocolViolation) { try self.init(takingHeadOf: &rest) } catch { return nil }
         if kind == .event { eventName = Self.leadingString(of: rest) ?? "" }
-    }
-
-    /// Parses an event with attachments as far as its name, to refuse it. Its arguments are neither read nor checked. The
-    /// name is empty if the array does not begin with a short string.
-    ///
-    /// - Returns: nil for any other packet.
-    init?(refusingAttachments text: ArraySlice<UInt8>) throws(ProtocolViolation) {
-        var rest = text
-        try self.init(takingHeadOf: &rest)
-        guard kind == .binaryEvent, attachmentCount > 0 else { return nil }
-        eventName = Self.leadingString(of: rest) ?? ""
-        try checkShape()
     }
 
     /// Returns the first element of an array, if it is a string of up to `maxPreviewedName` bytes.

@@ -125,7 +125,7 @@ extension SettingKind where Value == BusURL {
 
 extension String {
     /// The parts between commas.
-    fileprivate var settingList: [String] {
+    package var settingList: [String] {
         split(separator: ",", omittingEmptySubsequences: false).map { String($0).trimmed }
     }
 }
