@@ -120,7 +120,7 @@ READY_WITHIN=60 # seconds; a busy machine is no failure
 start_server() {
     server_folder=$1 server=
     shift
-    trap stop_server EXIT
+    [[ -n $(trap -p EXIT) ]] || trap stop_server EXIT
     end_on_signals
     mkfifo "$server_folder/ready"
     apart "$@" --port 0 --data "$server_folder/data" >"$server_folder/ready" 2>"$server_folder/log" &
