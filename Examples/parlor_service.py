@@ -181,6 +181,7 @@ class Service:
             elif subject != f"{self.follows}.log" or data["seq"] > self.followed:
                 self.follow()
         except Refused as refused:  # by `follow`: the other service is away. A later line, or the bus's ping, tries again
+            self.made.clear()  # the entries of a `take` that was undone
             print(f"{self.follows} cannot be followed now: {refused}", file=sys.stderr)
 
     def reply(self, kind: str, data, caller: dict | None) -> dict:

@@ -7,6 +7,7 @@ import asyncio
 import json
 import re
 import sys
+import types
 
 import aiohttp
 import pytest
@@ -14,7 +15,7 @@ from parlor import ROOT, Cluster
 from people import DEADLINE, World, eventually
 
 sys.path.insert(0, str(ROOT / "Examples"))
-from parlor_service import digest  # noqa: E402
+from parlor_service import Refused, Service, digest  # noqa: E402
 
 PAGE = (ROOT / "Services/SERVICE-PROTOCOL.md").read_text()
 ANOTHER = re.compile(r'"code":"route_not_found"')
@@ -218,3 +219,28 @@ def test_the_digest_of_the_page_is_that_of_its_code():
     assert len(vectors) >= 3
     for at, emissions, expected in vectors:
         assert space["digest"](at, emissions.encode()) == digest(at, emissions.encode()) == expected
+
+
+class Hesitant(Service):
+    """Emits an entry for what it follows, and then cannot go on."""
+
+    manifest = {"service": "hesitant"}
+
+    def take(self, entry):
+        self.emit("room", ["ada"], [])
+        raise Refused("service_unavailable", "Try again in a moment.")
+
+
+def test_the_base_in_python_publishes_no_entry_of_an_undone_write():
+    service, sent = Hesitant(":memory:"), []
+    service.bus, service.followed = types.SimpleNamespace(send=lambda **line: sent.append(line)), -1
+    head = {"databaseId": "log", "seq": 0, "digest": 0}
+    pages = [
+        {"head": head, "oldest": 1, "isKnown": True, "through": 0, "entries": []},
+        {"head": {**head, "seq": 1, "digest": 7}, "oldest": 1, "isKnown": True, "through": 1, "entries": [{"seq": 1}]},
+    ]
+    service.ask = lambda subject, query: pages.pop(0)
+    for number in range(2):
+        service.do({"op": "msg", "subject": "messaging.log", "data": {"seq": number}})
+    service.publish()
+    assert not pages and not sent and service.head()["seq"] == 0
