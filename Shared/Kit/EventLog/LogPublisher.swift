@@ -13,14 +13,25 @@ import Synchronization
 /// reader of the end announces it, and followers fetch the entry.
 public final class LogPublisher: Sendable {
     private struct State {
-        /// The last end that was published, with an entry or an announcement.
-        var published: LogPosition
+        /// The last end that was announced.
+        var announced: LogPosition
+        /// The last entry that was published. Its digest is computed only when an announcement needs it.
+        var lastEntry: LogEntry?
         var isAnnouncing = false
         /// True if another announcement was requested while this one is made. This one may already
         /// have read the end, so another follows.
         var isWantedAgain = false
         var watching: Task<Void, Never>?
         var isStopped = false
+
+        /// The number of the last entry that was published or announced.
+        var lastPublished: Int { max(announced.seq, lastEntry?.seq ?? 0) }
+
+        /// The position of that entry.
+        func lastPosition(in databaseID: String) -> LogPosition {
+            guard let lastEntry, lastEntry.seq > announced.seq else { return announced }
+            return LogPosition(after: lastEntry, in: databaseID)
+        }
     }
 
     /// The pause before an announcement that the bus had no room for is repeated.
@@ -44,11 +55,11 @@ public final class LogPublisher: Sendable {
         self.bus = bus
         self.log = log
         self.interval = interval
-        state = Mutex(State(published: LogPosition(databaseID: database.databaseID, seq: 0, digest: 0)))
+        state = Mutex(State(announced: LogPosition(after: nil, in: database.databaseID)))
     }
 
     /// The last entry that this instance has published or announced.
-    public var lastPublished: Int { state.withLock { $0.published.seq } }
+    public var lastPublished: Int { state.withLock { $0.lastPublished } }
 
     // MARK: Entries
 
@@ -68,11 +79,7 @@ public final class LogPublisher: Sendable {
             if let error { refused.append((entry, error)) } else { last = entry }
         }
         if let last {
-            state.withLock { state in
-                guard last.seq > state.published.seq else { return }
-                // The digest is computed only when an end is announced, from the database.
-                state.published = LogPosition(databaseID: database.databaseID, seq: last.seq, digest: 0)
-            }
+            state.withLock { if last.seq > $0.lastPublished { $0.lastEntry = last } }
         }
         guard let first = refused.first else { return }
         // The refused entries are in the log. A later entry shows followers the gap; if the newest entry was
@@ -126,7 +133,7 @@ public final class LogPublisher: Sendable {
                     // Without its database the service cannot do anything. It announces the end that it knows;
                     // followers get the rest when they ask.
                     log.warning("the end of the event log cannot be read", ["error": "\(error)"])
-                    announce(state.withLock { $0.published })
+                    announce(state.withLock { $0 }.lastPosition(in: database.databaseID))
                 }
             } while isWantedAgain()
         }
@@ -148,7 +155,7 @@ public final class LogPublisher: Sendable {
         }
         do throws(BusError) {
             try bus.publish(Subject.announce(of: service), announcement)
-            state.withLock { if end.seq >= $0.published.seq { $0.published = end } }
+            state.withLock { if end.seq >= $0.lastPublished { $0.announced = end } }
         } catch {
             log.error("the service could not be announced", ["error": "\(error)"])
             guard error == .slowConsumer else { return }

@@ -150,6 +150,21 @@ struct ServiceHostStreamTests {
         await harness.stop()
     }
 
+    @Test("while its database cannot be read, it announces the last entry that it has published")
+    func announcesWhatItKnows() async throws {
+        let harness = try await HostHarness.started()
+        let received = Collector<LogPosition?>()
+        try harness.bus.subscribe(Subject.announcements, queue: nil) {
+            received.add($0.data["head"]?.object.flatMap(LogPosition.init))
+        }
+        try await harness.append([Emission(to: .room, "a", .emptyObject)])
+        let end = try await EventLog(harness.database).position()
+        await harness.database.close()
+        try harness.bus.publish(Subject.discover, JSONValue.emptyObject)
+        #expect(await received.first(1) == [end])
+        await harness.stop()
+    }
+
     @Test("its position is announced at the start, on request, and when the bus is back")
     func announces() async throws {
         let harness = try HostHarness { $0.on(Endpoint("test.it").route("GET", "/api/test")) { _ in Reply() } }
