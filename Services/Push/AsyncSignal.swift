@@ -8,6 +8,8 @@ final class AsyncSignal: Sendable {
         var waiting: CheckedContinuation<Void, Never>?
         /// The number of the wait, which distinguishes the timer of an earlier wait from the current one.
         var round = 0
+        /// The last wait that its timer or a cancellation has ended, maybe before its continuation existed.
+        var endedRound = 0
 
         mutating func takeWaiting() -> CheckedContinuation<Void, Never>? {
             defer { waiting = nil }
@@ -38,7 +40,7 @@ final class AsyncSignal: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let goesOn = state.withLock { state in
-                    if state.isSignalled || Task.isCancelled {
+                    if state.isSignalled || state.endedRound == round {
                         state.isSignalled = false
                         return true
                     }
@@ -54,6 +56,10 @@ final class AsyncSignal: Sendable {
     }
 
     private func end(_ round: Int) {
-        state.withLock { state in state.round == round ? state.takeWaiting() : nil }?.resume()
+        state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard state.round == round else { return nil }
+            state.endedRound = round
+            return state.takeWaiting()
+        }?.resume()
     }
 }

@@ -23,6 +23,13 @@ struct WaitingTests {
         await wakeSignal.wait(atMost: .milliseconds(1))
     }
 
+    @Test("a wait ends even if its time is over at once")
+    func tinyLimits() async {
+        await withTaskGroup { group in
+            for _ in 0..<2000 { group.addTask { await AsyncSignal().wait(atMost: .zero) } }
+        }
+    }
+
     @Test("cancelling ends a wait, before or after it began")
     func cancelling() async {
         let wakeSignal = AsyncSignal()
