@@ -4,7 +4,8 @@ import Security
 /// A notification to send to one device: a row, from the transaction that moves the cursor until it is sent
 /// or not worth sending.
 struct Job: Sendable, Equatable {
-    /// The id, a UUID that is the `apns-id` of every attempt.
+    /// The id, a UUID that is the `apns-id` of every attempt. That of an alert follows from message, person and device: after
+    /// a power cut a job may be made again, and its notification still replaces the first.
     let id: String
     let token: String
     let userID: String
@@ -51,7 +52,7 @@ struct JobPlan: Sendable {
         // If the sender's clock is ahead of this one, wait for no more than the hold.
         let dueAt = min(message.sentAt, now).adding(hold)
         return Job(
-            id: ids.next(at: now.milliseconds), token: token, userID: userID, messageID: message.id,
+            id: UUIDv8.of("\(message.id) \(userID) \(token)"), token: token, userID: userID, messageID: message.id,
             roomID: message.roomID, logSeq: message.logSeq, senderName: message.senderName, sentAt: message.sentAt,
             dueAt: dueAt)
     }

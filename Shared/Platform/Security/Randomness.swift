@@ -44,7 +44,6 @@ public final class UUIDv7Generator: Sendable {
     /// The random bytes of an id, and the number of ids for which they are requested together: a request to
     /// the system costs more than the bytes.
     private static let (randomBytes, idsAtATime) = (10, 16)
-    private static let hexDigits = Array("0123456789abcdef".utf8)
 
     public init(randomness: any Randomness = SystemRandomness()) { self.randomness = randomness }
 
@@ -76,7 +75,7 @@ public final class UUIDv7Generator: Sendable {
         bytes.append(UInt8(truncatingIfNeeded: position.counter))
         bytes.append(0x80 | random[0] & 0x3F)
         bytes.append(contentsOf: random[1..<8])
-        return Self.text(bytes)
+        return uuidText(bytes)
     }
 
     private func takeRandom() -> [UInt8] {
@@ -89,20 +88,33 @@ public final class UUIDv7Generator: Sendable {
         last.withLock { $0.random = fresh.dropFirst(Self.randomBytes) }
         return Array(fresh.prefix(Self.randomBytes))
     }
+}
 
-    private static func text(_ bytes: [UInt8]) -> String {
-        String(unsafeUninitializedCapacity: 36) { text in
-            var length = 0
-            for (at, byte) in bytes.enumerated() {
-                if at == 4 || at == 6 || at == 8 || at == 10 {
-                    text[length] = UInt8(ascii: "-")
-                    length += 1
-                }
-                text[length] = hexDigits[Int(byte >> 4)]
-                text[length + 1] = hexDigits[Int(byte & 15)]
-                length += 2
+/// Ids that follow from a name: the same name has the same id (RFC 9562, section 5.8).
+public enum UUIDv8 {
+    /// - Returns: 36 characters, lower case, from the name's SHA-256.
+    public static func of(_ name: String) -> String {
+        var bytes = Array(SHA256.hash(name.utf8).prefix(16))
+        bytes[6] = 0x80 | bytes[6] & 0x0F
+        bytes[8] = 0x80 | bytes[8] & 0x3F
+        return uuidText(bytes)
+    }
+}
+
+private let hexDigits = Array("0123456789abcdef".utf8)
+
+private func uuidText(_ bytes: [UInt8]) -> String {
+    String(unsafeUninitializedCapacity: 36) { text in
+        var length = 0
+        for (at, byte) in bytes.enumerated() {
+            if at == 4 || at == 6 || at == 8 || at == 10 {
+                text[length] = UInt8(ascii: "-")
+                length += 1
             }
-            return length
+            text[length] = hexDigits[Int(byte >> 4)]
+            text[length + 1] = hexDigits[Int(byte & 15)]
+            length += 2
         }
+        return length
     }
 }

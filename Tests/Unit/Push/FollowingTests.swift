@@ -78,6 +78,40 @@ struct FollowingTests {
         }
     }
 
+    @Test("a job that is made again after a power cut has the same id, and each device and person another one")
+    func sameIDs() async throws {
+        try await PushHarness.serving { harness in
+            try await harness.follow()
+            for token in ["a", "b"] { _ = try await harness.register(token) }
+            _ = try await harness.register("c", by: PushHarness.eve)
+            // What is on the disk: the writes of the cursor and of the jobs do not wait for it.
+            let start = harness.position.withLock { $0 }
+            let cursor = try await Self.cursor(harness)
+            _ = harness.send(to: [PushHarness.ben, PushHarness.eve])
+            try await harness.follow()
+            let first = try await Self.ids(harness)
+            try await harness.database.write { connection in
+                try connection.execute("DELETE FROM jobs")
+                try connection.execute("UPDATE cursors SET seq = $1, digest = $2", cursor.seq, cursor.digest)
+            }
+            harness.position.withLock { $0 = start }
+            try await harness.follow()
+            #expect(try await Self.ids(harness) == first)
+            #expect(Set(first).count == 3)
+        }
+    }
+
+    private static func cursor(_ harness: PushHarness) async throws -> (seq: Int, digest: Int) {
+        let found = try await harness.database.read { connection in
+            try connection.first("SELECT seq, digest FROM cursors") { ($0.int(0), $0.int(1)) }
+        }
+        return try #require(found)
+    }
+
+    private static func ids(_ harness: PushHarness) async throws -> [String] {
+        try await harness.database.read { try $0.all("SELECT id FROM jobs ORDER BY id") { $0.text(0) } }
+    }
+
     @Test("each device of everyone in the room gets a job, except the sender's")
     func recipients() async throws {
         try await PushHarness.serving { harness in

@@ -17,7 +17,7 @@ final class PushHarness: SuiteHarness {
     let provider: FakeProvider
     let messaging: FakeMessaging
     /// Its position in messaging's log.
-    private let position = Mutex<LogPosition?>(nil)
+    let position = Mutex<LogPosition?>(nil)
 
     static let room = "room"
     static let (ada, ben, eve) = ("ada", "ben", "eve")

@@ -39,6 +39,14 @@ struct IdentifierTests {
         #expect(Set(all).count == 8000)
     }
 
+    @Test("a name has one id, a UUID of version 8 from its SHA-256")
+    func named() {
+        // The digest of "abc" in FIPS 180-2 begins with ba7816bf 8f01cfea 414140de 5dae2223.
+        #expect(UUIDv8.of("abc") == "ba7816bf-8f01-8fea-8141-40de5dae2223")
+        #expect(UUIDv8.of("abc") == UUIDv8.of("abc"))
+        #expect(UUIDv8.of("abd") != UUIDv8.of("abc"))
+    }
+
     @Test("a time beyond 48 bits is no error")
     func farFuture() {
         #expect(UUIDv7Generator().next(at: .max).utf8.count == 36)
