@@ -57,6 +57,7 @@ package final class LoopEdge: EdgeDelegate {
             switch refusal {
             case .attachments: "Attachments are not taken here."
             case .depth: "The event's payload is nested too deeply."
+            case .text: "The event has text with half a surrogate pair, or with too many combining marks in a row."
             }
         sockets.onLoop { $0.refuse(event, ofBytes: bytes, .init(.malformedRequest, message), on: socket) }
     }

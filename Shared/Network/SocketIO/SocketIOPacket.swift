@@ -21,9 +21,9 @@ public struct SocketIOPacket: Sendable, Equatable {
     /// The payload: for CONNECT an object or nil, for CONNECT_ERROR an object or a string, for events and
     /// acks the whole array; nil if the arguments are left out.
     public private(set) var payload: JSONValue?
-    /// True for an event that is nested too deeply. Its name is known, and its arguments are left out; what follows
-    /// the first level too many is not read.
-    public private(set) var isTooDeep = false
+    /// Why the arguments of an event are left out, although its name is known; nil if they are not. What follows the
+    /// first level too many, or the refused text, is not read.
+    public private(set) var refusal: SocketIORefusal?
     /// The number of binary messages that follow this one.
     public private(set) var attachmentCount = 0
     /// The binary messages, in the order of their placeholders' numbers. `SocketIODecoder` sets them if it
@@ -124,11 +124,11 @@ public struct SocketIOPacket: Sendable, Equatable {
             let maxDepth = attachmentCount > 0 ? Self.maxDepthWithAttachments : JSONValue.defaultMaxDepth
             value = try JSONValue(parsing: text, maxDepth: maxDepth)
         } catch {
-            // Nesting is an error of the application's request, not of the packet, so the sender gets an answer.
-            guard error.isTooDeep, kind == .event || kind == .binaryEvent else {
+            // Nesting and texts are errors of the application's request, not of the packet, so the sender gets an answer.
+            guard let refusal = SocketIORefusal(error.cause), kind == .event || kind == .binaryEvent else {
                 throw ProtocolViolation("a payload that is not JSON")
             }
-            (eventName, isTooDeep) = (Self.leadingString(of: text), true)
+            (eventName, self.refusal) = (Self.leadingString(of: text), refusal)
             return
         }
         payload = value
@@ -161,6 +161,16 @@ public struct SocketIOPacket: Sendable, Equatable {
             guard !Self.reservedNames.contains(eventName) else { throw ProtocolViolation("a reserved event name") }
         case .ack, .binaryAck:
             guard id != nil, payload?.kind == .array else { throw ProtocolViolation("an ACK without id or arguments") }
+        }
+    }
+}
+
+extension SocketIORefusal {
+    fileprivate init?(_ cause: JSONError.Cause) {
+        switch cause {
+        case .syntax: return nil
+        case .depth: self = .depth
+        case .text: self = .text
         }
     }
 }

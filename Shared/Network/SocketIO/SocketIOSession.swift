@@ -131,7 +131,8 @@ public struct SocketIOSession: Sendable {
             namespace: packet.namespace, name: packet.eventName ?? "", arguments: packet.arguments,
             attachments: packet.attachments, ackID: packet.id)
         if packet.attachmentCount > 0, !configuration.acceptsAttachments { return .refuse(event, .attachments) }
-        return packet.isTooDeep ? .refuse(event, .depth) : .event(event)
+        if let refusal = packet.refusal { return .refuse(event, refusal) }
+        return .event(event)
     }
 
     /// Accepts a CONNECT that is being checked; the events that waited for it follow. Does nothing if the

@@ -42,7 +42,11 @@ struct JSONValidator {
         return start..<end
     }
 
-    private func failure(_ reason: String) -> JSONError { JSONError(offset: position, reason: reason) }
+    private func failure(_ reason: String, _ cause: JSONError.Cause = .syntax) -> JSONError {
+        JSONError(offset: position, reason: reason, cause: cause)
+    }
+
+    private var halfPair: JSONError { failure("half a surrogate pair", .text) }
 
     @inline(__always) private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
 
@@ -76,7 +80,7 @@ struct JSONValidator {
 
     private mutating func open(object: Bool) throws(JSONError) {
         guard levels.count < maxDepth else {
-            throw JSONError(offset: position, reason: "nested deeper than \(maxDepth)", isTooDeep: true)
+            throw failure("nested deeper than \(maxDepth)", .depth)
         }
         levels.push(isObject: object)
         position += 1
@@ -166,15 +170,13 @@ struct JSONValidator {
         switch current {
         case UInt8(ascii: "u"):
             let unit = try hexUnit()
-            if (0xDC00..<0xE000).contains(unit) { throw failure("half a surrogate pair") }
+            if (0xDC00..<0xE000).contains(unit) { throw halfPair }
             guard (0xD800..<0xDC00).contains(unit) else { return try count(UInt32(unit)) }
             guard current == UInt8(ascii: "\\"), position + 1 < bytes.count, bytes[position + 1] == UInt8(ascii: "u")
-            else {
-                throw failure("half a surrogate pair")
-            }
+            else { throw halfPair }
             position += 1
             let low = try hexUnit()
-            guard (0xDC00..<0xE000).contains(low) else { throw failure("half a surrogate pair") }
+            guard (0xDC00..<0xE000).contains(low) else { throw halfPair }
             try count(0x10000 + (UInt32(unit) - 0xD800) << 10 + UInt32(low) - 0xDC00)
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
             UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
@@ -225,7 +227,7 @@ struct JSONValidator {
 
     private mutating func count(_ scalar: UInt32) throws(JSONError) {
         guard boundsMarks, !marks.accept(scalar) else { return }
-        throw failure("more than \(CombiningMarks.maxInARow) combining marks in a row")
+        throw failure("more than \(CombiningMarks.maxInARow) combining marks in a row", .text)
     }
 }
 

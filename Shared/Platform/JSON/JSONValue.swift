@@ -114,15 +114,23 @@ extension JSONValue: CustomStringConvertible {
 
 /// The position where a text stops being JSON, and the reason in words for a log or a developer.
 public struct JSONError: Error, Equatable, CustomStringConvertible {
+    public enum Cause: Sendable {
+        case syntax
+        /// Everything before `offset` is JSON, and the nesting is over the limit.
+        case depth
+        /// Everything before `offset` is JSON, and a string has half a surrogate pair as an escape, which the grammar of
+        /// RFC 8259 permits (section 8.2), or more combining marks in a row than are permitted.
+        case text
+    }
+
     public let offset: Int
     public let reason: String
-    /// True if everything before `offset` is JSON, and only the nesting is over the limit.
-    public let isTooDeep: Bool
+    public let cause: Cause
 
-    public init(offset: Int, reason: String, isTooDeep: Bool = false) {
+    public init(offset: Int, reason: String, cause: Cause = .syntax) {
         self.offset = offset
         self.reason = reason
-        self.isTooDeep = isTooDeep
+        self.cause = cause
     }
 
     public var description: String { "not JSON at byte \(offset): \(reason)" }

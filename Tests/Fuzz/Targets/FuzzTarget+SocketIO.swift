@@ -71,7 +71,7 @@ extension FuzzTarget {
         for argument in packet.arguments {
             try require((try? JSONValue(parsing: argument.bytes)) != nil, "an argument that is no JSON: \(argument)")
         }
-        guard packet.attachmentCount == 0, !packet.isTooDeep, let name = packet.eventName, packet.kind == .event,
+        guard packet.attachmentCount == 0, packet.refusal == nil, let name = packet.eventName, packet.kind == .event,
             !packet.namespace.contains(",")
         else { return }
         let written = OutgoingPacket.event(name, packet.arguments, namespace: packet.namespace, id: packet.id)

@@ -219,6 +219,23 @@ struct SocketIOSessionTests {
     }
 
     @Test(
+        "an event with a text that is refused is refused by name, and the session goes on",
+        arguments: ["\\ud83d", "\\ude00", "\\ud83d\\u0041", "a" + String(repeating: "\u{301}", count: 129)])
+    func refusedText(_ text: String) {
+        var session = connected()
+        let refused = SocketIOEvent(namespace: "/", name: "a", arguments: [], attachments: [], ackID: 4)
+        #expect(session.receive(EnginePacket("24[\"a\",{\"text\":\"\(text)\"}]")) == .refuse(refused, .text))
+        guard case .event = session.receive(EnginePacket("2[\"a\",{\"text\":\"\\ud83d\\ude00\"}]")) else {
+            Issue.record("a whole pair is a character")
+            return
+        }
+        for malformed in ["2[\"\(text)\"]", "34[\"\(text)\"]"] {
+            var session = connected()
+            #expect(isClosed(session.receive(EnginePacket(malformed))), "\(malformed)")
+        }
+    }
+
+    @Test(
         "an event's name is known without its arguments, which need not be JSON",
         arguments: [
             (#"2["e",{"#, "e"), (#"27["e","#, "e"), (#"2[ "e" ,{}]"#, "e"), (#"2["\u0065",{"#, "e"),
