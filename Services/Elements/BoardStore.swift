@@ -129,6 +129,8 @@ struct BoardStore {
 
     /// The size limit of a page's elements: a reply has to fit a line of the bus.
     private static let maxPageBytes = 512 * 1024
+    /// The rows that are read at a time. An engine may load them all before the first is used, and each may have 64 KiB.
+    private static let rowsInOneGo = 32
 
     /// Returns those of the elements that are still there.
     func existing(_ ids: [String]) throws -> [String] {
@@ -140,31 +142,42 @@ struct BoardStore {
     /// Returns elements in the order of their creation, after a rank.
     func elements(of roomID: String, after rank: Int, limit: Int) throws -> ElementPage {
         var elements: [Element] = []
-        var last: Int?
-        var hasMore = false
+        var last = rank
         var bytes = 0
-        try connection.forEachRow(
-            """
-            SELECT \(Self.elementColumns), rank FROM elements
-            WHERE room_id = $1 AND rank > $2 ORDER BY rank LIMIT $3
-            """, binding: [.text(roomID), .int(rank), .int(limit + 1)]
-        ) { row in
-            let element = Self.element(row)
-            bytes += element.size
-            guard elements.count < limit, bytes <= Self.maxPageBytes else {
-                hasMore = true
-                return false
+        while true {
+            // One more than wanted, to see whether there are more.
+            let wanted = min(limit + 1 - elements.count, Self.rowsInOneGo)
+            var (found, hasMore) = (0, false)
+            try connection.forEachRow(
+                """
+                SELECT \(Self.elementColumns), rank FROM elements
+                WHERE room_id = $1 AND rank > $2 ORDER BY rank LIMIT $3
+                """, binding: [.text(roomID), .int(last), .int(wanted)]
+            ) { row in
+                let element = Self.element(row)
+                found += 1
+                bytes += element.size
+                guard elements.count < limit, bytes <= Self.maxPageBytes else {
+                    hasMore = true
+                    return false
+                }
+                elements.append(element)
+                last = row.int(Self.elementColumnCount)
+                return true
             }
-            elements.append(element)
-            last = row.int(Self.elementColumnCount)
-            return true
+            if hasMore { return ElementPage(elements: elements, next: last) }
+            if found < wanted { return ElementPage(elements: elements, next: nil) }
         }
-        return ElementPage(elements: elements, next: hasMore ? last : nil)
     }
 
     // MARK: Unseen elements
 
-    /// Records and counts a new element for those of these people who do not have the room open.
+    /// The number of a person's unseen elements in a room that have rows, so that they can be recounted. Elements may be
+    /// created and deleted without end, and a person who opens the room has to wait for the deletion of the rows.
+    static let maxUnseenRows = 200
+
+    /// Counts a new element for those of these people who do not have the room open, and records it for those who have
+    /// fewer than `maxUnseenRows` unseen.
     func countUnseen(_ rank: Int, in roomID: String, by people: [String]) throws {
         let others = SQLValue.list(people)
         try connection.execute(
@@ -172,7 +185,9 @@ struct BoardStore {
             INSERT INTO unseen_elements (room_id, user_id, rank)
             SELECT $1, value, $3 FROM json_each($2)
             WHERE NOT EXISTS (SELECT 1 FROM open_rooms WHERE open_rooms.room_id = $1 AND open_rooms.user_id = value)
-            """, roomID, others, rank)
+            AND NOT EXISTS (
+                SELECT 1 FROM unseen WHERE unseen.room_id = $1 AND unseen.user_id = value AND unseen.count >= $4)
+            """, roomID, others, rank, Self.maxUnseenRows)
         try connection.execute(
             """
             INSERT INTO unseen (room_id, user_id, count)

@@ -101,10 +101,14 @@ extension ElementsService: Verifiable {
         let rows = try counts.unseenRows(in: roomID)
         let present = try counts.whoHasOpen(roomID)
         return Set(kept.keys).union(rows.keys).sorted().compactMap { person in
-            let counted = present.contains(person) ? 0 : rows[person] ?? 0
+            let isPresent = present.contains(person)
+            var counted = isPresent ? 0 : rows[person] ?? 0
+            // Beyond these there are no rows, and the count may be any.
+            if counted >= BoardStore.maxUnseenRows { counted = max(counted, kept[person] ?? 0) }
             // A missing row stands for zero, and zero is not stored.
-            guard kept[person] != (counted == 0 ? nil : counted) || rows[person] ?? 0 != counted else { return nil }
-            let what = "unseen elements of \(person)\(present.contains(person) ? ", who has the room open" : "")"
+            let isRight = kept[person] == (counted == 0 ? nil : counted)
+            guard !isRight || (isPresent && rows[person] != nil) else { return nil }
+            let what = "unseen elements of \(person)\(isPresent ? ", who has the room open" : "")"
             return Discrepancy(what, kept: kept[person], counted: counted) {
                 try CountsStore($0).setUnseen(counted, of: person, in: roomID)
             }

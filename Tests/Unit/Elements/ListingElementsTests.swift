@@ -26,12 +26,12 @@ struct ListingElementsTests {
     func pages() async throws {
         try await ElementsHarness.serving { harness in
             var made: [String] = []
-            for n in 0..<23 {
+            for n in 0..<70 {
                 let maker = n % 2 == 0 ? ElementsHarness.alice : ElementsHarness.bob
                 made.append(try await harness.create(by: maker).text("id"))
             }
             _ = try await harness.create(in: ElementsHarness.otherRoom)
-            for (limit, pages) in [(1, 23), (10, 3), (23, 1), (200, 1)] {
+            for (limit, pages) in [(1, 70), (10, 7), (31, 3), (32, 3), (33, 3), (64, 2), (69, 2), (70, 1), (200, 1)] {
                 let walked = try await walk(harness, limit: limit)
                 #expect(walked.ids == made && walked.pages == pages)
             }

@@ -78,6 +78,29 @@ struct VerifyElementsTests {
         }
     }
 
+    @Test("only so many unseen elements have rows; the badge counts all of them, and opening the room removes all")
+    func manyUnseen() async throws {
+        try await ElementsHarness.serving { harness in
+            let many = BoardStore.maxUnseenRows + 3
+            for _ in 0..<many { _ = try await harness.create() }
+            let rows = "SELECT count(*) FROM unseen_elements"
+            #expect(try await harness.database.read { try $0.first(rows) { $0.int(0) } } == BoardStore.maxUnseenRows)
+            #expect(try await harness.badge(of: Self.bob) == many)
+            #expect(try await harness.countedAgain() == [])
+            try await harness.database.write { try $0.execute("UPDATE unseen SET count = 7") }
+            #expect(
+                try await harness.countedAgain() == [
+                    "unseen elements of bob: 7 kept, \(BoardStore.maxUnseenRows) counted"
+                ])
+            try await repair(harness)
+            #expect(try await harness.countedAgain() == [])
+            _ = try await harness.presence(of: Self.bob, on: "g1", isOpen: true)
+            #expect(try await harness.badge(of: Self.bob) == 0)
+            #expect(try await harness.database.read { try $0.first(rows) { $0.int(0) } } == 0)
+            #expect(try await harness.countedAgain() == [])
+        }
+    }
+
     @Test("a revision is at least that of the newest element")
     func revision() async throws {
         try await ElementsHarness.serving { harness in
