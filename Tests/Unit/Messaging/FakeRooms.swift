@@ -20,10 +20,11 @@ final class FakeRooms: Sendable {
     }
 
     /// - Returns: the room's id.
-    func make(_ id: String, _ people: String...) -> String {
+    func make(_ id: String, _ people: String..., firstName: String? = nil) -> String {
         let participants = people.map {
             Participant(
-                userID: $0, username: "\($0).name", firstName: $0.uppercased(), joinedAt: Timestamp(milliseconds: 0))
+                userID: $0, username: "\($0).name", firstName: firstName ?? $0.uppercased(),
+                joinedAt: Timestamp(milliseconds: 0))
         }
         rooms.withLock { $0.append(Membership(roomID: id, participants: participants)) }
         return id

@@ -97,4 +97,19 @@ struct HistoryTests {
             }
         }
     }
+
+    @Test("a page of messages with the longest names and keys fits a line of the bus")
+    func longNames() async throws {
+        try await MessagingHarness.serving { harness in
+            let emoji = { String(repeating: "🎉", count: $0) }
+            let room = harness.rooms.make("room", "alice", "bob", firstName: emoji(100))
+            let text = String(repeating: "\"", count: 1050)
+            for number in 100..<300 {
+                _ = try await harness.send(text, by: "alice", in: room, tempID: emoji(61) + "\(number)")
+            }
+            let page = try await harness.list(by: "bob", in: room, ["limit": "200"])
+            #expect(page.messages.count > 150 && page.next != nil)
+            #expect(page.messages.reduce(0) { $0 + $1.bytes.count + 1 } < 1_000_000)
+        }
+    }
 }
