@@ -114,7 +114,20 @@ struct RequestFieldsTests {
             #"{"text":"\#(spaces)\#(emoji)\#(spaces)","long":"\#(String(repeating: " ", count: 60_000))x"}"#)
         #expect(try fields.text("text", length: 1...4000, trimmed: true).unicodeScalars.count == 4000)
         #expect(Self.code { try fields.text("text", length: 1...3999, trimmed: true) } == .invalidField)
-        #expect(Self.code { try fields.text("long", length: 1...4000, trimmed: true) } == .invalidField)
+        #expect(Self.code { try fields.text("long", length: 1...4000, trimmed: false) } == .invalidField)
+        let longer = try Self.fields(#"{"text":"\#(spaces)\#(emoji)\#(emoji)"}"#)
+        #expect(Self.code { try longer.text("text", length: 1...4000, trimmed: true) } == .invalidField)
+    }
+
+    @Test("white space that is trimmed does not count, however much it is", arguments: [" ", "\\n", "\\t", " \\r\\n "])
+    func muchSpace(space: String) throws {
+        let spaces = String(repeating: space, count: 60_000)
+        for (text, expected) in [("hi", "hi"), (#"a\\"#, #"a\"#), (#"\\n"#, #"\n"#), (#"\u000a \"b\""#, #""b""#)] {
+            let fields = try Self.fields(#"{"text":"\#(spaces)\#(text)\#(spaces)"}"#)
+            #expect(try fields.text("text", length: 1...4000, trimmed: true) == expected)
+        }
+        let blank = try Self.fields(#"{"text":"\#(spaces)"}"#)
+        #expect(Self.code { try blank.text("text", length: 1...4000, trimmed: true) } == .invalidField)
     }
 
     @Test(

@@ -126,10 +126,11 @@ public struct RequestFields: Sendable {
         _ name: String, length: ClosedRange<Int>, trimmed: Bool
     ) throws(ServiceError) -> String? {
         // Decoding and checking a megabyte takes ten milliseconds.
-        if let value = object[name], value.kind == .string,
-            value.bytes.count > length.upperBound * Self.maxBytesOfCharacter + Self.maxBytesAround
-        {
-            throw Self.wrongLength(name, length)
+        if let value = object[name], value.kind == .string, value.bytes.count > Self.maxBytes(of: length) {
+            guard trimmed, let given = Self.shortString(value, upTo: Self.maxBytes(of: length)) else {
+                throw Self.wrongLength(name, length)
+            }
+            return try Self.check(given, name, length: length, trimmed: trimmed)
         }
         guard let given = try optionalString(name) else { return nil }
         return try Self.check(given, name, length: length, trimmed: trimmed)
@@ -155,8 +156,43 @@ public struct RequestFields: Sendable {
 
     /// The longest form of a character: twelve bytes, as two escapes.
     private static let maxBytesOfCharacter = 12
-    /// The bytes allowed for white space at the ends of a text, and quotes.
+    /// The bytes allowed for quotes, and for white space at the ends of a text that is not ASCII.
     private static let maxBytesAround = 8192
+
+    private static func maxBytes(of length: ClosedRange<Int>) -> Int {
+        length.upperBound * maxBytesOfCharacter + maxBytesAround
+    }
+
+    /// Decodes a string without most of the ASCII white space around it; nil if the rest has more than `maxBytes`.
+    private static func shortString(_ value: JSONValue, upTo maxBytes: Int) -> String? {
+        let (quote, backslash, space) = (UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: " "))
+        let isEscapedSpace = { (letter: UInt8?) in
+            letter == UInt8(ascii: "n") || letter == UInt8(ascii: "r") || letter == UInt8(ascii: "t")
+        }
+        var text = value.bytes.dropFirst().dropLast()
+        while true {
+            if text.first == space {
+                text = text.dropFirst()
+            } else if text.first == backslash, isEscapedSpace(text.dropFirst().first) {
+                text = text.dropFirst(2)
+            } else {
+                break
+            }
+        }
+        while true {
+            if text.last == space {
+                text = text.dropLast()
+            } else if isEscapedSpace(text.last),
+                !text.dropLast().reversed().prefix(while: { $0 == backslash }).count.isMultiple(of: 2)
+            {
+                text = text.dropLast(2)
+            } else {
+                break
+            }
+        }
+        guard text.count <= maxBytes else { return nil }
+        return try? JSONValue(parsing: [quote] + text + [quote]).string  // a part of a valid string is one, too
+    }
 
     /// Returns an idempotency key: any string of 1 to 64 characters without control characters.
     public func tempID() throws(ServiceError) -> String? {
