@@ -17,6 +17,15 @@ actor ServiceNotifier {
     /// not informed that people left; the end of this gateway's lease corrects that.
     private static let maxPending = 100_000
 
+    /// The states that a service has yet to receive.
+    private struct Pending {
+        /// The members whose current state the service may not know.
+        var members: Set<RoomMember> = []
+        /// Those of them whose opening it may not know. It is sent even if the room is closed by then, as it has an effect
+        /// of its own: the elements are seen.
+        var opened: Set<RoomMember> = []
+    }
+
     private nonisolated let loop: EventLoop
     private let gatewayID: String
     private let bus: any MessageBus
@@ -28,8 +37,7 @@ actor ServiceNotifier {
     /// The members that were open when services were last notified of them.
     private var notified: Set<RoomMember> = []
     private var reconciling: [RoomMember: Task<Void, Never>] = [:]
-    /// The members whose current state the service may not know, by subject.
-    private var pending: [String: Set<RoomMember>] = [:]
+    private var pending: [String: Pending] = [:]
     private var resyncing: Set<String> = []
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -75,15 +83,19 @@ actor ServiceNotifier {
         // A success does not end "pending": another instance of the service may still be working on
         // an earlier request, and finish last.
         if await ask(subject, [member], isOpen: isOpen) { return }
-        if pending[subject, default: []].isEmpty {
+        var missed = pending[subject] ?? Pending()
+        if missed.members.isEmpty {
             log.warning("a service was not notified of presence, will retry", ["subject": subject])
         }
         // This bounds the number by the limit plus the open rooms.
-        if isOpen || pending[subject, default: []].count < Self.maxPending {
-            pending[subject, default: []].insert(member)
+        if isOpen || missed.members.count < Self.maxPending {
+            missed.members.insert(member)
+            if isOpen { missed.opened.insert(member) }
         } else {
-            pending[subject]?.remove(member)
+            missed.members.remove(member)
+            missed.opened.remove(member)
         }
+        pending[subject] = missed
     }
 
     // MARK: Services
@@ -95,7 +107,7 @@ actor ServiceNotifier {
         guard let subject = manifest.presenceSubject else { return }
         // Include the members of requests in progress: those requests were sent before this service
         // was known.
-        pending[subject, default: []].formUnion(notified.union(open))
+        pending[subject, default: Pending()].members.formUnion(notified.union(open))
         resync(subject)
     }
 
@@ -107,7 +119,7 @@ actor ServiceNotifier {
     /// Makes the next `retry` send all rooms that are open here again, as the services have treated this
     /// gateway as dead.
     func forgetNotified() {
-        for subject in subjects.values { pending[subject, default: []].formUnion(notified) }
+        for subject in subjects.values { pending[subject, default: Pending()].members.formUnion(notified) }
     }
 
     /// Notifies each service of the states that it may not have.
@@ -115,22 +127,25 @@ actor ServiceNotifier {
 
     /// Notifies a service of pending states, until none is left or it does not reply.
     private func resync(_ subject: String) {
-        guard pending[subject]?.isEmpty == false, resyncing.insert(subject).inserted else { return }
+        guard pending[subject]?.members.isEmpty == false, resyncing.insert(subject).inserted else { return }
         Task {
             while let batch = nextBatch(subject) {
                 guard await ask(subject, batch.members, isOpen: batch.isOpen) else { break }
                 // A state that has changed meanwhile may have been sent before this one, to another instance:
                 // it stays pending.
-                pending[subject]?.subtract(batch.members.filter { open.contains($0) == batch.isOpen })
+                pending[subject]?.members.subtract(batch.members.filter { open.contains($0) == batch.isOpen })
+                if batch.isOpen { pending[subject]?.opened.subtract(batch.members) }
             }
             resyncing.remove(subject)
         }
     }
 
+    /// Returns the next states to send. A missed opening comes before the closing that followed it.
     private func nextBatch(_ subject: String) -> (members: [RoomMember], isOpen: Bool)? {
-        guard let members = pending[subject], let first = members.first else { return nil }
-        let isOpen = open.contains(first)
-        return (Array(members.lazy.filter { self.open.contains($0) == isOpen }.prefix(Self.maxBatch)), isOpen)
+        guard let missed = pending[subject], let first = missed.members.first else { return nil }
+        let isOpen = { [open] member in open.contains(member) || missed.opened.contains(member) }
+        let state = isOpen(first)
+        return (Array(missed.members.lazy.filter { isOpen($0) == state }.prefix(Self.maxBatch)), state)
     }
 
     /// - Returns: true if the service has recorded it.

@@ -16,13 +16,10 @@ struct ServiceNotifierTests {
     private let ada = RoomMember(roomID: "r", userID: "ada")
     private let manifest = Manifest(service: "counting", presenceSubject: "counting.presence")
 
-    /// Runs a test with a notifier, and a service that answers at once.
-    private func run(_ test: (ServiceNotifier) async throws -> Void) async throws {
-        let (requests, notified) = (requests, notified)
-        try bus.respond(to: "counting.presence", queue: "counting") { request in
-            requests.add("\(request.data)")
-            request.reply(Reply().json)
-        }
+    /// Runs a test with a notifier, and a service that answers at once, unless it `isAway`.
+    private func run(isAway: Bool = false, _ test: (ServiceNotifier) async throws -> Void) async throws {
+        let notified = notified
+        if !isAway { try startService() }
         let group = try EventLoopGroup(loopCount: 1)
         let notifier = ServiceNotifier(gatewayID: "g", bus: bus, on: group.loops[0], log: .silent) { member, isOpen in
             notified.add("\(member.userID)@\(member.roomID) \(isOpen)")
@@ -30,6 +27,13 @@ struct ServiceNotifierTests {
         await notifier.learn(manifest)
         try await test(notifier)
         await finish(group)
+    }
+
+    private func startService() throws {
+        try bus.respond(to: "counting.presence", queue: "counting") { [requests] request in
+            requests.add("\(request.data)")
+            request.reply(Reply().json)
+        }
     }
 
     private func request(isOpen: Bool) -> String {
@@ -56,6 +60,21 @@ struct ServiceNotifierTests {
             await notifier.retry()
             let sent = try await requests.next(2)
             #expect(sent == [request(isOpen: true), request(isOpen: true)])
+        }
+    }
+
+    @Test("a service that was away while a room was opened and left is notified of both, in this order")
+    func missedOpening() async throws {
+        try await run(isAway: true) { notifier in
+            await notifier.setOpen(true, ada)?.value
+            await notifier.setOpen(false, ada)?.value
+            try startService()
+            await notifier.learn(manifest)
+            let sent = try await requests.next(2)
+            #expect(sent == [request(isOpen: true), request(isOpen: false)])
+            await notifier.retry()
+            await notifier.setOpen(true, ada)?.value
+            #expect(try await requests.next(1) == [request(isOpen: true)], "nothing else was pending")
         }
     }
 
