@@ -2,6 +2,7 @@ import Contracts
 import JSON
 import MessageBus
 import ServiceKit
+import Synchronization
 
 extension RequestDescription {
     static let roomsByPerson = RequestDescription(
@@ -12,6 +13,9 @@ extension RequestDescription {
 extension Rooms {
     /// The time limit for e-mail addresses, which are all that Accounts adds.
     private static let maxWait: Duration = .seconds(1)
+    /// The time for which Accounts is not asked again after it has not answered: a long list has several pages, one after
+    /// the other, and the caller waits for all of them.
+    private static let pause: Duration = .seconds(2)
 
     /// Lists rooms with their people: `{cursor?}` → `{rooms, people}`, a page like that of `listRooms`, and
     /// the other people in those rooms.
@@ -42,14 +46,24 @@ extension Rooms {
     /// Returns e-mail addresses by person; none while Accounts is unavailable, so that the list is returned
     /// without them.
     private func emails(of ids: [String], _ context: BusContext) async -> [String: String] {
-        guard !ids.isEmpty else { return [:] }
+        guard !ids.isEmpty, addresses.mayBeAsked else { return [:] }
         var context = context
         context.timeout = min(context.timeout, Self.maxWait)
         do throws(ServiceError) {
             let found = try await people.people(ids, asRoommates: true, context)
             return Dictionary(found.compactMap { person in person.email.map { (person.id, $0) } }) { first, _ in first }
         } catch {
+            addresses.pause(for: Self.pause)
             return [:]
         }
     }
+}
+
+/// The times at which a list may ask for e-mail addresses.
+final class AddressRequests: Sendable {
+    private let pausedUntil = Mutex(ContinuousClock.now)
+
+    var mayBeAsked: Bool { pausedUntil.withLock { $0 <= .now } }
+
+    func pause(for time: Duration) { pausedUntil.withLock { $0 = .now + time } }
 }

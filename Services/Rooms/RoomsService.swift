@@ -73,6 +73,7 @@ extension RoomsService: OwnsMembership {
 struct Rooms: Sendable {
     let database: any Database
     let people: PeopleDirectory
+    let addresses = AddressRequests()
     let answers: AnswerDirectory
     let quota: RoomQuota
     let clock: any WallClock

@@ -9,6 +9,8 @@ import Testing
 final class FakeAccounts: Sendable {
     private let people = Mutex<[String: Caller]>([:])
     private let subscription = Mutex<BusSubscription?>(nil)
+    /// The requests that it has received since it hangs; nil while it answers.
+    private let unanswered = Mutex<Int?>(nil)
 
     init(on bus: any MessageBus) throws {
         let subscription = try bus.respond(to: "accounts.>", queue: "accounts") { [weak self] in self?.answer($0) }
@@ -22,7 +24,17 @@ final class FakeAccounts: Sendable {
 
     func goAway() { subscription.withLock { $0 }?.cancel() }
 
+    /// Answers no further request.
+    func hang() { unanswered.withLock { $0 = 0 } }
+
+    var unansweredCount: Int { unanswered.withLock { $0 ?? 0 } }
+
     private func answer(_ request: BusRequest) {
+        let hangs = unanswered.withLock { count in
+            count? += 1
+            return count != nil
+        }
+        if hangs { return }
         guard request.subject == "accounts.people", let ids = request.data["ids"]?.array?.compactMap(\.string),
             let asRoommates = request.data["viewerSharesRooms"]?.bool
         else {

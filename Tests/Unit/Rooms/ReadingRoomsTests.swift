@@ -66,6 +66,19 @@ struct ReadingRoomsTests {
         }
     }
 
+    @Test("rooms by person do not wait for Accounts again right after it has not answered")
+    func hangingAccounts() async throws {
+        try await RoomsHarness.serving { harness in
+            _ = try await harness.room(harness.alice, with: harness.bob)
+            harness.accounts.hang()
+            for _ in 0..<5 {
+                let reply = try await harness.ask("rooms.by-person", by: harness.alice)
+                #expect(reply.data["rooms"]?.array?.count == 1)
+            }
+            #expect(harness.accounts.unansweredCount == 1)
+        }
+    }
+
     @Test("a person without rooms has empty lists")
     func newcomer() async throws {
         try await RoomsHarness.serving { harness in
