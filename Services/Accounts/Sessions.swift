@@ -8,7 +8,9 @@ extension RequestDescription {
         "Exchanges a refresh token for new tokens of the same session.",
         takes: .object(
             ["refreshToken": .string],
-            optional: ["attemptId": Schema.string(1...64).noted("The same one again gets the same tokens, for 60 s.")]),
+            optional: [
+                "attemptId": Schema.string(1...64).noted("A request with the same id gets the same tokens for 60 s.")
+            ]),
         gives: Grant.schema, errors: [.invalidToken, .invalidField])
     static let logout = RequestDescription(
         "Ends the session of a refresh token.", takes: .object(["refreshToken": .string]), errors: [.invalidField])

@@ -87,7 +87,7 @@ extension Broker {
         guard parsed.data != nil || parsed.error != nil else {
             return malformed(peer, "`data` or `error` is missing", id: id)
         }
-        // It is late, or not this peer's, and no one waits for it.
+        // Ignore a reply that is late, or from a peer other than the responder: nobody waits for it.
         guard requests[id]?.responder === peer, let request = requests.take(id) else { return }
         guard line.count < BusLimits.maxPassedOnLine else {
             refuseLength(peer, id: id)
@@ -95,7 +95,7 @@ extension Broker {
         }
         guard let data = parsed.data else {
             let code = line.string(at: parsed.error) ?? ""
-            return answer(request, error: BusError(code: code, message: code), "the responder gave it back")
+            return answer(request, error: BusError(code: code, message: code), "the responder answered with an error")
         }
         finish(request)
         send(to: request.requester) { out in

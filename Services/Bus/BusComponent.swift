@@ -20,7 +20,7 @@ extension ComponentFactory {
 
     fileprivate static let peersFile = Setting(
         "BUS_PEERS_FILE", .path,
-        "File with a line for each peer: its token's digest and its rights; replaces one token for all")
+        "File with a line for each peer: its token's digest and its rights; used instead of BUS_TOKEN_FILE")
     private static let port = Setting("PORT", .port, default: "4150", "The port to listen on; 0 picks a free one")
     private static let maxPendingBytes = Setting(
         "MAX_PENDING_BYTES", .size((2 * BusLimits.maxLine)...(1 << 30)), default: "8m",

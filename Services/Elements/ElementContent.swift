@@ -12,7 +12,8 @@ struct ElementContent: Sendable, Equatable {
     /// parsers accept 512 levels.
     static let maxDepth = 256
 
-    static let schema = Schema.map(of: .any).noted("Any JSON object of up to 64 KiB, stored as it is.")
+    static let schema = Schema.map(of: .any).noted(
+        "Any JSON object of up to 64 KiB. White space between its tokens is neither counted nor stored.")
 
     static let empty = ElementContent(stored: .emptyObject)
 

@@ -53,8 +53,8 @@ struct GatewaySettings: Sendable {
     static let requestTimeout = Setting(
         "REQUEST_TIMEOUT", .duration(.milliseconds(100)...(.seconds(60))), default: "4s",
         "Deadline of a request; after it the answer is 503, or an ack marked retryable")
-    /// At least room for a replay's backlog, what a replay from memory adds to it, and a large event: an element has up
-    /// to 64 KiB of content.
+    /// The minimum leaves room for a replay: its backlog, what is replayed from memory, and a large event (an element
+    /// of 64 KiB).
     static let maxPendingBytes = Setting(
         "MAX_PENDING_BYTES", .size((256 << 10)...(1 << 30)), default: "1m",
         "Maximum bytes queued for one socket; beyond it the slow reader is disconnected")
@@ -102,7 +102,7 @@ struct GatewaySettings: Sendable {
         "Services that /readyz requires")
     static let checks = Setting(
         "CHECKS", .checks,
-        "Checks that count, such as words:messaging.send,words:room:join, or none; while one of these services is away or unknown, its requests get 503; default: the checks that services declare"
+        "Checks to enforce, such as words:messaging.send,words:room:join, or none; a request gets 503 while a service that must check it is away or unknown; default: those that services declare"
     )
     static let maxRequestsPerPerson = Setting(
         "MAX_REQUESTS_PER_PERSON", .number(1...10_000), default: "32",
@@ -161,7 +161,7 @@ struct GatewaySettings: Sendable {
 
     private static func scope(of limit: String) -> String {
         switch limit {
-        case "requests": "per address; the part per person is not used"
+        case "requests": "per address; the first number, per person, is ignored"
         case "login", "sign_ins": "per person and per address; without a session only the address counts"
         default: "per person and per address"
         }
@@ -208,7 +208,7 @@ struct GatewaySettings: Sendable {
         var limits = EdgeLimits.fitting(descriptors: descriptors, memory: memory, loops: loops)
         func set(_ limit: inout EdgeLimits.Limit, to given: EdgeLimits.Limit) {
             if given.total > 0 {
-                // The share of one address keeps its proportion, if it is not set itself.
+                // If the share of one address is not set, it is at most a quarter of the given total.
                 limit.perAddress = limit.perAddress.map { min($0, max(given.total / 4, 1)) }
                 limit.total = given.total
             }

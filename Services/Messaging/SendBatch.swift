@@ -45,10 +45,10 @@ final class SendBatch: PendingChanges {
     func insert(
         _ message: Message, unreadBy readers: some Sequence<String>, on connection: any Connection
     ) throws -> Bool {
-        precondition(!isWritten, "a send after its transaction's were written")
+        precondition(!isWritten, "a send after the batch was written")
         guard try SendsStore(connection).insert(message) else { return false }
         guard var chat = chats.removeValue(forKey: message.roomID), message.seq == chat.lastSeq + 1 else {
-            preconditionFailure("not the place that it was given")
+            preconditionFailure("the message does not have the seq that nextSeq returned")
         }
         chat.lastSeq = message.seq
         chat.updatedAt = message.createdAt

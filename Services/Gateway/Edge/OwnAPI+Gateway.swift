@@ -133,7 +133,7 @@ extension OperationsEndpoint {
             health,
             OwnRoute(
                 "/readyz",
-                RequestDescription("Answers 200 if every required service does, otherwise 503.", gives: states),
+                RequestDescription("Returns 200 if every required service replies, otherwise 503.", gives: states),
                 needsLogin: false, form: .bare(states, statuses: [200, 503])),
             OwnRoute(
                 "/metrics", RequestDescription("Returns Prometheus text.", gives: .string), needsLogin: false,

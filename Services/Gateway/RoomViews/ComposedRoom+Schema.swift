@@ -49,6 +49,7 @@ extension ComposedRoom {
 
 extension EventDescription {
     package static let badges = EventDescription(
-        "room:badges", to: .person, "The person's badges of the room have changed, other than by something new.",
+        "room:badges", to: .person,
+        "The person's badges of the room have changed for another reason than a new message or element.",
         .object(["roomId": .id, "badges": .reference("Badges"), "hasUnread": .boolean]))
 }

@@ -3,5 +3,5 @@ import Push
 import ServiceKit
 
 await Program(
-    "parlor-push", "Devices, and notifications to those that are asleep.", [.service(PushService.self), .operations]
+    "parlor-push", "Devices, and push notifications of unread messages.", [.service(PushService.self), .operations]
 ).run()
