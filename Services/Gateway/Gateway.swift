@@ -139,8 +139,8 @@ public struct Gateway: Component {
             ], positions: positions.sorted { $0.key < $1.key }.map { .init($0.key, $0.value.seq) })
     }
 
-    /// Answers open requests, and closes sockets so that clients reconnect, to another gateway or the next
-    /// one.
+    /// Answers open requests, and closes sockets. Clients then reconnect to another gateway, or to this one
+    /// after its restart.
     public func stop(within deadline: Duration) async {
         for delivery in parts.fanout.loops { await delivery.endPauses() }
         await server.drain(within: deadline)

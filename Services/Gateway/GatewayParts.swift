@@ -81,8 +81,8 @@ struct GatewayParts: Sendable {
         let longWork = LongWork()
         let fields = ContributedFields(
             bus: services.bus, faults: faults, directory: directory, cache: fieldCache, rooms: cache,
-            // Fields have a read index of their own: a service that is away pauses a read index for all of its
-            // logs.
+            // Fields have a read index of their own: when one service does not reply, a read index pauses for all
+            // services.
             ends: ReadIndex(missed.client, on: loop, maxWait: .milliseconds(250)), longWork: longWork)
         let composer = RoomComposer(
             bus: services.bus, faults: faults, directory: directory, presence: presence, cache: cache,
@@ -159,8 +159,9 @@ struct GatewayParts: Sendable {
         }
     }
 
-    /// Waits for the bus, for as long as it takes. Then waits until these services, and all that are known to
-    /// have a log, are followed, and after that for the list of ended sessions; each for a second at most.
+    /// Waits for the bus, for as long as it takes. Then waits until these services, and all others that are
+    /// known to have a log, are followed, and after that for the list of ended sessions. Each of these two
+    /// waits lasts at most a second.
     func start(for services: Set<String>, on bus: any MessageBus, _ log: Logger) async throws {
         try questions.start()
         try presence.start()

@@ -53,7 +53,8 @@ struct APIContents: Sendable {
             + fields.compactMap { if case .activity(_, let sort) = $0.field.role { sort } else { nil } }
     }
 
-    /// The limit of the schemas of fields of one kind of object, in bytes. Further fields are shown by their zero.
+    /// The limit of the schemas of fields of one kind of object, in bytes. Further fields get a schema derived from
+    /// their default value (`zero`).
     private static let maxFieldBytes = 256 << 10
 
     private static func fields(of offers: [Offer]) -> [OwnAPI.ContributedField] {
@@ -77,7 +78,8 @@ struct APIContents: Sendable {
         var size = 0
         return contributions.flatMap { service, contribution, schemas in
             (contribution?.fields ?? []).map { field in
-                // Its references are to the service's own schemas, and the object is another's.
+                // The schema refers to this service's own schemas, but is shown in another service's object,
+                // so qualify the names.
                 let schema = schemas[field.path]?.renamingReferences { ComponentSchemas.qualified($0, by: service) }
                 size += schema?.json.bytes.count ?? 0
                 return (field: field, schema: size <= maxFieldBytes ? schema : nil)

@@ -10,8 +10,8 @@ import Synchronization
 
 /// Serves `openapi.json` and `asyncapi.json`, made of what is announced now.
 ///
-/// The documents are composed when a client asks for one and what was announced has changed since, at most once
-/// a second, and kept. Requests that arrive meanwhile wait for the same composition.
+/// Both documents are cached. A request composes them again if an announcement has changed since, at most once a
+/// second. Requests that arrive during a composition wait for it.
 package final class APIDocuments: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         case openAPI = "openapi.json"
@@ -41,7 +41,7 @@ package final class APIDocuments: Sendable {
 
     private struct State {
         var composed: Composed?
-        /// The requests that wait; nil while nothing is composed.
+        /// The requests that wait for the composition in progress; nil if there is none.
         var waiting: [CheckedContinuation<Composed, Never>]?
     }
 
@@ -55,7 +55,7 @@ package final class APIDocuments: Sendable {
     /// The time after which services that could not be reached are asked again.
     private static let retryInterval: Duration = .seconds(10)
 
-    /// The least ratio of the time between two compositions to the time that one takes.
+    /// The time between two compositions is at least this many times the duration of the first.
     private static let restFactor = 20
 
     /// - Parameters:

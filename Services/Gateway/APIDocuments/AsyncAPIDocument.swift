@@ -1,8 +1,8 @@
 import Contracts
 import JSON
 
-/// `asyncapi.json`: the events of sockets (AsyncAPI 3.0). There is a channel for what clients send, one for the
-/// acks, and one for each audience of what they get.
+/// `asyncapi.json`: the events of sockets (AsyncAPI 3.0). There is a channel for events from clients, one for acks, and
+/// one for each audience of events to clients.
 ///
 /// Like `OpenAPIDocument`, it is valid whatever a service announces.
 struct AsyncAPIDocument {
@@ -17,7 +17,7 @@ struct AsyncAPIDocument {
         let service: String
         let summary: String
         let payload: Schema
-        /// What the ack adds to `success`; nil for an event to clients.
+        /// The schema of a successful ack; nil for an event to clients.
         var ack: Schema?
     }
 

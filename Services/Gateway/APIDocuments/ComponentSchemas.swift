@@ -42,7 +42,7 @@ struct ComponentSchemas: Sendable {
 
     static func qualified(_ name: String, by service: String) -> String { "\(service).\(name)" }
 
-    /// Returns the size in a document, or a little more: a reference is written with the longer of its two names.
+    /// Returns an upper bound of the size in a document: it counts references with their longer, qualified names.
     private static func size(of schema: Schema, from service: String) -> Int {
         JSONWriter.value { json in schema.write(to: &json) { path + qualified($0, by: service) } }.bytes.count
     }

@@ -2,8 +2,8 @@ import Contracts
 
 /// The announced services: everything that the gateway offers beyond its own endpoints.
 ///
-/// It is immutable: an announcement creates another catalog. It is a class, as each request passes one on,
-/// which then costs a reference.
+/// It is immutable: an announcement creates another catalog. It is a class, so that a request that passes it
+/// on copies only a reference.
 package final class Catalog: Sendable {
     package let manifests: [String: Manifest]
     /// The manifests in a stable order.
@@ -19,10 +19,9 @@ package final class Catalog: Sendable {
     package let batched: Set<String>
     /// The rate limits that services declare, by name.
     package let limits: [String: RateLimit]
-    /// The logs that together have an entry for each change of the lists of rooms at `Subject.rooms`; nil if
-    /// they could lack a change.
+    /// The logs that record every change of the lists of rooms (`Subject.rooms`); nil if some changes may be in no log.
     package let listLogs: [String]?
-    /// The number of announcements that changed it.
+    /// The number of changes so far, by announcements and removals.
     package let revision: Int
     private let required: Set<String>
     private let listedChecks: CheckList?
@@ -31,7 +30,7 @@ package final class Catalog: Sendable {
     ///
     /// - Parameters:
     ///   - required: the services without which the product is incomplete.
-    ///   - listedChecks: the checks that count; nil for all that services declare.
+    ///   - listedChecks: the checks to enforce; nil for all that services declare.
     package convenience init(required: Set<String>, listedChecks: CheckList? = nil) {
         self.init([:], required: required, listedChecks: listedChecks, revision: 0)
     }
@@ -91,7 +90,8 @@ package final class Catalog: Sendable {
 
     /// A service that adds fields to messages or people.
     package struct Contributor: Sendable {
-        /// A service and the form of its contribution. Values of another form belong to other fields.
+        /// A service and the form of its contribution. When its fields change, cached values of the old form must not
+        /// be used.
         package struct Source: Hashable, Sendable {
             package let service: String
             let form: Int

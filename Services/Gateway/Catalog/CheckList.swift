@@ -2,7 +2,8 @@ import Contracts
 import MessageBus
 import ServiceKit
 
-/// The checks that the operator wants (`CHECKS`): no others count, and none of these can be missing.
+/// The checks that the operator wants (`CHECKS`). All others are ignored. If one of these is not announced,
+/// the requests that it checks are denied.
 package struct CheckList: Sendable, Equatable {
     package struct Item: Sendable, Hashable {
         package let service: String

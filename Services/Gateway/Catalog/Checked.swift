@@ -3,7 +3,7 @@ import Contracts
 /// A route or a socket event, with the checks that its requests must pass before they are forwarded.
 package struct Checked<Declaration: Sendable>: Sendable {
     package let declaration: Declaration
-    /// In the order in which their denials count; empty for most declarations.
+    /// In order of precedence: if several deny, the error of the first one is returned. Empty for most declarations.
     package let checks: [ServiceCheck]
 }
 
@@ -35,8 +35,8 @@ struct CheckTable: Sendable {
     private(set) var refused: [RefusedCheck] = []
 
     /// - Parameters:
-    ///   - services: in the order in which their denials count.
-    ///   - list: the checks that count; nil for all that services declare.
+    ///   - services: in the order of precedence of their checks.
+    ///   - list: the checks to enforce; nil for all that services declare.
     init(_ services: [Manifest], listed list: CheckList?) {
         let confidential = Set(services.flatMap(\.routes).filter(\.isConfidential).map(\.subject))
         var missing = list?.items ?? []

@@ -48,14 +48,14 @@ extension Directory {
         }
     }
 
-    /// Removes a service with everything it offers, also from the file, unless it still announces itself. It is
-    /// asked to do so first.
+    /// Removes a service with everything it offers, also from the file, unless it still announces itself. The service
+    /// is asked to announce itself first.
     ///
     /// - Returns: the outcome, and what the service had offered, if it was removed.
     func forget(_ service: String) async -> (ForgettingReport.Outcome, ServiceOffer?) {
         guard !catalog.isRequired(service) else { return (.required, nil) }
         guard catalog.manifests[service] != nil else {
-            // Its file may still have the service, if it could not be written when that was removed.
+            // The manifest file may still contain the service, if it could not be written after the removal.
             _ = await isSaved()
             return (.unknown, nil)
         }

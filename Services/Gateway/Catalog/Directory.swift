@@ -204,7 +204,8 @@ package final class Directory: Sendable {
             // An earlier version may have had one.
             if !manifest.hasEventLog, followers[name] != nil { followers.remove(name) }
             defer { state.catalog = state.catalog.adding(manifest) }
-            // An older instance's repetition says nothing about a newer one that was refused.
+            // Keep the refusal if this manifest is known already: an older instance may repeat it after a
+            // newer instance's was refused.
             if state.catalog.manifests[name]?.json != manifest.json { state.refused.remove(name) }
             return state.catalog.manifests[name] == nil
         }
@@ -220,8 +221,8 @@ package final class Directory: Sendable {
         return true
     }
 
-    /// Logs the checks without effect. The reason may be the manifest of either service, so all are logged after each
-    /// announcement; those that the operator does not want, once their service is discovered.
+    /// Logs the checks without effect. The reason may be in either service's manifest, so all are logged after each
+    /// announcement. Checks that `CHECKS` leaves out are logged only when their service is discovered.
     private func logRefusedChecks(discovered name: String?) {
         struct Group: Hashable { let service: String, reason: RefusedCheck.Reason }
         let refused = Dictionary(grouping: catalog.refusedChecks) {

@@ -60,7 +60,8 @@ struct DirectoryState {
     }
 
     /// Returns the services to forget: those that did not announce themselves for this long, although they were asked.
-    /// Required ones stay: without them the catalog is not whole, and nothing of the others would be served either.
+    /// Required services stay: without one the catalog is not whole, and sockets, lists of rooms and `/api/sync` are
+    /// refused.
     mutating func silent(for lifetime: Duration, at now: Timestamp) -> Set<String> {
         // Update the times first, so that a clock that was set forward removes no service.
         for name in announcedNames { announcedAt[name] = now }

@@ -5,7 +5,7 @@ import Reactor
 import ServiceClient
 import ServiceKit
 
-/// Requests data from services that a gateway's memory no longer, or not yet, contains.
+/// Requests data that is not in this gateway's memory, from the services that own it.
 package struct EntryFetcher: Sendable {
     private let bus: any MessageBus
     package let client: LogClient
@@ -30,8 +30,8 @@ package struct EntryFetcher: Sendable {
 
     /// Returns entries of these rooms after a position.
     ///
-    /// - Parameter caller: the person who missed them. A log's owner may leave out entries without a room that have no
-    ///   event to them.
+    /// - Parameter caller: the person who missed them. The log's owner may leave out entries without a room if they
+    ///   have no event for this person.
     /// - Returns: some of the entries, and the position up to which they are complete; nil if the log no
     ///   longer contains the given position.
     package func entries(

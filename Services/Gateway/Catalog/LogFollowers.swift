@@ -97,7 +97,7 @@ final class LogFollowers: Sendable {
             return state.followers[service]
         }
         guard let follower else { return }
-        // Before another one can be added, whose start comes after this end.
+        // Stop it before another follower can be added, so that the new log starts after this one ends.
         follower.stop()
         loop.execute { [receiver] in receiver.end(service) }
         state.withLock { $0.followers[service] = nil }

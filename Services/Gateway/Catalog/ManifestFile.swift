@@ -101,7 +101,7 @@ package final class ManifestFile: Sendable {
         guard let file = fopen(temporary, "w") else { return fail() }
         let isWritten = fwrite(bytes, 1, bytes.count, file) == bytes.count
         guard fclose(file) == 0, isWritten, rename(temporary, path) == 0 else {
-            // Before `unlink`, which sets `errno` too.
+            // Run `unlink` after `fail`, which reads `errno`: `unlink` may set it.
             defer { unlink(temporary) }
             return fail()
         }

@@ -10,7 +10,7 @@ import Synchronization
 package final class OperatorQuestions: Sendable {
     /// The limit of questions in progress. Further ones get no answer, which the operator sees.
     private static let maxQuestions = 16
-    /// The time in which a service has to reply. One that is too slow is served all the same.
+    /// The time in which a service has to reply. A service that is too slow still counts as served.
     private static let healthTimeout: Duration = .milliseconds(250)
     /// The limit of the reports with names in an answer, in bytes: with more, a slow bus would disconnect the
     /// gateway. Further services are listed with counts only.

@@ -37,9 +37,9 @@ package final class RequestChecks: Sendable {
     /// Asks all of these checks at once.
     ///
     /// - Parameter completion: called once, when each check is answered or late, maybe before this returns, on any
-    ///   thread. It gets the denial: the error of the first check that denies the request, in the order of `checks`;
-    ///   otherwise `service_unavailable` if a check without an answer denies it, or if no time is left; nil if the
-    ///   request may be forwarded.
+    ///   thread. Its argument is nil if the request may be forwarded. Otherwise it is the error of the first denial in
+    ///   the order of `checks`, or `service_unavailable` if a check that must be answered is not, or if no time is
+    ///   left.
     package func ask(
         _ checks: [ServiceCheck], _ data: JSONValue, as caller: Caller, origin: RequestOrigin, key: String?,
         completion: @escaping @Sendable (ServiceError?) -> Void

@@ -14,8 +14,7 @@ package struct ClientLiveness {
 
     init(at now: LoopInstant) { lastActiveAt = now }
 
-    /// Returns the last position of a stream that the client is certain to have, if its audience received it;
-    /// 0 if none is certain.
+    /// Returns the position up to which the client certainly has what the stream sent to it; 0 if none is certain.
     func confirmed(of stream: String) -> Int { confirmed[stream] ?? 0 }
 
     package mutating func noteEvent(at now: LoopInstant) { lastActiveAt = now }

@@ -3,7 +3,7 @@ import GatewayPresence
 import Reactor
 import Synchronization
 
-/// A receiver of entries for the clients of every loop, in the order of the calls from one thread.
+/// Receives entries for the clients of every loop. Calls from one thread keep their order.
 protocol BroadcastSink: Sendable {
     func start(_ stream: String, after position: LogPosition)
     func end(_ stream: String)
@@ -11,7 +11,7 @@ protocol BroadcastSink: Sendable {
     func backfill(_ stream: String, _ entries: [Broadcast], from start: LogPosition, to end: LogPosition)
 }
 
-/// Passes everything to every loop's delivery; to the one of the caller's loop at once.
+/// Passes everything to each loop's delivery: directly on the caller's loop, queued on the others.
 package final class Fanout: BroadcastSink {
     private let all = Mutex<[LoopDelivery]>([])
 

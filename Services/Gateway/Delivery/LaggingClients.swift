@@ -33,8 +33,8 @@ final class LaggingClients {
         for subscriber in subscribers
         where change.kind == .presence || subscriber.caller.id != change.member.userID {
             if subscriber.pendingChanges[change.entry] != nil {
-                // The client knows of typing from events alone, so the two cancel each other out. But it may have got
-                // the pending presence in a Room meanwhile.
+                // The client knows of typing from events alone, so the two cancel each other out. A pending presence is
+                // replaced instead: the client may have read that state in a Room that it requested.
                 subscriber.pendingChanges[change.entry] = change.kind == .presence ? change : nil
                 continue
             }

@@ -65,13 +65,13 @@ package final class LogPipeline: LogReceiver {
         }
     }
 
-    /// Ends a log, whose service was removed. The caches keep its position until it starts again: what they compose from
-    /// now on lacks the service, and the start drops everything.
+    /// Ends a log, whose service was removed. The caches keep its position. Lists composed from now on lack this
+    /// service; `start` drops them if the service returns.
     package func end(_ stream: String) { sink.end(stream) }
 
     package func receive(_ entries: [LogEntry], of stream: String) {
         let broadcasts = entries.map { Broadcast($0, of: stream) }
-        // Before the list cache, which knows how far the log is followed.
+        // Update the fields before the list cache, which knows how far the log is followed.
         fields.note(entries, of: stream)
         cache.note(entries, of: stream)
         if let last = entries.last { metrics.note(last.seq, of: stream) }

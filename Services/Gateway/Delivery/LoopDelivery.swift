@@ -29,7 +29,7 @@ package actor LoopDelivery: LoopPart {
     private var buffer = ReplayBuffer()
     /// The position from which each stream is followed.
     private var starts: [String: LogPosition] = [:]
-    /// The position at which each stream ended whose service was removed.
+    /// The last position of each stream that ended because its service was removed.
     private var ends: [String: LogPosition] = [:]
     private var badges = BadgeQueue()
     private let lagging: LaggingClients
@@ -126,8 +126,8 @@ package actor LoopDelivery: LoopPart {
 
     // MARK: Events to clients
 
-    /// Sends a stream's entries. Each message is written to all its sockets in turn, so that the loop
-    /// combines a turn's messages to a socket into one write, and copies a broadcast once.
+    /// Sends a stream's entries: each message to all of its sockets. The loop combines the messages of a turn
+    /// into one write for each socket, and copies a broadcast only once.
     func deliver(_ broadcasts: [Broadcast]) {
         for broadcast in broadcasts {
             for item in broadcast.items {
@@ -166,9 +166,10 @@ package actor LoopDelivery: LoopPart {
         return end.databaseID == position.databaseID && end.seq < position.seq
     }
 
-    /// Ends a stream, whose service was removed. If it starts again, it is a new one to connected clients.
+    /// Ends a stream, whose service was removed. If the same log starts again with new entries, the connected
+    /// sockets are closed; otherwise they stay connected.
     func end(_ stream: String) {
-        // Their number is bounded: a stream that is left out counts as unchanged when it starts again.
+        // Bound the number of ended streams. A forgotten one counts as unchanged when it starts again.
         if ends.count >= Directory.maxServices { ends = [:] }
         ends[stream] = buffer.position(of: stream)
         buffer.end(stream)
@@ -276,7 +277,7 @@ package actor LoopDelivery: LoopPart {
         ack.release()
     }
 
-    /// The number before all entries. A log that starts, wherever it does, has passed it.
+    /// The number before all entries. A log has passed it as soon as it starts, at whatever position.
     private static let anyStart = 0
 
     /// Returns once the log is followed, or at the deadline; at once if no service is known to have it.
@@ -298,8 +299,8 @@ package actor LoopDelivery: LoopPart {
 
     func position(of stream: String) -> LogPosition? { buffer.position(of: stream) }
 
-    /// Returns an earlier cursor of a socket of this loop with the streams of today. Those that have started since are
-    /// at their start: before it they had nothing for the socket. Those that have ended are left out.
+    /// Returns a socket's earlier cursor with exactly the streams that are followed now. A stream that started later is
+    /// set to its start, as it had sent the socket nothing before. Streams that have ended are left out.
     func adapted(_ cursor: SyncCursor) -> SyncCursor {
         SyncCursor(
             streams: Dictionary(

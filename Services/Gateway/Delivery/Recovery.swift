@@ -38,8 +38,8 @@ package struct Recovery: Sendable {
     /// The pause between two requests to a log's owner that is unavailable.
     private static let retryInterval: Duration = .milliseconds(250)
 
-    /// - Parameter maxUnsentBytes: the size of a socket's queue at which it is closed. A replay from memory is written at
-    ///   once, on top of a backlog, and may end with a large event: together they stay below this.
+    /// - Parameter maxUnsentBytes: the size of a socket's queue at which it is closed. The backlog, a replay from
+    ///   memory and one large event together have to stay below it.
     package init(
         cursors: SyncCursorCodec, missed: EntryFetcher, events: EventComposer, limits: Limits,
         requestTimeout: Duration, maxUnsentBytes: Int, log: Logger
@@ -96,8 +96,8 @@ package struct Recovery: Sendable {
         if subscriber.isConnected { delivery.join(roomID, subscriber) }
     }
 
-    /// Sends `sync:done`. All rooms that the subscriber has not joined continue from here: it has what they had
-    /// before, or loads it.
+    /// Sends `sync:done`. Rooms that the subscriber joins later continue from this position: it has the earlier events,
+    /// or reloads.
     private func sendDone(to subscriber: Subscriber, _ isRecovered: Bool, on delivery: isolated LoopDelivery) {
         let position = SyncCursor(delivery.positions)
         subscriber.continuations = RoomContinuations(from: position)
@@ -113,8 +113,8 @@ package struct Recovery: Sendable {
     // MARK: Replaying
 
     /// - Parameter finish: called when everything was sent, before anything else can be fanned out.
-    /// - Returns: true if `finish` was called. It is not if an entry cannot be fetched, or the socket has
-    ///   closed.
+    /// - Returns: true if `finish` was called. False if an entry cannot be fetched, if there are too many
+    ///   events, or if the socket has closed.
     private func replay(
         to subscriber: Subscriber, from start: SyncCursor, _ scope: Replay.Scope, by deadline: LoopInstant,
         on delivery: isolated LoopDelivery, then finish: () -> Void
@@ -149,7 +149,7 @@ package struct Recovery: Sendable {
                 count += page.events.count
                 guard count <= Self.maxReplayed else { return false }
                 guard await send(page.events, to: subscriber, on: delivery) else { return false }
-                // A slow reader takes its own time, not the owners'.
+                // Extend the deadline: time spent on a slow reader must not count against the logs' owners.
                 deadline = max(deadline, .now() + requestTimeout)
                 isMore = page.isMore
             }
@@ -181,9 +181,9 @@ package struct Recovery: Sendable {
     }
 
     /// Returns all events that a client has missed until now, if this loop's buffer contains them and they
-    /// may be sent at once. This applies to nearly all clients that reconnect after a short absence. If
-    /// thousands of clients reconnected in alternating rounds, each round would find the events that were
-    /// sent during the others, and none would end.
+    /// may be sent at once. This applies to nearly all clients that reconnect after a short absence. They are
+    /// sent without suspending: with thousands of reconnecting clients, new events would arrive between
+    /// rounds, and no replay would end.
     private func remembered(
         since cursor: SyncCursor, by subscriber: Subscriber, _ scope: Replay.Scope, on delivery: isolated LoopDelivery
     ) -> [OutgoingPacket]? {
@@ -209,10 +209,10 @@ package struct Recovery: Sendable {
         }
     }
 
-    /// Returns true once this loop has fanned out up to a cursor's positions. A service with one of its logs may
-    /// have been away since this gateway started, so this waits for it until the deadline. Another gateway may
-    /// have been ahead when it issued the cursor, so this then waits a short while, for all of its streams
-    /// together.
+    /// Returns true once this loop has fanned out up to a cursor's positions. A log in the cursor may not be followed
+    /// yet, if its service has been away since this gateway started: this waits for it until the deadline. Another
+    /// gateway may have issued the cursor when it was ahead of this one: this then waits up to `maxHold`, for all
+    /// streams together.
     private func hasReached(
         _ cursor: SyncCursor, by deadline: LoopInstant, on delivery: isolated LoopDelivery
     ) async -> Bool {

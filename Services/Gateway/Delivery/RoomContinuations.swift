@@ -1,7 +1,7 @@
 import EventLog
 
-/// The positions from which a socket that sent a cursor continues with rooms when it joins them: that of the last
-/// `sync:done`, or that at which it left the room since.
+/// The positions from which rooms continue when a socket that sent a cursor joins them: the position of the last
+/// `sync:done`, or the one at which the socket left the room since.
 ///
 /// A socket may leave any number of rooms. When it leaves more than `maxRooms`, all positions are dropped. So its next join
 /// is not caught up, and is followed by another `sync:done`.

@@ -232,7 +232,7 @@ package actor HTTPFront: LoopPart {
             route.subject, call.data, as: call.caller, origin: origin, key: call.roomID,
             isQuestion: route.method == "GET")
         if reply.isDuplicate { limits.giveBackBytes(call.pass) }
-        // A caller that learns of the change elsewhere must find it in what this gateway has sent.
+        // Wait until this loop has sent the change's event: its sockets get it before the caller gets the answer.
         await delivery.fannedOut(reply.position, by: origin.deadline)
         log.noteAnswer(reply.position, route.subject, origin)
         if reply.status == .noContent { return .noContent }

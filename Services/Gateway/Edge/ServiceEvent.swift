@@ -3,8 +3,8 @@ import GatewayLimits
 import JSON
 import Reactor
 
-/// A socket's event that its service is handling: one reference for each closure that it passes through. It
-/// stays on its loop.
+/// A socket's event while its service handles it. It is a class, so that each closure captures only one
+/// reference. It stays on its loop.
 ///
 /// It proceeds in steps, from call to call, and not in a task: thousands are in progress at once, and a task
 /// for each would take four kilobytes that every step finds uncached.

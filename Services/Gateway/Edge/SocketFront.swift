@@ -135,7 +135,7 @@ package actor SocketFront: LoopPart {
         let entry = PersonSockets.Entry(front: self, socketID: session.id)
         guard let oldest = personSockets.add(entry, of: session.caller.id) else { return }
         log.debug("a person has too many sockets: the oldest ends", ["user": session.caller.id])
-        // Even if the oldest socket is on this loop: the new one is not connected yet.
+        // Enqueue this even if the oldest socket is on this loop: the new socket has to be connected first.
         oldest.front.enqueue { $0.replace(oldest.socketID) }
     }
 

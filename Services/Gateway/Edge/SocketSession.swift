@@ -10,7 +10,7 @@ import SocketIO
 /// its loop.
 final class SocketSession {
     let socket: Socket
-    /// The id for the presence of this process; it has no other meaning.
+    /// The socket's id in this process: in presence, in the tables of sockets, and in request ids.
     let id: String
     let caller: Caller
     /// The session of its token, with which the socket ends; nil for a token that names none.
@@ -23,7 +23,7 @@ final class SocketSession {
     /// The events that wait: for the catch-up, for a join or leave, or for a free slot. Their deadlines
     /// apply.
     var waiting = WaitingEvents()
-    /// True while a join, leave or typing event is handled; later events wait.
+    /// True while the socket is caught up, or a join, leave or typing event is handled; later events wait.
     var isChangingRooms = false
     /// The events in progress, including those that are held.
     var inFlight = 0

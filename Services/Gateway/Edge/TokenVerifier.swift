@@ -36,8 +36,8 @@ package struct TokenVerifier: Sendable {
     /// The current time in seconds since 1970.
     private var now: Int { clock.now().milliseconds / 1000 }
 
-    /// Returns true while it is unknown whether the session has ended: after the gateway's start, until the service
-    /// that ends sessions announces itself.
+    /// Returns true while it is unknown whether the session has ended: from the gateway's start until the earlier ended
+    /// sessions have been fetched.
     package func isTooEarly(for claims: AccessClaims) -> Bool { claims.sessionID != nil && !ended.isKnown }
 
     /// Returns the person and session of a request.

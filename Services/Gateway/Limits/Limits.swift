@@ -212,7 +212,7 @@ package final class Limits: Sendable {
             .rateLimited, "Too many of your requests are in progress. Try again in a moment.", retryAfter: 1)
     }
 
-    /// Returns the error for an event without room.
+    /// Returns the error for an event that would exceed the limit of bytes in progress.
     ///
     /// - Parameter isOwn: true if the person or the address has reached its share; false if the total is
     ///   reached.

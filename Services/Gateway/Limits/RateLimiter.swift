@@ -3,8 +3,8 @@ import Reactor
 import ServiceKit
 import Synchronization
 
-/// Counts the actions of people and addresses, and reports when a limit is exceeded (the generic cell rate
-/// algorithm, ITU-T I.371): one time for each key, however high the limit.
+/// Counts the actions of people and addresses, and reports when a limit is exceeded. It stores one timestamp
+/// for each key (the generic cell rate algorithm, ITU-T I.371).
 package final class RateLimiter: Sendable {
     private struct Key: Hashable {
         enum Party: Hashable {
@@ -32,8 +32,7 @@ package final class RateLimiter: Sendable {
         }
     }
 
-    /// The number of bytes of a name that count: clients that log in choose the name, and it may be a
-    /// megabyte long.
+    /// A key keeps at most this many bytes of a person's id.
     package static let maxNameLength = 256
     /// The limit of counted keys (a person or address, with a limit); some 20 MB. Beyond it, the least
     /// recently used are forgotten, and start again.
@@ -85,8 +84,8 @@ package final class RateLimiter: Sendable {
         }
     }
 
-    /// Undoes a `take`. It is exact if it is called before the passage of time has given the amount back:
-    /// within the limit's time divided by its count.
+    /// Undoes a `take`. It is exact only if it is called before time itself has refunded the amount: within
+    /// window / count for a cost of 1.
     package func giveBack(_ limits: [RateLimit], person: String?, address: IPAddress?, cost: Int = 1, now: Int) {
         let shares = shares(limits, person: person, address: address, cost: cost)
         times.withLock { times in

@@ -10,7 +10,7 @@ import ServiceKit
 /// Adds services' fields to the messages and people in another service's answer.
 ///
 /// All services are asked at once, each with one question about the objects whose values are not cached. A service that
-/// does not answer in time is named in `degraded`; its last known values stand in, or its zeros.
+/// does not answer in time is named in `degraded`. Its last known values are used, or the fields' defaults (`zero`).
 package final class ContributedFields: Sendable {
     /// A service's values of some objects.
     private struct Share: Sendable {
@@ -28,7 +28,7 @@ package final class ContributedFields: Sendable {
     private let ends: ReadIndex
     private let longWork: LongWork
 
-    /// The limit of a field's value, on average over the fields of an object, in bytes. That of a `zero` is the same.
+    /// The limit of a field's value, on average over the fields of an object, in bytes. A `zero` has the same limit.
     private static let maxFieldBytes = 4096
     /// The size of an answer in bytes from which it is written off the loop.
     private static let longAnswer = 64 * 1024
@@ -104,8 +104,8 @@ package final class ContributedFields: Sendable {
         }
     }
 
-    /// - Parameter fromCache: true if the service's log is followed to its end. The service would then answer with
-    ///   the cached current values.
+    /// - Parameter fromCache: true if the service's log is followed to its end. Then the cached values that are current
+    ///   are what the service would answer.
     private func share(
         of ids: [String], _ kind: ShownObject, _ contributor: Catalog.Contributor, for userID: String,
         _ origin: RequestOrigin, by deadline: LoopInstant, fromCache: Bool

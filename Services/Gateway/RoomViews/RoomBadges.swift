@@ -5,9 +5,9 @@ import Reactor
 
 /// Completes `room:badges`: the service that emits it provides its own badge, and clients get all badges.
 ///
-/// The others come from the person's cached list, if no entry of their owners has concerned the room since. Their
-/// owners would reply with the same values at the followed positions, so the badges match the events around this
-/// one. Otherwise only their owners are asked: an entry shows that a badge may have changed, but not its value.
+/// The others come from the person's cached list, if no entry of their owners has concerned the room since. The owners
+/// would reply with the same values, so the badges match the events that clients have been sent. Otherwise only their
+/// owners are asked: an entry shows that a badge may have changed, but not its value.
 package final class RoomBadges: Sendable {
     private let composer: RoomComposer
     private let cache: RoomListCache

@@ -11,8 +11,8 @@ import ServiceKit
 /// Composes Rooms as one person sees them: sends requests to every contributor at once, for all rooms in one
 /// request, and merges the replies.
 ///
-/// A contributor that does not reply in time is named in `degraded`; its last known values stand in, or its
-/// zeros.
+/// A contributor that does not reply in time is named in `degraded`. Its last known values are used, or the
+/// fields' defaults (`zero`).
 ///
 /// A class, because each call of a struct's `async` function begins with a copy of the struct.
 package final class RoomComposer: Sendable {
@@ -101,7 +101,7 @@ package final class RoomComposer: Sendable {
     ) async -> Composed {
         let ids = bases.map { $0["id"]?.string ?? "" }
         let all = await shares(of: ids, for: userID, catalog.contributors, origin, remembering: remembered)
-        // Presence is read last: clients have already been sent its changes from while services were asked.
+        // Read presence last: a room then includes the changes that clients were sent while services were asked.
         let presenceChanges = presence.changes.load(ordering: .acquiring)
         let present = await presence.present(in: ids)
         let fields = RoomFields(all.flatMap(\.contribution.fields))

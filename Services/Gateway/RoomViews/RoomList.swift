@@ -2,8 +2,8 @@ import HTTP
 import JSON
 import Security
 
-/// A list of rooms as one person sees them, encoded. It keeps what is in no event log and determined the list:
-/// presence, and the catalog's revision.
+/// A list of rooms as one person sees them, encoded. It also keeps the inputs that no event log records: presence, and
+/// the catalog's revision.
 package struct RoomList: Sendable {
     /// A room in the body.
     private struct Part: Sendable {

@@ -195,8 +195,8 @@ package final class RoomListCache: Sendable {
         }
     }
 
-    /// Notes that the cached list was returned unchanged, because services would still reply the same. The open
-    /// rooms were compared too: they were the list's when presence had changed `list.presenceChanges` times.
+    /// Notes that the cached list was returned unchanged, because services would still reply the same. The open rooms
+    /// were compared as well, when the presence counter was `list.presenceChanges`.
     func noteAnswered(_ list: RoomList, _ key: Key) {
         standIns.renew(key.userID)
         state.withLock { state in

@@ -121,7 +121,7 @@ package final class RoomLists: Sendable {
         return old
     }
 
-    /// Patches a list; nil if all rooms have to be requested, because a service's reply contradicts its log.
+    /// Patches a list; nil if a changed room cannot be fetched or does not fit the list. Then all rooms are requested.
     private func patched(_ old: RoomListCache.Cached, by sort: RoomSort, for viewer: Viewer) async -> RoomList? {
         do throws(ServiceError) {
             let bases = try await composer.bases(

@@ -1,4 +1,4 @@
-/// Joins a page's modules into one script, so that a first visit loads one file instead of sixty.
+/// Joins a page's modules into one script, so that a first visit loads one file instead of dozens.
 ///
 /// Each module becomes a function that returns its exports. It stands after the modules that it imports. It
 /// supports only the forms that `Clients/Web` uses: an import or export is on a line of its own, names what it
@@ -76,8 +76,9 @@ struct WebBundle {
 
     /// Adds the module that `CLAUSE from "MODULE";` names.
     ///
-    /// - Returns: the pattern for the constant. The module exports each name in it. A declaration with several
-    ///   names counts as an export of the first only.
+    /// - Returns: the pattern for the constant, and the module.
+    /// - Throws: `unknownForm` if the module does not export each name in the pattern. A declaration with
+    ///   several names counts as an export of the first only.
     private mutating func take(
         _ text: Substring, into path: String
     ) throws(Failure) -> (pattern: String, module: Module) {
