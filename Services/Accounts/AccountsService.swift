@@ -25,8 +25,8 @@ public struct AccountsService: Service {
     public static let log: LogContents = .endedSessions
     public static let limits = [
         RateLimit("register", perPerson: 10, perAddress: 60, seconds: 3600),
-        // The part per person counts signed-in people who change their password. `GuessesStore`
-        // counts guesses at an account.
+        // `perPerson` applies only to signed-in people, who change their password. `GuessesStore` counts
+        // guesses at an account.
         RateLimit("login", .failures, perPerson: 10, perAddress: 30, seconds: 300),
         // The right password costs a hash and a session, too.
         RateLimit("sign_ins", perPerson: 10, perAddress: 60, seconds: 60),

@@ -9,15 +9,15 @@ import Storage
 /// separately for each network from which it has signed in. So guesses from elsewhere never lock out a person
 /// in a known network.
 struct GuessesStore {
-    /// The number of guesses at an account at once, for each network that it knows and for all others
+    /// The burst limit of guesses at an account, for each of its known networks and for all other networks
     /// together. In the long run all unknown networks together have 120 guesses an hour.
     static let atOnce = 10
     /// The interval after which one more guess is allowed, in milliseconds.
     private static let interval = 30_000
 
-    /// The number of latest networks of an account that are remembered, and the time in milliseconds: 90
-    /// days.
+    /// The limit of networks that an account remembers: the most recently used ones.
     private static let maxNetworksOfPerson = 20
+    /// How long an account remembers a network: 90 days, in milliseconds.
     private static let networkMemory = 90 * 86_400_000
     /// The interval at which the use of a network is stored, in milliseconds.
     private static let networkRefresh = 86_400_000
@@ -38,8 +38,8 @@ struct GuessesStore {
         case refused(retryAfter: Int)
     }
 
-    /// Finds the person with this name, and counts a guess beforehand: concurrent guesses would all pass
-    /// otherwise.
+    /// Finds the person with this name, and counts a guess before the password is checked: otherwise
+    /// concurrent guesses would all pass.
     ///
     /// An unknown name is counted in the same way, so that neither the answer nor its time reveals it.
     ///
@@ -75,7 +75,7 @@ struct GuessesStore {
     }
 
     /// Counts a guess by the generic cell rate algorithm (ITU-T I.371), like the gateway's limits. A row has
-    /// the time at which its count is zero again, and is deleted then.
+    /// the time at which its count is zero again. Each call deletes the rows whose time has passed.
     ///
     /// - Returns: the seconds to wait, if there are too many.
     private func count(_ guess: Guess, at now: Int) throws -> Int? {
@@ -83,7 +83,8 @@ struct GuessesStore {
         var before = try backAt(guess) ?? now
         let latest = now + Self.atOnce * Self.interval
         if before > latest {
-            // The clock was ahead when it was counted. Nobody waits longer than after too many guesses.
+            // The clock was ahead when it was counted. Cap the time, so that nobody waits longer than after a full
+            // burst.
             before = latest
             try setBackAt(before, guess)
         }

@@ -66,9 +66,9 @@ struct EmailAddress: Sendable {
     /// The length limit of a label (RFC 1035, section 2.3.4).
     private static let maxLabelLength = 63
 
-    /// Accepts a dot-atom (RFC 5322, section 3.2.3) at a host name of at least two labels, in ASCII. Beyond
-    /// ASCII, letters that look the same or count as one would let two people's addresses be confused. A host
-    /// name beyond ASCII has its `xn--` form.
+    /// Accepts a dot-atom (RFC 5322, section 3.2.3) at a host name of at least two labels. Only ASCII is
+    /// accepted: other letters may look alike, or be equal when compared, so addresses could be confused. A
+    /// host name beyond ASCII has its `xn--` form.
     init(_ text: String) throws(ServiceError) {
         let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
         guard text.utf8.count <= Self.maxLength, parts.count == 2, Self.isLocalPart(parts[0]), Self.isHost(parts[1])
@@ -113,8 +113,8 @@ struct EmailAddress: Sendable {
 struct Password: Sendable {
     let text: String
 
-    /// The permitted lengths. The maximum keeps the cost of a hash the same for everyone, and is far beyond
-    /// what scrypt can use.
+    /// The permitted lengths. The maximum keeps the cost of a hash equal for everyone. Scrypt itself reduces
+    /// a password of over 64 bytes to 32.
     static let lengths = 8...128
     // Without lengths: a schema counts characters, and these limits count bytes.
     static let schema = Schema.string.noted("8 to 128 bytes.")

@@ -2,16 +2,16 @@ import Contracts
 import Security
 import Workers
 
-/// Hashes and checks passwords on threads of its own: each takes a fifth of a second of a core, and
-/// 16 MiB. Addresses take turns, so that one with many sign-ins does not block others.
+/// Hashes and checks passwords on the service's worker threads. One hash takes a fifth of a second of a core,
+/// and 16 MiB. Addresses take turns, so that one with many sign-ins does not block others.
 struct PasswordChecker: Sendable {
     let pool: FairPool
     let cost: PasswordHash.Cost
     let randomness: any Randomness
 
-    /// Creates a checker. One network may use all threads but one. As many hashes of one address
-    /// may wait as can be finished before the callers give up. The total allows the same for the
-    /// few networks that usually sign in at once.
+    /// Creates a checker. One network may use all threads but one. An address may have as many waiting hashes
+    /// as can finish before their callers give up. The total limit is that of four networks: more of them
+    /// rarely sign in at the same time.
     init(_ workers: WorkerPool, cost: PasswordHash.Cost, randomness: any Randomness) {
         pool = FairPool(
             workers,

@@ -25,8 +25,8 @@ extension Accounts {
         return Reply(.ok, account.person.json)
     }
 
-    /// The limit of people in one request. The reply has to fit a line of the bus: 1 MiB, at up to 250 bytes
-    /// for a person without the longest names.
+    /// The limit of people in one request. The reply has to fit a line of the bus (1 MiB): a person takes up
+    /// to 250 bytes, unless the names are very long.
     private static let maxLookedUp = 2000
 
     /// Looks up people for other services: `{ids, viewerSharesRooms}` → `[Person]`, the existing ones, in no
@@ -50,8 +50,8 @@ extension Accounts {
     private static let standardLimit = 50
     private static let maxLimit = 200
 
-    /// Lists people who share no room with the caller: `{q?, limit?, cursor?}`, all of them texts from the query →
-    /// a page, by username.
+    /// Lists people who share no room with the caller: `{q?, limit?, cursor?}` → a page, by username. All fields are
+    /// text, as they come from the URL's query.
     func peopleWithoutRooms(
         _ fields: RequestFields, _ caller: Caller, _ context: BusContext
     ) async throws -> Reply {

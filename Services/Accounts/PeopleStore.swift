@@ -91,7 +91,7 @@ struct PeopleStore {
             SQLValue.list(ids), body: Self.account)
     }
 
-    /// Returns people in the order of their usernames' keys, after a key, without some.
+    /// Returns people in the order of their username keys: those after `usernameKey`, except `ids`.
     ///
     /// - Parameter prefix: the start of their username or first name, without regard to case.
     func people(
@@ -138,8 +138,8 @@ struct PeopleStore {
     }
 }
 
-/// The texts that start with a prefix, as a range in the order of their bytes, which an index supports,
-/// unlike a pattern.
+/// The range of texts that start with a prefix, in byte order. An index supports a range in both databases,
+/// but not always a LIKE pattern.
 struct PrefixRange {
     let start: String
     /// The first text after the range.

@@ -48,12 +48,12 @@ extension Accounts {
         let name = try fields.string("username")
         let password = try fields.string("password")
         let client = SigningClient(fields)
-        // Longer than any password can be: it is not worth the work, and its length is no secret.
+        // A longer text is no password: it is not worth the work, and its length is no secret.
         guard password.utf8.count <= Password.lengths.upperBound else { throw Self.wrong }
-        // Check this before anything is written. So a refused request costs nothing, and the number of counted
-        // guesses is bounded by that of hashes.
+        // Check this before anything is written. So a refused request costs nothing, and at most one guess is counted
+        // for each hash.
         try passwords.admit(client)
-        // A text that cannot be a name is not looked up; the rest costs the same.
+        // A text that cannot be a name is not looked up, but the password is hashed, so that the answer takes as long.
         let canExist = name.utf8.count <= EmailAddress.maxLength && !name.hasForbiddenControls
         var known: PeopleStore.Credentials?
         let guess: GuessesStore.Guess?

@@ -46,13 +46,12 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Returns true if a tag is part of a region's code, which forms the flag of a part of a country (UTS 51,
-    /// ED-14a): three to six letters and digits between a black flag and the tag that ends them. Other tags
-    /// show nothing.
+    /// Returns true if a tag is part of a subdivision's flag (UTS 51, ED-14a): a black flag, three to six
+    /// tags of letters or digits, and the end tag. Other tags show nothing.
     private static func isFlag(
         _ earlier: ArraySlice<Unicode.Scalar>, _ tag: Unicode.Scalar, _ later: ArraySlice<Unicode.Scalar>
     ) -> Bool {
-        // At most the length of a flag, and one tag more.
+        // Look at no more tags than the longest flag has, plus one.
         let before = earlier.reversed().prefix(regionLengths.upperBound + 1).prefix { $0.isRegionTag }
         let after = tag.isRegionTag ? later.prefix(regionLengths.upperBound + 1).prefix { $0.isRegionTag } : []
         guard earlier.dropLast(before.count).last?.value == 0x1F3F4,
@@ -64,9 +63,8 @@ extension Unicode.Scalar {
     private static let regionLengths = 3...6
     private static let endOfTags: UInt32 = 0xE007F
 
-    /// Returns true if a joiner has an effect, by RFC 5892 for host names (appendix A.1 and A.2), and between emoji
-    /// (UTS 51): `previous` and `next` belong to a script whose letters join or have conjuncts, or `previous`
-    /// is a virama.
+    /// Returns true if a joiner has an effect: after a virama, between letters of a joining script (RFC 5892, A.1 and
+    /// A.2), or, if it is a ZWJ, between emoji (UTS 51).
     private static func canJoin(_ previous: Unicode.Scalar, _ next: Unicode.Scalar?, isZWJ: Bool) -> Bool {
         if previous.properties.canonicalCombiningClass == .virama { return true }
         guard let next else { return false }

@@ -17,10 +17,11 @@ struct BrokerHold {
     let deadline: Duration
 }
 
-// Back-pressure: a peer that sends events or requests faster than a receiver reads is not read from until the receiver has
-// caught up. Its lines then wait in its own buffers, and the receiver's queue keeps room for those of others. What the
-// sender has for other receivers waits, too, so it waits for `maxHold` at most. After that, nobody waits for this receiver
-// for `holdPause`, and it is disconnected if its queue is full. Replies are not counted: their requesters asked for them.
+// Back-pressure: a peer that sends events or requests faster than a receiver reads is not read from until the receiver
+// has caught up. Its lines then wait in its own buffers, and the receiver's queue keeps room for those of others. The
+// sender's lines for other receivers wait as well, so this lasts at most `maxHold`. After that, nobody waits for this
+// receiver for `holdPause`, and it is disconnected if its queue is full. Replies are not counted: their requesters
+// asked for them.
 extension Broker {
     /// Called for each line to a receiver whose earlier output the kernel has not taken.
     func noteQueued(_ count: Int, for receiver: BrokerPeer, by sender: BrokerPeer) {
@@ -59,7 +60,7 @@ extension Broker {
         receiver.backlog.held = []
     }
 
-    /// Returns the peers that wait for nobody any more, since the last call.
+    /// Returns the senders whose last hold has ended since the previous call.
     func takeResumedPeers() -> [BrokerPeer] {
         defer { resumed.removeAll() }
         return resumed

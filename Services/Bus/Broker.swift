@@ -83,7 +83,7 @@ final class Broker {
     /// Refuses new requests; those in progress continue.
     func startDraining() { isDraining = true }
 
-    /// Sends the reason, nothing else, and closes.
+    /// Sends the reason as the peer's last line, and closes.
     private func cut(_ peer: BrokerPeer, _ code: String, _ message: String) {
         guard peer.phase != .closing else { return }
         notify(.cut(peer: peer.name, code: code))

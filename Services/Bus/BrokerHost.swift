@@ -135,12 +135,12 @@ final class BrokerConnection: ChannelHandler {
         } catch {
             host.broker.receivedOverlongLine(from: peer)
         }
-        // What it has sent already waits in the kernel, and then with the peer.
+        // The bytes that the peer sends meanwhile wait in the kernel; once that is full, in the peer.
         if peer.waitsFor > 0 { channel.pauseReading() }
         host.flushAtEndOfTurn()
     }
 
-    /// Reads again, unless the peer has to wait again since.
+    /// Resumes reading, unless the peer has been held again in the meantime.
     func resume() {
         guard peer.waitsFor == 0 else { return }
         channel.resumeReading()

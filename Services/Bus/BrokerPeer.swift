@@ -15,7 +15,7 @@ final class BrokerPeer {
         let isServing: Bool
     }
 
-    /// The id, which is never reused. For keys, it is the instance of a queue group's member.
+    /// The id, which is never reused. A request with a key chooses a queue group's member by a hash of key and id.
     let id: UInt64
     var phase = Phase.new
     var name = ""

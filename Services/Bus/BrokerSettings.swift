@@ -5,12 +5,13 @@ public struct BrokerSettings: Sendable {
     public var access = BrokerAccess.open
     /// The maximum of bytes queued for one peer before it is disconnected as a slow consumer.
     public var maxPendingBytes = BusLimits.defaultMaxPendingBytes
-    /// The bytes queued for one peer by one sender, while the receiver does not read, from which on the sender waits. An eighth: several
+    /// A sender waits once it has queued this many bytes for one receiver that does not read. An eighth: several
     /// senders fit the queue.
     public var maxPendingBytesBySender: Int { maxPendingBytes / 8 }
-    /// How long a sender waits for one receiver. Longer than a busy process needs to read on, and short for a person.
+    /// How long a sender waits for one receiver. A busy process reads again sooner than this, and a person hardly
+    /// notices it.
     public var maxHold: Duration = .milliseconds(250)
-    /// How long no sender waits for a receiver for which one has waited in vain.
+    /// After a hold has timed out, no sender waits for that receiver for this long.
     public var holdPause: Duration = .seconds(10)
     /// The silence after which a peer is pinged; after three times as long it counts as dead.
     public var pingInterval: Duration = .seconds(15)

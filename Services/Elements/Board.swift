@@ -11,7 +11,7 @@ struct Board {
     let request: RoomRequest
     private let store: BoardStore
     private let limits: BoardLimits
-    /// The time of the request. That of the room's change is later if the clock was set back.
+    /// The time of the request. If the clock was set back, the room keeps the later time of its previous change.
     private let now: Timestamp
 
     init(for request: RoomRequest, at now: Timestamp, _ limits: BoardLimits, on connection: any Connection) {

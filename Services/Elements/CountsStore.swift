@@ -44,7 +44,7 @@ struct CountsStore {
         try connection.first("SELECT bytes FROM boards WHERE room_id = $1", roomID) { $0.int(0) }
     }
 
-    /// An element whose stored size or person differs from its row.
+    /// An element whose stored size is wrong, or that is charged to nobody.
     ///
     /// Instances of an older version store neither: they insert 0 and no person, and leave the size unchanged
     /// when they change the content.

@@ -17,8 +17,8 @@ extension Elements {
     private static let standardLimit = 200
     private static let maxLimit = 500
 
-    /// Lists elements: `{roomId, limit?, cursor?}`, with the texts of the query → a page, oldest first. A page of
-    /// large elements ends before its limit.
+    /// Lists elements: `{roomId, limit?, cursor?}` → a page, oldest first. `limit` and `cursor` are text, as they come
+    /// from the URL's query. A page of large elements ends before its limit.
     func list(_ request: RoomRequest) async throws -> Reply {
         let limit = try request.fields.queryLimit(standard: Self.standardLimit, max: Self.maxLimit)
         let cursor = try request.fields.optionalString("cursor").map(ElementsCursor.init)

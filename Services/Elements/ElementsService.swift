@@ -85,7 +85,7 @@ struct Elements: Sendable {
 
     /// Changes a room's board, in one transaction.
     ///
-    /// - Parameter bytes: the size of the closure in addition to ids.
+    /// - Parameter bytes: the approximate size of what the closure captures, without ids.
     func change(
         for request: RoomRequest, holding bytes: Int = 0, _ body: @escaping @Sendable (Board) throws -> Reply
     ) async throws -> Reply {

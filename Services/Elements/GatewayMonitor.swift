@@ -132,7 +132,7 @@ final class GatewayMonitor: Sendable {
 
     // MARK: For tests
 
-    /// Counts a turn, and returns when the rooms of gateways that died with it are closed.
+    /// Takes one membership turn, and returns once the rooms of the gateways that it declared dead are closed.
     func takeTurn() async {
         membership.takeTurn()
         await state.withLock { $0.closing }?.value

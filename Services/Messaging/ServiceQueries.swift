@@ -48,8 +48,7 @@ extension Messaging {
         }
         let (chats, messages) = (try ChatsStore(connection), MessagesStore(connection))
         let answers = try questions.map { question in
-            // Push sends this request and can wait: between two people, threads that handle sends get the
-            // core.
+            // Only Push sends this request, and it can wait: before each person, let threads that handle sends run.
             ThreadPriority.giveWay()
             let found =
                 question.messageIDs.isEmpty ? [:] : try messages.unread(question.messageIDs, of: question.userID)

@@ -85,7 +85,7 @@ struct RoomsStore {
 
     // MARK: Reads
 
-    /// Returns the people whose stored number differs from their rooms, all of which are read.
+    /// Returns the stored numbers of created rooms that are wrong. It reads all rooms.
     func miscounted() throws -> [Made] {
         try connection.all(
             """

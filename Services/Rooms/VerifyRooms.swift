@@ -1,8 +1,7 @@
 import ServiceKit
 import Storage
 
-/// Verifies the numbers that are stored in addition to the rooms: those that a person has created, in total
-/// and with each other person.
+/// Verifies the stored numbers of rooms that a person has created, in total and with each other person.
 extension RoomsService: Verifiable {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
         try RoomsStore(connection).roomIDs(after: id, limit: limit)

@@ -43,8 +43,8 @@ struct Notification: Sendable {
         expiresAt = job.sentAt.adding(JobPlan.lifetime)
     }
 
-    /// Creates a silent update. By Apple's rules a background notification may not have a badge, so this is
-    /// none; its low priority lets the device choose the moment.
+    /// Creates a silent update. Apple allows no badge in a background notification, so this is sent as an
+    /// alert without text. Its low priority lets the device choose the moment.
     init(badge: Int, _ job: Job, to device: Device) {
         id = job.id
         self.device = device

@@ -19,7 +19,7 @@ struct Device: Sendable, Equatable {
     let registeredAt: Timestamp
 }
 
-/// The provider's name of a device. Apple's are hexadecimal; other providers' may be any printable ASCII.
+/// The token by which a provider addresses a device: hexadecimal for Apple, any printable ASCII for others.
 struct DeviceToken: Sendable, Hashable {
     /// The length limit. Apple's tokens have 64 characters today, and may become longer.
     private static let maxLength = 256

@@ -1,8 +1,8 @@
 import Contracts
 import Security
 
-/// A notification to send to one device: a row, from the transaction that moves the cursor until it is sent
-/// or not worth sending.
+/// A notification to send to one device. Its row is inserted with the cursor's move, and deleted once it is
+/// sent or not worth sending.
 struct Job: Sendable, Equatable {
     /// The id, a UUID that is the `apns-id` of every attempt. That of an alert follows from message, person and device: after
     /// a power cut a job may be made again, and its notification still replaces the first.

@@ -34,7 +34,7 @@ struct JobsStore {
     ///
     /// - Parameter own: the leases that are known to be alive, however late they are renewed.
     func releaseExpired(at now: Timestamp, besides own: [String] = []) throws {
-        // Such a lease was written by a clock that was ahead, and would last longer by the difference.
+        // Shorten leases that end later than a new one would: the clock was ahead when they were written.
         try connection.execute(
             "UPDATE leases SET alive_until = $1 WHERE alive_until > $1", now.adding(Lease.length).milliseconds)
         let expired = try connection.all(
