@@ -25,8 +25,8 @@ struct DrillOptions: Sendable {
           --seed N         replays the schedule of faults and what the clients choose to do (random)
           --clients N      people who are connected (24)
           --binaries DIR   the executables to run (those beside this one)
-          --upgrade DIR    the executables of another build: each program is started from one and the other in turn,
-                           so old and new ones work together, upgrades are made and undone (none)
+          --upgrade DIR    the executables of another build with the same migrations: each program is started from
+                           one and the other in turn, so old and new programs are on one bus (none)
           --data DIR       where the databases and logs go, and stay (a folder that goes if all held)
           --bus KIND       parlor for its own, nats for a NATS server (parlor)
           --database-url URL  an empty PostgreSQL database (SQLite files)
