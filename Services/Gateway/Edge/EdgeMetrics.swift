@@ -3,7 +3,8 @@ import ServiceKit
 
 /// Metrics of clients' requests and events. Open connections and disconnects are in `EdgeCounters`.
 package final class EdgeMetrics: Sendable {
-    /// The time from a socket's event to its ack, including failures.
+    /// The time from the start of a socket's event to its ack, including failures. The event's wait in the socket's
+    /// queue is not included.
     let acks: Histogram
     /// The acks that report a failure of a service, without a fault of the client.
     let failedAcks: Counter
@@ -21,7 +22,9 @@ package final class EdgeMetrics: Sendable {
     )
 
     package init(_ metrics: Metrics) {
-        acks = metrics.histogram("parlor_ack_seconds", "Time from a socket's event to its ack, in seconds.")
+        acks = metrics.histogram(
+            "parlor_ack_seconds",
+            "Time from the start of a socket's event to its ack, without its wait in the socket's queue, in seconds.")
         failedAcks = metrics.counter("parlor_ack_failures_total", "Acks that report a failed service.")
         func counter(_ code: String) -> Counter {
             metrics.counter(
