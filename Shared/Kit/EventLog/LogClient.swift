@@ -59,9 +59,15 @@ public struct LogClient: Sendable {
             guard let page = try LogPage(payload) else { throw ServiceError.unavailable(owner) }
             return page
         }
+        // The owner does not know how much the bus carries: a NATS server may carry less than ours.
+        let askForLess = { @Sendable [self] in
+            guard let shorter = query.halved else { return false }
+            page(of: stream, shorter, context, completion: completion)
+            return true
+        }
         bus.ask(
             Subject.logPage(of: stream), query.json, context, of: owner, faults: faults, reading: read,
-            completion: completion)
+            ifTooLong: askForLess, completion: completion)
     }
 
     /// Requests the end of each of these logs. The owner reads it after the request, so everything

@@ -38,6 +38,15 @@ public struct LogQuery: Sendable, Equatable {
         self.init(since: position.seq, digest: position.digest, through: through, roomIDs: roomIDs, limit: limit)
     }
 
+    /// The same query for half as many entries; nil if it is for one.
+    var halved: LogQuery? {
+        let limit = min(limit ?? Self.maxEntries, Self.maxEntries)
+        guard limit > 1 else { return nil }
+        var halved = self
+        halved.limit = limit / 2
+        return halved
+    }
+
     /// The query for the log's end, without entries.
     public static let head = LogQuery(limit: 0)
 

@@ -33,10 +33,14 @@ extension MessageBus {
 
     /// Sends a request whose reply is not read as a `Reply`.
     ///
-    /// - Parameter read: reads the payload of the reply, and throws the service's error.
+    /// - Parameters:
+    ///   - read: reads the payload of the reply, and throws the service's error.
+    ///   - ifTooLong: called if the reply is too long for the bus. It returns true if it has asked for less, and so calls
+    ///     the completion itself.
     public func ask<Answer: Sendable>(
         _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, faults: AnswerFaults? = nil,
         reading read: @escaping @Sendable (any BusPayload) throws(ServiceError) -> Answer,
+        ifTooLong: (@Sendable () -> Bool)? = nil,
         completion: @escaping @Sendable (Result<Answer, ServiceError>) -> Void
     ) {
         let isLong = data.bytes.count > BusLimits.maxLine / 2
@@ -49,6 +53,7 @@ extension MessageBus {
                     faults?.note(error, reading: payload, on: subject, context)
                     completion(.failure(error))
                 }
+            case .failure(.lineTooLong) where ifTooLong?() == true: break
             case .failure(let error):
                 // If the request is long, it and not the reply is over the bus's limit.
                 if !isLong { faults?.note(error, on: subject, context) }

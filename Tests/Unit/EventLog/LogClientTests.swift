@@ -2,6 +2,7 @@ import Contracts
 import JSON
 import MessageBus
 import ServiceClient
+import TestSupport
 import Testing
 
 @testable import EventLog
@@ -40,6 +41,23 @@ struct LogClientTests {
         #expect(read.head == Self.page.head && read.oldest == 1 && read.isKnown && read.through == 2)
         #expect(read.json == Self.page.json)
         serving.cancel()
+    }
+
+    @Test("if a page is too long for the bus, one of half as many entries is requested, down to one")
+    func tooLong() async throws {
+        let limits = Collector<Int?>()
+        let long = JSONValue(String(repeating: "x", count: BusLimits.maxLine))
+        let serving = try bus.respond(to: "notes.events", queue: "notes") { request in
+            let limit = request.data["limit"]?.int
+            limits.add(limit)
+            if limit ?? 500 > 40 { request.reply(long) } else { request.reply(LogPage.Answer(Self.page)) }
+        }
+        #expect(try await client.page(of: "notes", LogQuery(since: 0)).entries.count == 2)
+        #expect(limits.items == [nil, 250, 125, 62, 31])
+        serving.cancel()
+        let never = try answer(long)
+        await #expect(throws: ServiceError.self) { try await client.page(of: "notes", LogQuery(limit: 3)) }
+        never.cancel()
     }
 
     @Test("the owner's error is thrown; an owner that is away, or whose answer makes no sense, is unreachable")
