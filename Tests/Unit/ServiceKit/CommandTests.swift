@@ -212,6 +212,22 @@ struct CommandTests {
         await restored.close()
     }
 
+    @Test("a database that was moved is copied from where it is now, and the file that it left behind is not")
+    func movedDatabase() async throws {
+        let (target, elsewhere) = ("\(folder)-copy", TemporaryFolder())
+        defer { try? FileManager.default.removeItem(atPath: target) }  // a temporary folder may stay
+        try await serve([1]) { _ in }
+        let moved = try SQLiteDatabase(.file("\(elsewhere.path)/items.db"), migrations: Items.migrations)
+        let plain = try SQLiteDatabase(.file("\(elsewhere.path)/plain.db"), migrations: [])
+        try await moved.write { connection in
+            try connection.execute("INSERT INTO counts (room, count) VALUES ('a', 0), ('b', 0)")
+        }
+        try await backUp("--to", target, "--database-url", "sqlite:\(elsewhere.path)/", expecting: .done)
+        let copy = try SQLiteDatabase(.file("\(target)/items.db"), migrations: Items.migrations)
+        #expect(try await copy.read { try Items.rooms(after: "", limit: 9, on: $0) }.count == 2)
+        for database in [moved, plain, copy] { await database.close() }
+    }
+
     @Test("a folder with contents is left alone, an empty one is used")
     func target() async throws {
         let target = "\(folder)-copy"

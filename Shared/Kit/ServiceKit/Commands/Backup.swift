@@ -11,7 +11,7 @@ struct Backup {
     let target: String
 
     /// - Parameter databases: the databases in the order of copying; others in the folder are copied before
-    ///   them.
+    ///   them. A file in the folder with the name of a database that is elsewhere is left out: it was moved.
     init(of folder: String, databases: [String], to target: String) {
         self.folder = folder
         self.databases = databases
@@ -27,7 +27,8 @@ struct Backup {
         } else if access(target, F_OK) == 0 {
             throw BackupError("\(target) is no folder")
         }
-        let others = names.filter { $0.hasSuffix(".db") }.map { "\(folder)/\($0)" }.filter { !databases.contains($0) }
+        let taken = Set(databases.map(Self.name))
+        let others = names.filter { $0.hasSuffix(".db") && !taken.contains($0) }.map { "\(folder)/\($0)" }
         let opened = try (others.sorted() + databases).map { (path: $0, file: try DatabaseFile(existing: $0)) }
 
         let draft = "\(target).unfinished-\(getpid())"
@@ -49,9 +50,8 @@ struct Backup {
 
     private func copy(_ file: DatabaseFile, _ path: String, into draft: String) throws {
         defer { file.close() }
-        let name = path.split(separator: "/").last.map(String.init) ?? path
         do {
-            try file.copy(to: "\(draft)/\(name)")
+            try file.copy(to: "\(draft)/\(Self.name(of: path))")
         } catch StorageError.full {
             throw BackupError("\(path) cannot be copied: there is no space left at \(target)")
         } catch StorageError.io(let what) {
@@ -68,6 +68,8 @@ struct Backup {
         let isUnfinished = name.hasPrefix(".") || name.hasSuffix(".new") || name.contains(".new-")
         return !isDatabases && !isUnfinished
     }
+
+    private static func name(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 
     private static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
