@@ -1,4 +1,5 @@
 import Contracts
+import JSON
 import MessageBus
 import TestSupport
 import Testing
@@ -35,6 +36,19 @@ struct StatusTests {
 
                 """,
             ])
+    }
+
+    @Test("what a peer reports can neither end the command nor control the terminal")
+    func hostile() throws {
+        let text = """
+            {"part":"x\\u001b[2J","instance":"y\\n","seconds":1,"figures":{"\\u0007":1},"places":{"a":\(Int.min)}}
+            """
+        let report = try #require(StatusReport(try JSONValue(parsing: Array(text.utf8))))
+        let ahead = StatusReport(part: "z", instance: "", uptime: .zero, positions: [.init("a", .max)])
+        let lines = StatusTables([report, ahead]).lines
+        #expect(lines.count == 2 && lines[0].contains("\(UInt.max)"))
+        #expect(lines[0].hasPrefix("part") && lines[0].contains("x?[2J") && lines[0].contains("y?"))
+        #expect(!lines.joined().unicodeScalars.contains { $0.value < 32 && $0 != "\n" })
     }
 
     @Test("a report decodes as it was encoded", arguments: 0..<3)

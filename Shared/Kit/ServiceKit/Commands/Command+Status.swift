@@ -72,10 +72,13 @@ struct StatusTables {
         var kinds: [[String]] = []
         var tables: [[String]: [[String]]] = [:]
         for report in reports.sorted(by: { ($0.part, $0.instance) < ($1.part, $1.instance) }) {
-            let behind = report.positions.map { (name: "\($0.name) behind", value: (ends[$0.name] ?? 0) - $0.value) }
-            let header = ["part", "instance", "up"] + report.figures.map(\.name) + behind.map(\.name)
+            // An end is at least each position, and a report comes from a peer: positions may be as far apart as they can.
+            let behind = report.positions.map {
+                (name: "\($0.name.printable) behind", value: UInt(bitPattern: (ends[$0.name] ?? $0.value) &- $0.value))
+            }
+            let header = ["part", "instance", "up"] + report.figures.map(\.name.printable) + behind.map(\.name)
             let row =
-                [report.part, report.instance, TextTable.time(report.uptime)]
+                [report.part.printable, report.instance.printable, TextTable.time(report.uptime)]
                 + report.figures.map { "\($0.value)" } + behind.map { "\($0.value)" }
             if tables[header] == nil { kinds.append(header) }
             tables[header, default: []].append(row)

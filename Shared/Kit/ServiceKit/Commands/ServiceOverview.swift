@@ -167,7 +167,7 @@ private struct Silence {
 
 extension String {
     /// The text without control characters: a service must not control the operator's terminal through its names.
-    fileprivate var printable: String {
+    var printable: String {
         String(
             String.UnicodeScalarView(
                 unicodeScalars.map { scalar in
