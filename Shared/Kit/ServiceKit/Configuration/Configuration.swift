@@ -27,7 +27,8 @@ public struct Configuration: Sendable {
         }
         for setting in settings {
             guard let value = values[setting.name], let objection = setting.objection(to: value) else { continue }
-            throw .malformed("\(setting.name) (\(setting.flag)) \(objection), not \"\(value)\"")
+            let given = setting.isSecret ? "" : ", not \"\(value)\""
+            throw .malformed("\(setting.name) (\(setting.flag)) \(objection)\(given)")
         }
     }
 

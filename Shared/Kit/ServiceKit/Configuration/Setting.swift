@@ -11,6 +11,7 @@ public struct Setting<Value: Sendable>: AnySetting {
     public let standard: String
     public let help: String
     public let valueOfBareFlag: String?
+    public let isSecret: Bool
     private let rule: @Sendable () -> String
     private let read: @Sendable (String) -> Value?
 
@@ -41,6 +42,7 @@ public struct Setting<Value: Sendable>: AnySetting {
         self.help = help
         self.read = read
         valueOfBareFlag = kind.valueOfBareFlag
+        isSecret = kind.isSecret
         rule = kind.rule
     }
 
@@ -62,6 +64,8 @@ public protocol AnySetting: Sendable {
     var help: String { get }
     /// The value that the flag alone has; nil if it needs one.
     var valueOfBareFlag: String? { get }
+    /// True if a text may have a secret in it, so that it is not shown.
+    var isSecret: Bool { get }
 
     /// Returns the reason why a text is invalid, in words that complete "PORT …"; nil if it is valid.
     func objection(to text: String) -> String?

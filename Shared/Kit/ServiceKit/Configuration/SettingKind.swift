@@ -7,14 +7,16 @@ public struct SettingKind<Value: Sendable>: Sendable {
     /// The rule for valid texts, in words that complete "PORT …".
     let rule: @Sendable () -> String
     let valueOfBareFlag: String?
+    let isSecret: Bool
     /// Converts a text; nil if it is invalid.
     let read: @Sendable (String) -> Value?
 
     public init(
-        _ rule: @escaping @autoclosure @Sendable () -> String, bareFlag: String? = nil,
+        _ rule: @escaping @autoclosure @Sendable () -> String, bareFlag: String? = nil, isSecret: Bool = false,
         read: @escaping @Sendable (String) -> Value?
     ) {
         self.rule = rule
+        self.isSecret = isSecret
         valueOfBareFlag = bareFlag
         self.read = read
     }
@@ -119,7 +121,7 @@ extension SettingKind where Value == CrashPoint {
 
 extension SettingKind where Value == BusURL {
     public static var bus: SettingKind {
-        SettingKind("has to be tcp://HOST:PORT or nats://HOST:PORT") { BusURL($0) }
+        SettingKind("has to be tcp://HOST:PORT or nats://HOST:PORT", isSecret: true) { BusURL($0) }
     }
 }
 
