@@ -13,6 +13,7 @@ public final class FakeBus: MessageBus {
         var refusedPattern: String?
         var lostFlushes = 0
         var isConnected = true
+        var refusesRequest: (@Sendable (JSONValue) -> Bool)?
     }
 
     private let warnings = Mutex(Warnings())
@@ -30,6 +31,11 @@ public final class FakeBus: MessageBus {
     /// Makes `publish` fail from now on; nil: it succeeds.
     public func refusePublishing(_ error: BusError?, after passing: Int = 0) {
         warnings.withLock { ($0.publishing, $0.passing) = (error, passing) }
+    }
+
+    /// Refuses requests with such data from now on, as a bus does that cannot read their line.
+    public func refuseRequests(_ isRefused: @escaping @Sendable (JSONValue) -> Bool) {
+        warnings.withLock { $0.refusesRequest = isRefused }
     }
 
     /// Refuses subscriptions to a pattern from now on; nil: accepts all.
@@ -93,6 +99,9 @@ public final class FakeBus: MessageBus {
         completion: @escaping @Sendable (Result<any BusPayload, BusError>) -> Void
     ) {
         requested.add(subject)
+        if let isRefused = warnings.withLock({ $0.refusesRequest }), isRefused(data) {
+            return completion(.failure(.refused("malformed")))
+        }
         real.request(subject, data, context, completion: completion)
     }
 

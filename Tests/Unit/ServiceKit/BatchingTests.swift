@@ -111,6 +111,18 @@ struct BatchingTests {
         }
     }
 
+    @Test("a batch that the bus refuses is sent one by one, as one of its requests may be nested too deeply in it")
+    func refusedByTheBus() async throws {
+        let harness = try Harness()
+        harness.bus.refuseRequests { $0.kind == .array }
+        harness.ask(0..<5)
+        harness.echo(harness.requests.items[0])
+        let alone = await harness.requests.first(5).suffix(3)
+        #expect(alone.map(\.data) == [JSONValue(2), JSONValue(3), JSONValue(4)])
+        for request in alone { harness.echo(request) }
+        for (number, answer) in await harness.answers.first(4) { #expect(try answer.get() == JSONValue(number)) }
+    }
+
     @Test("a first answer that is too long is refused alone")
     func tooLong() async throws {
         let harness = try Harness()

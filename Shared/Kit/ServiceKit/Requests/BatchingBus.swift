@@ -152,6 +152,9 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
                 // fit.
                 putBack(batch.dropFirst(), on: subject)
                 return ask(batch[0], on: subject, then: ended)
+            case .failure(.refused):
+                // The batch is a malformed line, maybe as it nests one of the requests too deeply.
+                for one in batch { ask(one, on: subject) {} }
             case .failure(let error): for one in batch { finish(one, .failure(error)) }
             }
             ended()
