@@ -243,6 +243,37 @@ struct ServiceHostTests {
         await harness.stop()
     }
 
+    @Test("each instance's own health is that of its database, whoever else serves the same subjects")
+    func ownHealth() async throws {
+        let harness = try await HostHarness.started()
+        let other = try harness.bus.respond(to: Subject.health(of: "test"), queue: "test") { $0.reply(Reply().json) }
+        #expect(await harness.host.isHealthy(within: .seconds(30)))
+        await harness.database.close()
+        for _ in 0..<4 { #expect(await !harness.host.isHealthy(within: .seconds(30))) }
+        other.cancel()
+        await harness.stop()
+    }
+
+    @Test("an instance whose database does not reply in time is not healthy")
+    func hangingDatabase() async throws {
+        var storage = DatabaseConfiguration()
+        storage.readers = 1
+        let harness = try await HostHarness.started(storage: storage)
+        let (entered, gate) = (Gate(), DatabaseGate())
+        let blocked = Task {
+            try await harness.database.read { _ in
+                entered.open()
+                gate.pass()
+            }
+        }
+        await entered.passed()
+        #expect(await !harness.host.isHealthy(within: .milliseconds(1)))
+        try gate.open()
+        try await blocked.value
+        #expect(await harness.host.isHealthy(within: .seconds(30)))
+        await harness.stop()
+    }
+
     @Test("metrics show the database's work")
     func databaseMetrics() async throws {
         let harness = try await HostHarness.started()

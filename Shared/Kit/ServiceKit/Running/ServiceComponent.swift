@@ -50,15 +50,8 @@ struct ServiceComponent: Component {
         return ServiceComponent(name: S.name, host: host, bus: node.bus, workers: workers, lock: lock)
     }
 
-    func isHealthy() async -> Bool {
-        let context = BusContext(requestID: "health", timeout: .seconds(1))
-        do {
-            _ = try Reply(try await bus.request(Subject.health(of: name), .emptyObject, context))
-            return true
-        } catch {
-            return false
-        }
-    }
+    /// Asks this instance, and not the bus: that could pass the question to another instance of the service.
+    func isHealthy() async -> Bool { await host.isHealthy(within: .seconds(1)) }
 
     func status() async -> ComponentStatus? { host.status }
 

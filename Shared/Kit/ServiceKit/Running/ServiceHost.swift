@@ -61,9 +61,8 @@ public final class ServiceHost: Sendable {
         try service.start(on: group.loops[0])
         var table = table
         table.on(Endpoint(Subject.health(of: name))) { [context] _ in
-            // Only if writes have failed: checks whether they still do.
-            if context.database.statistics.isWritingFailing { try await context.database.tryWriting() }
-            return try await context.database.read { _ in Reply() }
+            try await Self.check(context.database)
+            return Reply()
         }
         table.on(Endpoint(Subject.refusal(of: name))) { [context] request in
             let (claim, holder) = (try request.fields.string("what"), try request.fields.string("of"))
@@ -95,6 +94,31 @@ public final class ServiceHost: Sendable {
         try await context.bus.settle()
         try await publisher.start()
         pruning.start()
+    }
+
+    /// Throws if the database cannot be read or written.
+    private static func check(_ database: any Database) async throws {
+        // Only if writes have failed: checks whether they still do.
+        if database.statistics.isWritingFailing { try await database.tryWriting() }
+        try await database.read { _ in }
+    }
+
+    /// Returns true if this instance can serve requests. False also if its database does not reply within the limit.
+    package func isHealthy(within limit: Duration) async -> Bool {
+        guard context.bus.isConnected else { return false }
+        let (results, result) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
+        // A read that hangs cannot be cancelled, and is not waited for.
+        Task { [context] in
+            // The error is in the log, if it is one.
+            result.yield((try? await Self.check(context.database)) != nil)
+        }
+        let timer = Task {
+            try? await Task.sleep(for: limit)  // cancelled: nobody reads this
+            result.yield(false)
+        }
+        defer { timer.cancel() }
+        for await isHealthy in results { return isHealthy }
+        return false
     }
 
     private func keep(_ subscription: BusSubscription) { subscriptions.withLock { $0.append(subscription) } }
