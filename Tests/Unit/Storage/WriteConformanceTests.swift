@@ -33,6 +33,28 @@ struct WriteConformanceTests {
         await database.close()
     }
 
+    @Test("writes that find no space show that writing fails, alone and in a batch", arguments: Engine.allCases)
+    func failing(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        let fail: @Sendable (any Connection) throws -> Void = { _ in throw StorageError.full }
+        await #expect(throws: StorageError.full) { try await database.write { try fail($0) } }
+        #expect(database.statistics.isWritingFailing)
+        try await database.insert("a")
+        #expect(!database.statistics.isWritingFailing)
+        let gate = DatabaseGate()
+        let blocked = await database.close(gate)
+        let together = (0..<3).map { _ in Task.immediate { try await database.write { try fail($0) } } }
+        try gate.open()
+        try await blocked.value
+        for write in together { await #expect(throws: StorageError.full) { try await write.value } }
+        #expect(database.statistics.isWritingFailing)
+        let unique = StorageError.unique("x")
+        await #expect(throws: unique) { try await database.write { _ in throw unique } }
+        try await database.insert("b")
+        #expect(!database.statistics.isWritingFailing)
+        await database.close()
+    }
+
     @Test("a write that throws is rolled back alone, with its hooks and its entries", arguments: Engine.allCases)
     func isolation(engine: Engine) async throws {
         struct Refused: Error {}

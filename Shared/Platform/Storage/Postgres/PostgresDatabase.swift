@@ -46,8 +46,10 @@ public final class PostgresMaintenance: MaintenanceDatabase {
     /// - Throws: `StorageError`, `.io` if the server is not available, `.corrupt` if it has no such schema of
     ///   Parlor's.
     public init(existing url: PostgresURL, schema: String) throws {
-        reader = PostgresConnection(PostgresSession(url, schema: schema), role: .reader)
-        writer = PostgresConnection(PostgresSession(url, schema: schema), role: .writer)
+        // Recounting millions of rows takes longer than a program may let its callers wait.
+        let session = { PostgresSession(url, schema: schema, hasTimeLimit: false) }
+        reader = PostgresConnection(session(), role: .reader)
+        writer = PostgresConnection(session(), role: .writer)
         let isThere = try read { connection in
             try connection.first(
                 "SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = 'schema_history'", schema

@@ -17,14 +17,20 @@ final class PostgresSession {
     private let url: PostgresURL
     let schema: String
     private let claim: PostgresDatabase.Claim?
+    private let hasTimeLimit: Bool
     private var failure: (error: StorageError, pause: Duration, nextAttempt: ContinuousClock.Instant)?
 
-    /// - Parameter claim: the claim that each connection holds while it lasts; nil for none.
-    init(_ url: PostgresURL, schema: String, claim: PostgresDatabase.Claim? = nil) {
+    /// - Parameters:
+    ///   - claim: the claim that each connection holds while it lasts; nil for none.
+    ///   - hasTimeLimit: false for statements that an operator waits for, however long they take.
+    init(
+        _ url: PostgresURL, schema: String, claim: PostgresDatabase.Claim? = nil, hasTimeLimit: Bool = true
+    ) {
         precondition(schema.utf8.allSatisfy { ($0 | 0x20) > 0x60 || (0x30...0x39).contains($0) }, "a service's name")
         self.url = url
         self.schema = schema
         self.claim = claim
+        self.hasTimeLimit = hasTimeLimit
     }
 
     /// The statement that takes the schema's lock, which one program at a time holds until its transaction
@@ -65,7 +71,7 @@ final class PostgresSession {
         }
         let settings = """
             SET client_min_messages = error; SET search_path = "\(schema)", pg_catalog; SET synchronous_commit = on;
-            SET statement_timeout = \(Self.answerTimeoutMilliseconds);
+            SET statement_timeout = \(hasTimeLimit ? Self.answerTimeoutMilliseconds : "0");
             SET idle_in_transaction_session_timeout = \(Self.idleTimeoutMilliseconds);
             SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 2
             """

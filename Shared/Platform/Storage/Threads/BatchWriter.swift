@@ -18,6 +18,8 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     struct Outcome: Sendable {
         /// True if the whole batch must be undone, because this write failed and could not be undone alone.
         let mustBeUndone: Bool
+        /// True if this write failed for a reason that lets no other write succeed either, such as a full disk.
+        let isWritingFailing: Bool
         /// Resumes the caller with the result.
         let answer: @Sendable () -> Void
     }
@@ -129,13 +131,15 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         try connection.begin(batch.allSatisfy { $0.durability == .relaxed } ? .relaxed : .synced)
         var answers: [@Sendable () -> Void] = []
         answers.reserveCapacity(batch.count)
-        var hasChanges = false
+        var (hasChanges, isFailing) = (false, false)
         for write in batch {
             let outcome = try write.perform(connection, isolated)
             hasChanges = hasChanges || connection.record.hasChanges
+            isFailing = isFailing || outcome.isWritingFailing
             guard !outcome.mustBeUndone else {
                 connection.rollBack()
                 guard batch.count == 1 else { return false }
+                if isFailing { counters.commitFailed() }
                 // For the crash point it counts as an empty commit.
                 crashPoint?.crash()
                 outcome.answer()
@@ -151,7 +155,12 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         if crashPoint?.moment == .beforeCommit { crashPoint?.crash() }
         let (hooks, events) = try connection.commit()
         if crashPoint?.moment == .afterCommit { crashPoint?.crash() }
-        counters.committed(writes: batch.count, hasChanges: hasChanges)
+        // Some engines notice a full disk only at the commit, and others at each statement.
+        if isFailing, !hasChanges {
+            counters.commitFailed()
+        } else {
+            counters.committed(writes: batch.count, hasChanges: hasChanges)
+        }
         for hook in hooks { hook() }
         if !events.isEmpty { hook.withLock { $0.call }?(events) }
         if crashPoint?.moment == .afterPublish { crashPoint?.crash() }

@@ -63,9 +63,10 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
             do {
                 try writer.push(bytes: bytes, durability) { connection, isolated throws(StorageError) in
                     let result = try connection.perform(isolated: isolated, body)
-                    return .init(mustBeUndone: !isolated && connection.mustUndo(result)) {
-                        continuation.resume(with: result)
-                    }
+                    return .init(
+                        mustBeUndone: !isolated && connection.mustUndo(result),
+                        isWritingFailing: result.storageFailure?.isRetryable ?? false
+                    ) { continuation.resume(with: result) }
                 } fail: {
                     continuation.resume(throwing: $0)
                 }
@@ -108,4 +109,12 @@ extension ThreadedDatabase {
     }
 
     public func close() async { await threads.close() }
+}
+
+extension Result {
+    /// The error, if it is one of a database.
+    fileprivate var storageFailure: StorageError? {
+        guard case .failure(let error) = self else { return nil }
+        return error as? StorageError
+    }
 }
