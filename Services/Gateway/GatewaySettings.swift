@@ -162,7 +162,7 @@ struct GatewaySettings: Sendable {
     private static func scope(of limit: String) -> String {
         switch limit {
         case "requests": "per address; the first number, per person, is ignored"
-        case "login", "sign_ins": "per person and per address; without a session only the address counts"
+        case "login", "sign_ins": "per address, and at a password change also per person"
         default: "per person and per address"
         }
     }
