@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import Security
 import ServiceKit
 import Storage
@@ -8,7 +9,7 @@ public struct AccountsService: Service {
     public static let name = "accounts"
 
     static let tokenLifetime = Setting(
-        "TOKEN_LIFETIME", .duration(.seconds(1) ... .seconds(86_400)), default: "1h",
+        "TOKEN_LIFETIME", .duration(.seconds(1)...LogPruning.age), default: "1h",
         "Lifetime of an access token; it ends earlier if its session does")
     static let sessionLifetime = Setting(
         "SESSION_LIFETIME", .duration(.seconds(60) ... .seconds(366 * 86_400)), default: "60d",

@@ -9,6 +9,8 @@ public struct DatabaseStatistics: Sendable, Equatable {
     /// `commits`, it shows how many share a commit.
     public var writes = 0
     public var commits = 0
+    /// The time that they took, with their syncs.
+    public var commitTime: Duration = .zero
     /// Commits that failed, with all of their writes.
     public var failedCommits = 0
     public var checkpoints = 0
@@ -31,10 +33,13 @@ final class DatabaseCounters: Sendable {
 
     func beganSnapshot() { counted.withLock { $0.snapshots += 1 } }
 
-    /// - Parameter hasChanges: true if there were changes to write.
-    func committed(writes: Int, hasChanges: Bool) {
+    /// - Parameters:
+    ///   - hasChanges: true if there were changes to write.
+    ///   - time: how long the commit took, without the writes before it.
+    func committed(writes: Int, hasChanges: Bool, in time: Duration) {
         counted.withLock {
             $0.commits += 1
+            $0.commitTime += time
             if hasChanges { $0.isWritingFailing = false }
             $0.writes += writes
         }

@@ -14,6 +14,9 @@ extension Metrics {
         count("snapshots", "Snapshots that served reads.", \.snapshots)
         count("writes", "Writes that a commit has ended, including those that were refused.", \.writes)
         count("commits", "Commits.", \.commits)
+        counter(
+            "parlor_database_commit_seconds_total", "Time that commits took, with the disk.",
+            labels: ["service": service], seconds: { database.statistics.commitTime / .seconds(1) })
         count("failed_commits", "Failed commits.", \.failedCommits)
         count("checkpoints", "Checkpoints of the write-ahead log.", \.checkpoints)
         measure("queued_reads", "Queued reads.", \.queuedReads)

@@ -153,13 +153,15 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
             return false
         }
         if crashPoint?.moment == .beforeCommit { crashPoint?.crash() }
+        let began = ContinuousClock.now
         let (hooks, events) = try connection.commit()
+        let time = ContinuousClock.now - began
         if crashPoint?.moment == .afterCommit { crashPoint?.crash() }
         // Some engines notice a full disk only at the commit, and others at each statement.
         if isFailing, !hasChanges {
             counters.commitFailed()
         } else {
-            counters.committed(writes: batch.count, hasChanges: hasChanges)
+            counters.committed(writes: batch.count, hasChanges: hasChanges, in: time)
         }
         for hook in hooks { hook() }
         if !events.isEmpty { hook.withLock { $0.call }?(events) }
