@@ -3,7 +3,8 @@ import JSON
 /// The claims of an access token. Accounts writes them; gateways read them without a request.
 public struct AccessClaims: Sendable, Equatable {
     public let caller: Caller
-    /// The id of the token's session, as its person sees it; nil in a token from before sessions had ids.
+    /// The public id of the token's session, as the list of sessions shows it; nil in a token that was issued
+    /// before sessions had ids.
     public let sessionID: String?
     /// The time of issue in seconds since 1970; nil if the token does not contain it.
     public let issuedAt: Int?

@@ -85,9 +85,9 @@ extension [Emission] {
         return emissions.write()
     }
 
-    /// Writes the array, after the entry's fact if it has one. From then on each emission's data is
-    /// a slice of the array's bytes. Gateways keep thousands of entries, and so keep these bytes
-    /// only once.
+    /// Writes the entry's array: its fact first, if there is one, then the emissions. From then on
+    /// each emission's data is a slice of the array's bytes. Gateways keep thousands of entries,
+    /// and so keep these bytes only once.
     public mutating func write(after fact: Fact? = nil) -> JSONValue {
         // Approximately the required number of bytes.
         let capacity = reduce(fact == nil ? 2 : Fact.maxBytes) { $0 + $1.data.bytes.count + 128 }

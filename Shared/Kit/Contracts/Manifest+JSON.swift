@@ -51,9 +51,9 @@ extension Route {
             $0.member("heavy", isHeavy)
             $0.member("maxBody", maxBodyBytes)
             if wantsClient { $0.member("wantsClient", true) }
-            // For other routes it follows from their other members.
+            // Routes without login and routes with `client` are always confidential, so it is not written for them.
             if isConfidential, needsLogin, !wantsClient { $0.member("confidential", true) }
-            // Not another `answer`: a gateway that does not know it would leave out the route.
+            // A member of its own, as an older gateway leaves out a route whose `answer` it does not know.
             if let shows { $0.member("shows", shows.rawValue) }
         }
     }
@@ -153,9 +153,9 @@ extension Contribution.Role {
         }
     }
 
-    /// Returns the role of a field that names none. Services that were built before roles existed announce none,
-    /// and mean these two paths to have them. So older and newer instances of a service announce the same. Remove
-    /// this when no such service can be updated without a stop any more.
+    /// Returns the role of a field that names none. A service from before roles existed announces none: its `badges.*`
+    /// values are badges, and its time `messagesUpdatedAt` is an activity. So older and newer instances of a service
+    /// announce the same. Remove this once rolling updates from a service without roles are no longer supported.
     fileprivate static func implied(by path: String, _ kind: Contribution.Kind) -> Contribution.Role? {
         switch kind {
         case .value where path.hasPrefix("badges."): .badge(String(path.dropFirst("badges.".count)))

@@ -16,8 +16,8 @@ public struct Manifest: Sendable, Equatable {
     ///
     /// The entry is written with the change. It names the room, and everyone who sees the change is among the
     /// room's participants. A change that affects more than one room has `""` as its room. A change of fields of
-    /// messages or people has the fact `fieldsChanged`. Answers and contributions depend on the person alone, not on
-    /// the time.
+    /// messages or people has the fact `fieldsChanged`. For one person, answers and contributions change only with an
+    /// entry, never with time alone.
     public var logsWhatRoomsShow: Bool
     /// True if its event log lists sessions that ended (`SessionsEnded`). Gateways refuse their
     /// tokens. Until a gateway knows which sessions ended, it refuses every token that names a
@@ -61,7 +61,8 @@ public struct Route: Sendable, Equatable {
         case plain
         /// The Room as the caller sees it; `data` is the room as the rooms service knows it.
         case room
-        /// A list of Rooms, sorted by `?sort=`, where unnamed rooms have `""`; `data` is a list of rooms.
+        /// A list of Rooms, sorted by `?sort=`. A room without a name has the name `""`. `data` is the list of rooms as
+        /// the rooms service knows them.
         case rooms
         /// People with their rooms; `data` is `{rooms, people}`.
         case roomsByPerson
@@ -84,8 +85,8 @@ public struct Route: Sendable, Equatable {
     /// True if the gateway adds a member `client` to the request's data (`ClientInfo`), replacing one that
     /// the client sent. Set it only for services that need it.
     public let wantsClient: Bool
-    /// The objects in an answer of `plain`, to which the gateway adds services' fields: the data is one of them or
-    /// a list; nil if it has none of its own.
+    /// The kind of object in a `plain` answer, whose data is one such object or a list of them. The gateway adds
+    /// services' fields to each. Nil if the data has no such object.
     public let shows: ShownObject?
     /// True if the data of its requests is not for other services: no check gets a request on this subject. Requests
     /// without login and those with `client` are always confidential.
@@ -178,7 +179,8 @@ public struct Contribution: Sendable, Equatable {
         public let path: String
         public let kind: Kind
         public let role: Role?
-        /// The value until the service answers for the first time.
+        /// The value in an object for which the service gives none: before its first reply, in a new room, and in an
+        /// object that it does not know.
         public let zero: JSONValue
 
         public init(_ path: String, _ kind: Kind = .value, role: Role? = nil, zero: JSONValue) {

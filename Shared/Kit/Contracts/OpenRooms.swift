@@ -1,7 +1,8 @@
 import JSON
 
-/// The request at `Subject.openRooms(of:)`. It asks which people's sockets have which rooms open on this
-/// gateway, and up to which position of a stream each socket is known to have the events.
+/// The request at `Subject.openRooms(of:)`. For each given room and person it asks which of the person's
+/// sockets have the room open on this gateway, and up to which position of the stream each of them is known
+/// to have the events.
 public struct OpenRoomQuestion: Sendable, Equatable {
     public struct Member: Sendable, Hashable {
         public let roomID: String

@@ -85,7 +85,8 @@ extension ServiceError {
                 "error",
                 object: {
                     $0.member("code", code.rawValue)
-                    // Those of the contract are known everywhere.
+                    // Every process knows the statuses of the contract's codes, so only other codes
+                    // carry one.
                     if !code.isOfContract { $0.member("status", code.status) }
                     $0.member("message", message)
                     if let retryAfter { $0.member("retryAfter", retryAfter) }

@@ -13,7 +13,8 @@ extension Schema {
     /// never fewer. `oneOf` is read as `anyOf`; `pattern`, `default` and `examples` are not kept, as a gateway cannot
     /// check them.
     ///
-    /// - Returns: nil if it is no object, or nested deeper than 24 levels.
+    /// - Returns: nil if it is no object, or a `$ref` to an invalid name. A part nested deeper than 24 levels is left
+    ///   out.
     public init?(_ json: JSONValue, depth: Int = 0) {
         guard depth < Self.maxDepth, let object = json.object else { return nil }
         self.init()

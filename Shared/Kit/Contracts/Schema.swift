@@ -111,7 +111,7 @@ extension Schema {
 
     /// Returns the schema of an object with these members.
     ///
-    /// - Parameter members: of two with one name the first counts.
+    /// - Parameter members: if two members have the same name, only the first is kept.
     public static func object(_ members: [Member]) -> Schema {
         var schema = members.reduce(Schema(type: "object")) { $0.including($1.schema) }
         var names: Set<String> = []
@@ -164,8 +164,8 @@ extension Schema {
 
     // MARK: Names
 
-    /// Returns a reference to a schema of the same service, to one of a gateway (`room`), or to one of a required
-    /// service.
+    /// Returns a reference to a schema of the same service, of the gateway (`room`), or of a service in the gateway's
+    /// `REQUIRED_SERVICES`.
     public static func reference(_ name: String) -> Schema {
         var schema = Schema()
         schema.reference = name
@@ -196,7 +196,7 @@ extension Schema {
         return schema
     }
 
-    /// Returns the object with more members, without those that it has already.
+    /// Returns the object with the given members added, except those whose names it has already.
     public func adding(_ more: [Member]) -> Schema {
         var schema = more.reduce(self) { $0.including($1.schema) }
         schema.members += more.filter { member in !members.contains { $0.name == member.name } }

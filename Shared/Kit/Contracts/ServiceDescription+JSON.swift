@@ -45,10 +45,10 @@ extension ServiceDescription {
         self.schemas = Self.withoutCircles(schemas("schemas").filter { Schema.isName($0.key) })
     }
 
-    /// Returns the schemas without those whose definition leads back to itself for the same value, as by `"A":
-    /// {"$ref": "A"}`. A tool would follow them for ever.
+    /// Returns the schemas without those whose value is defined by a circle of references, as by `"A": {"$ref": "A"}`,
+    /// and without those that refer to such a schema in place. A tool would follow the references for ever.
     private static func withoutCircles(_ schemas: [String: Schema]) -> [String: Schema] {
-        // Each schema is kept once all that it refers to are; those of a circle never are.
+        // A schema is kept when all schemas that it refers to in place have been kept, which never happens in a circle.
         var open = schemas.mapValues { $0.referencesInPlace.filter { schemas[$0] != nil } }
         var users: [String: [String]] = [:]
         for (name, references) in open { for reference in references { users[reference, default: []].append(name) } }
@@ -92,7 +92,7 @@ extension RequestDescription {
             statuses: statuses, isPaged: object["isPaged"]?.bool ?? false, errors: errors)
     }
 
-    /// Returns a text for readers; an empty one for anything that is none, or too long.
+    /// Returns the text, or an empty one if the value is not a string or is too long.
     static func text(_ value: JSONValue?) -> String {
         guard let text = value?.string, text.utf8.count <= Schema.maxTextBytes else { return "" }
         return text

@@ -94,7 +94,7 @@ public struct KnownService: Sendable, Equatable {
     public var offer: ServiceOffer?
     /// The time since its first announcement to this gateway; nil if there was none since the gateway started.
     public let known: Duration?
-    /// The time since its last announcement, maybe to an earlier process on the gateway's data folder.
+    /// The time since its last announcement. An earlier process with the same data folder may have received it.
     public let heard: Duration?
     /// True if a request reaches an instance.
     public var isServed: Bool

@@ -16,15 +16,15 @@ extension Subject {
 
     /// People by their ids.
     public static let people = "accounts.people"
-    /// The sessions among these that have not ended.
+    /// Those of the given sessions that have not ended.
     public static let liveSessions = "accounts.live-sessions"
 
     // MARK: Messaging
 
     /// Unread totals, and the texts of messages that a person has not read yet.
     public static let unread = "messaging.unread"
-    /// Whether anybody else has ever written in one of these rooms of a person's.
+    /// Whether anyone but the given person has ever written a message in one of the given rooms.
     public static let answered = "messaging.answered"
-    /// The messages among these that were not deleted, in any room or in one.
+    /// Those of the given messages that still exist; with `roomId`, only those in that room.
     public static let existingMessages = "messaging.existing"
 }

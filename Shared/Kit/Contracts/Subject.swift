@@ -1,8 +1,9 @@
-/// The subjects that every service has, by the service's name.
+/// The subjects of the bus: those of every service, of gateways and of operators, and the requests of gateways to the
+/// rooms service.
 public enum Subject {
-    /// Returns the subject on which a service announces what it offers: when it starts, when the bus reconnects,
-    /// and when requested. It contains the service's name, so that a bus can ensure that no peer announces another
-    /// service.
+    /// Returns the subject on which a service announces what it offers: when it starts, when the bus reconnects, when
+    /// requested, and when entries of its log were not published. It contains the service's name, so that a bus can
+    /// ensure that no peer announces another service.
     public static func announce(of service: String) -> String { "services.announce.\(service)" }
     /// The pattern of all announcements.
     public static let announcements = "services.announce.*"

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The time of day, as an input: tests advance it, the drill changes it in steps.
+/// The time of day, as a dependency: unit tests advance it, and `parlor-drill` shifts it in steps.
 public protocol WallClock: Sendable {
     func now() -> Timestamp
 }

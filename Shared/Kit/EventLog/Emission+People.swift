@@ -9,8 +9,9 @@ extension Emission {
         return !participants.contains(id)
     }
 
-    /// Returns a pattern for `LIKE` that matches the JSON of emissions with an event to a person. It may match others, too:
-    /// characters that are escaped in JSON, or special in a pattern, stand for any.
+    /// Returns a pattern for `LIKE` that matches the JSON of emissions with an event to a person. It may match events
+    /// to others, too: each character of the id but ASCII letters, digits and `-` becomes `%`, as it may be escaped in
+    /// JSON or special in a pattern.
     static func pattern(_ userID: String) -> String {
         let id = userID.unicodeScalars.map { scalar in
             scalar == "-" || scalar.isASCII && scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
@@ -24,7 +25,7 @@ extension [Emission] {
     /// Separates the events that people would miss (`isMissed`) from those of the room, each in their order; nil if there
     /// are none, as nearly always.
     func split(by participants: [String]) -> (inRoom: [Emission], missed: [Emission])? {
-        // For two people a set would cost more than it saves.
+        // With few emissions, and two participants in a room, searching the array is cheaper than making a set.
         if count <= 32, !contains(where: { $0.isMissed(by: participants) }) { return nil }
         let people = Set(participants)
         let missed = filter { $0.isMissed(by: people) }

@@ -22,8 +22,9 @@ public struct EventLog: Sendable {
 
     /// Appends an entry, and reports it (`Connection.report`): `LogPublisher` publishes it after the commit.
     ///
-    /// Events to people who are not participants follow in an entry without a room, as missed entries are found by
-    /// a person's rooms. Only badges, which are the room's, stay in its entry.
+    /// Events to people who are not participants go into a second entry, without a room. A person who catches up gets
+    /// the entries of their rooms, and would miss these events in the room's entry. Of the events to such people, only
+    /// those that compose badges stay in the room's entry, as badges belong to the room.
     ///
     /// - Parameters:
     ///   - fact: what happened, if another service needs to know.
@@ -92,8 +93,9 @@ public struct EventLog: Sendable {
     /// - Parameters:
     ///   - end: the last position of interest.
     ///   - roomIDs: the rooms of interest; nil for all. `""` stands for the entries without a room.
-    ///   - userID: a person; of the entries without a room only those with an event to this person are returned. For
-    ///     a few ids also others are. Nil for all; ignored without `roomIDs`.
+    ///   - userID: a person; of the entries without a room only those with an event to this person are returned. If the
+    ///     id has unusual characters, a few others may be returned, too (`Emission.pattern`). Nil for all; ignored
+    ///     without `roomIDs`.
     /// - Returns: the entries, and true if there are no more.
     public static func entries(
         since seq: Int, through end: Int = .max, ofRooms roomIDs: ArraySlice<String>? = nil, to userID: String? = nil,
@@ -118,8 +120,8 @@ public struct EventLog: Sendable {
                 binding: parameters
             ) { row in
                 found.append(Self.entry(row))
-                // A reader that is behind can wait. Otherwise the kernel leaves the core to a long read for
-                // milliseconds, while a message waits.
+                // A reader that is behind can wait. Without the yield, the kernel lets a long read keep its
+                // core for milliseconds while a message waits.
                 if found.count.isMultiple(of: Self.rowsInOneGo) { ThreadPriority.giveWay() }
                 return true
             }
@@ -162,14 +164,14 @@ public struct EventLog: Sendable {
     /// The entries deleted in one write, so that other writes run in between.
     private static let pruneBatch = 1000
 
-    /// Deletes the oldest entries, each only if a later entry was written before the given time too. The
-    /// newest always stays.
+    /// Deletes the oldest entries, up to the last one that was written before the given time. That one stays.
+    /// The newest entry is never deleted.
     ///
-    /// So the entry that was the newest at that time also stays. Positions of readers that were up to date
-    /// then refer to it, and remain valid.
+    /// The last one before the given time was the newest entry at that time. Positions of readers that were
+    /// up to date then refer to it, and remain valid.
     ///
-    /// - Parameter now: an entry with a later time is from a clock that was ahead, and keeps no older one; nil if there is no
-    ///   such entry.
+    /// - Parameter now: the current time. An entry with a later time was written by a clock that was ahead, and does
+    ///   not end the search for old entries. If nil, no entry is treated so.
     /// - Returns: the number of deleted entries.
     @discardableResult
     public func prune(olderThan time: Timestamp, at now: Timestamp? = nil) async throws -> Int {

@@ -88,8 +88,8 @@ public struct LogClient: Sendable {
         let position: LogPosition?
     }
 
-    /// Requests the end of a log. This is a function with one result, as Swift 6.3 miscompiles, when it optimises,
-    /// a task of a group that returns a tuple out of a typed `do`.
+    /// Requests the end of a log. This function returns one value, not a tuple: with optimisation, Swift 6.3
+    /// miscompiles a child task of a group that returns a tuple from a typed `do`.
     private func head(of stream: String, within timeout: Duration) async -> Head {
         do throws(ServiceError) {
             return Head(stream: stream, position: try await page(of: stream, .head, within: timeout).head)

@@ -9,8 +9,9 @@ struct LogCursor {
     /// The highest seq that is known to exist, even if its entry was not kept.
     private(set) var highest = Int.min
 
-    /// The limits of early entries and of their bytes. Further ones are not kept, but fetched with the missing ones. No
-    /// more than a page, because all of them are delivered in one turn, and clients have to take that in.
+    /// The limits of early entries and of their bytes. Further ones are not kept, but fetched with the missing ones.
+    /// The limits are those of a page: all early entries are delivered in one turn, and clients must be able to receive
+    /// that much at once.
     static let maxEarly = LogQuery.maxEntries
     static let maxEarlyBytes = LogQuery.maxBytes
 
@@ -54,7 +55,8 @@ struct LogCursor {
         return early.isEmpty ? [entry] : [entry] + takeReady()
     }
 
-    /// Skips entries that the owner no longer has, and returns those of them that arrived early.
+    /// Skips entries that the owner no longer has. Returns those of them that arrived early, and the early entries that
+    /// follow them.
     mutating func skip(to seq: Int) -> [LogEntry] {
         guard let last, seq > last else { return [] }
         let kept = early.keys.filter { $0 <= seq }.sorted().compactMap { take($0) }

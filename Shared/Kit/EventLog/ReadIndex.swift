@@ -29,8 +29,8 @@ public final class ReadIndex: Sendable {
     /// - Parameters:
     ///   - loop: waits for the replies if the first caller of a round is on no loop, so that no thread has to be
     ///     woken for them.
-    ///   - maxWait: the limit of the wait: longer than a healthy reply takes. Composing a list again takes time
-    ///     as well.
+    ///   - maxWait: the limit of the wait: longer than a healthy reply takes. If it passes, the caller does not use its
+    ///     cache and composes again, which takes time too.
     ///   - pause: the time for which no owner is asked after one has not replied. If it is as long as `maxWait`,
     ///     an owner that is away or overloaded makes callers wait during at most half of the time.
     public init(
@@ -45,7 +45,8 @@ public final class ReadIndex: Sendable {
 
     /// Requests the ends of logs from their owners.
     ///
-    /// - Returns: the end of each of these logs, without those whose owner does not reply.
+    /// - Returns: the ends of at least these logs, without those whose owner did not reply; none during the pause after
+    ///   a missing reply.
     public func ends(of streams: [String]) async -> Ends {
         await withCheckedContinuation { continuation in
             let isFirst = state.withLock { state in

@@ -5,8 +5,8 @@ public struct DatabaseStatistics: Sendable, Equatable {
     /// Reads that ran. Divided by `snapshots`, it shows how many share a snapshot.
     public var reads = 0
     public var snapshots = 0
-    /// Writes that a commit has ended, including those that were refused or undone alone. Divided by
-    /// `commits`, it shows how many share a commit.
+    /// Writes in commits that succeeded, including writes that failed alone. Divided by `commits`, it shows
+    /// how many share a commit.
     public var writes = 0
     public var commits = 0
     /// The time that they took, with their syncs.

@@ -69,7 +69,7 @@ def test_a_data_folder_that_cannot_be_made_stops_the_start(name, tmp_path):
     result = run(binaries() / name, "--data", tmp_path / "file" / "data", *flags)
     assert bus.stop() == 0
     assert result.returncode == 2 and result.stdout == ""
-    assert result.stderr.splitlines()[-1].startswith(f"{name}: DATA_DIR (--data): {tmp_path}/file/data cannot be made")
+    assert result.stderr.splitlines()[-1].startswith(f"{name}: the folder {tmp_path}/file/data cannot be created")
 
 
 def test_a_gateway_makes_its_data_folder_and_keeps_in_it_what_services_announce(tmp_path):

@@ -23,7 +23,7 @@ extension Command {
                 switch try DatabaseLocation(of: service.name, configuration) {
                 case .file(let path, _): path
                 case .schema(_, let url):
-                    throw BackupError("the databases are in \(url), which is copied by pg_dump: docs/postgres.md")
+                    throw BackupError("the databases are in \(url): copy them with pg_dump, see docs/postgres.md")
                 }
             }
             let backup = Backup(of: configuration[.data], databases: databases, to: folder)

@@ -68,7 +68,7 @@ extension Command {
         try BusPeer.readLines(of: text, from: path) { object throws(BusPeerError) in
             let peer = try BusPeer(object)
             guard !(own + peers).contains(where: { $0.name == peer.name }) else {
-                throw BusPeerError("names \"\(peer.name)\", which there is already")
+                throw BusPeerError("names \"\(peer.name)\", which is the name of another peer")
             }
             peers.append(peer)
         }

@@ -5,7 +5,8 @@ import Security
 import Synchronization
 
 extension Command {
-    // A gateway that sends a heartbeat, as each does every 800 ms, but no answer is reported.
+    // Each gateway sends a heartbeat every 800 ms. One that sends it and does not answer is
+    // reported.
     private static let listWait = Setting(
         "SERVICES_WAIT", flag: "--wait", .duration(.milliseconds(10)...(.seconds(60))), default: "1s",
         "How long to wait for answers; below 1 s, a gateway that does not answer may not be noticed")
@@ -25,7 +26,8 @@ extension Command {
             Shows the services that gateways know, one row each: instances, and how much each offers.
             "parlor services NAME" and --all list every route, event, badge, field and check. Below the table are refused
             announcements, and what gateways do not agree on.
-            Exit status: 0; 1 if there is any of these, if no gateway answered, or if none knows NAME; 2 if there is no bus.
+            Exit status: 0; 1 if there is any of these, if an answer is missing or incomplete, or if no gateway knows NAME;
+            2 if there is no bus.
             """,
         settings: [Setting.bus, Setting.busTokenFile, listsNames, listWait, listed], positional: listed,
         peer: .operator

@@ -5,8 +5,7 @@ extension Command {
     private static let repair = Setting(
         "VERIFY_REPAIR", flag: "--repair", .toggle, default: "off", "Repair the differences")
 
-    /// Recounts all numbers that services store. The outcome is a failure if a number differs and could not
-    /// be repaired.
+    /// Recounts all numbers that services store. The outcome is `found` if a number still differs at the end.
     ///
     /// - Parameter services: all services of the program. One of them must own memberships.
     public static func verify(_ services: [any Service.Type]) -> Command {

@@ -6,7 +6,8 @@ public struct Command: Sendable {
     /// The result of a command, which becomes the exit status.
     public enum Outcome: Int32, Sendable {
         case done = 0
-        /// The command worked, and found what it was looking for.
+        /// The command ran, and reports a problem, such as a difference that is left or a missing
+        /// answer.
         case found = 1
     }
 

@@ -19,7 +19,7 @@ struct Recount {
     }
 
     /// The rooms that are counted in one snapshot. Their numbers do not depend on other rooms. A long
-    /// snapshot keeps the write-ahead log of a running program from being copied, so that it grows.
+    /// snapshot keeps a running program from checkpointing its write-ahead log, and the log grows.
     private static let roomsInSnapshot = 200
 
     func run(repairing: Bool) throws -> Outcome {

@@ -2,8 +2,8 @@ import Contracts
 import Glibc
 import Storage
 
-/// The system's time with an offset in milliseconds from a file, which is read each time. The drill changes
-/// the clock with it.
+/// The system's time with an offset in milliseconds from a file, which is read each time. `parlor-drill`
+/// changes the clock of a process with it.
 public struct SteppedClock: WallClock {
     private let descriptor: Int32
 

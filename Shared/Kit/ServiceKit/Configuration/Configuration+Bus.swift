@@ -13,8 +13,8 @@ extension Configuration {
         try await self[.bus].connect(name: name, token: try busToken, on: loop, onWarning: onWarning)
     }
 
-    /// The minimum length of a token. A token that a person chose can be guessed only at the speed of the
-    /// network, not of a processor.
+    /// The minimum length of a token. 16 bytes suffice even for a token that a person chose: it can only be
+    /// guessed over the network.
     private static var minTokenLength: Int { 16 }
 
     /// The token in the file that `BUS_TOKEN_FILE` names; nil if it names none.

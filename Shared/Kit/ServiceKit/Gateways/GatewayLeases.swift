@@ -23,8 +23,8 @@ struct GatewayLeases: Sendable {
     /// The gateways whose lease has not ended, in the order of their ids.
     var alive: [String] { leases.lazy.filter { !$0.value.hasEnded }.map(\.key).sorted() }
 
-    /// Returns true if the lease of a gateway has not ended. It returns false for a gateway that never sent a
-    /// heartbeat, or is forgotten.
+    /// Returns true if the lease of a gateway has not ended. It returns false for a gateway that neither sent
+    /// a heartbeat nor was expected, or is forgotten.
     func isAlive(_ gateway: String) -> Bool { leases[gateway].map { !$0.hasEnded } ?? false }
 
     /// Notes a gateway's heartbeat, which renews its lease.

@@ -95,7 +95,8 @@ public final class GatewayMembership: Sendable {
         }
     }
 
-    /// Ends the work of `start`. If called on the loop, no change is reported after this has returned.
+    /// Ends the work of `start`. If called on the loop, no `left` is reported after this has returned. A heartbeat that
+    /// another thread is handling may still be reported.
     public func stop() {
         let (running, timer) = state.withLock { state in
             defer { (state.running, state.timer) = (nil, nil) }

@@ -12,7 +12,7 @@ extension Metrics {
         }
         count("reads", "Reads.", \.reads)
         count("snapshots", "Snapshots that served reads.", \.snapshots)
-        count("writes", "Writes that a commit has ended, including those that were refused.", \.writes)
+        count("writes", "Writes in commits that succeeded, including writes that failed alone.", \.writes)
         count("commits", "Commits.", \.commits)
         counter(
             "parlor_database_commit_seconds_total", "Time that commits took, with the disk.",

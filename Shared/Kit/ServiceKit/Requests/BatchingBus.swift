@@ -6,10 +6,10 @@ import Synchronization
 /// A bus that combines requests on one subject while earlier ones are in progress, if the service accepts
 /// batches.
 ///
-/// A request is sent at once and alone if none is in progress, so no request waits for others. Under load a
-/// service gets few messages with many requests, and answers each message over one snapshot. Each request
-/// ends by its own deadline, however long others may wait. Use it for read-only requests: those of one sender
-/// may be reordered.
+/// A request is sent at once and alone while fewer than two messages are in progress: it never waits for a
+/// batch to fill. Under load a service gets few messages with many requests, and answers each message over
+/// one snapshot. Each request ends by its own deadline, however long others may wait. Use it for read-only
+/// requests: those of one sender may be reordered.
 public final class BatchingBus: MessageBus, DeadlineKeeper {
     public typealias Completion = @Sendable (Result<any BusPayload, BusError>) -> Void
 
@@ -46,8 +46,8 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     private static let maxBatchBytes = 256 * 1024
     /// The limit of one subject's queue. Further requests are refused, as they would be late in any case.
     private static let maxWaitingBytes = 8 << 20
-    /// Requests with less time left than this fail at once: they could not be answered before their
-    /// deadline.
+    /// Requests with less time left than this are not sent, and fail at their deadline: no reply
+    /// could arrive before it.
     private static let leastTime: Duration = .milliseconds(10)
 
     private let bus: any MessageBus
@@ -69,7 +69,8 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
         let question = RequestBatch.Question(data: data, context: context)
         let deadline = ContinuousClock.now + context.timeout
         let isTaken = state.withLock { state in
-            // Removed while it is changed: the waiting requests would be copied otherwise.
+            // Take the queue out of the dictionary while it is changed: otherwise its array of waiting
+            // requests would be copied.
             var queue = state.queues.removeValue(forKey: subject) ?? SubjectQueue()
             defer { state.queues[subject] = queue }
             guard queue.waitingBytes + question.size <= Self.maxWaitingBytes else { return false }
@@ -92,7 +93,8 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
     }
 
     /// Sends waiting requests while the limit permits. A message that fails at once frees its slot again. So
-    /// this is a loop, and the end of a message sends the next one only if this function has returned.
+    /// this is a loop: it sends the next message if one ends during `send`. If one ends later, its completion
+    /// sends the next.
     private func sendNext(on subject: String) {
         while case let batch = state.withLock({ Self.nextBatch(on: subject, &$0) }), !batch.isEmpty {
             let flight = Flight()

@@ -17,8 +17,8 @@ public struct Endpoint: Sendable {
     /// The description for clients; nil if there is none.
     public private(set) var description: RequestDescription?
 
-    /// Creates an endpoint for other services, or for gateways themselves, until it gets a route or a socket
-    /// event.
+    /// Creates an endpoint without routes and socket events, which only other services and gateways
+    /// themselves can request.
     public init(_ subject: String) { self.subject = subject }
 
     /// Returns the endpoint with one more HTTP route; the parameters are those of `Route`.

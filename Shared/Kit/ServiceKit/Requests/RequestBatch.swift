@@ -33,7 +33,7 @@ enum RequestBatch {
         }
     }
 
-    /// Parses the requests in a batch; nil if the data is a single request.
+    /// Parses the requests in a batch; nil if the data is anything but a valid list of 1 to 64 requests.
     ///
     /// - Parameter context: the batch's context. Each request has it, except for the members that it
     ///   overrides.

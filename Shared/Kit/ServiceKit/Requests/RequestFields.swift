@@ -194,7 +194,8 @@ public struct RequestFields: Sendable {
         return try? JSONValue(parsing: [quote] + text + [quote]).string  // a part of a valid string is one, too
     }
 
-    /// Returns an idempotency key: any string of 1 to 64 characters without control characters.
+    /// Returns an idempotency key, a string of 1 to 64 characters without forbidden control characters
+    /// (`hasForbiddenControls`); nil if there is none.
     public func tempID() throws(ServiceError) -> String? {
         try optionalText("tempId", length: 1...64, trimmed: false)
     }

@@ -38,8 +38,8 @@ public struct RequestTable: Sendable {
         entries.append((endpoint, entry))
     }
 
-    /// Registers a handler. Requests that one sender sends one after the other start in that order, and the
-    /// work before each handler's first suspension runs in it.
+    /// Registers a handler. One sender's requests start in the order they were sent, and the code before each
+    /// handler's first suspension runs in that order.
     public mutating func on(_ endpoint: Endpoint, _ handler: @escaping Handler) {
         add(endpoint, .anywhere(handler))
     }

@@ -19,7 +19,7 @@ public struct BusPeerTable: Sendable {
         try BusPeer.readLines(of: text, from: path) { object throws(BusPeerError) in
             // A name may occur twice: a new token is added before the old one is removed.
             let known = peers.updateValue(try BusPeer(object), forKey: try Self.digest(in: object))
-            guard known == nil else { throw BusPeerError("has a token that stands above already") }
+            guard known == nil else { throw BusPeerError("repeats the token of an earlier line") }
         }
         guard !peers.isEmpty else { throw .malformed("\(path) lists no peer") }
         self.peers = peers

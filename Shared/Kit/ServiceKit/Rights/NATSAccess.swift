@@ -1,6 +1,7 @@
 import MessageBus
 
-/// The same rights in a NATS server's configuration: a user for each peer, with its token as the password.
+/// The rights of bus peers as a NATS server's configuration: a user for each peer, with its token as the
+/// password.
 ///
 /// Subjects are those of NATSSubjects. A user receives replies in inboxes that begin with its name. Other
 /// users may publish there only to reply to a request that they received.
@@ -20,8 +21,8 @@ struct NATSAccess {
     private func user(_ peer: BusPeer, password: String) -> String {
         let rights = peer.rights
         let publish = rights.publish.map { "\(prefix).event.\($0)" } + rights.request.map { "\(prefix).request.\($0)" }
-        // A queue group for events has its peer's own name: if a list has a subject with a queue, the server
-        // accepts no other queue for it.
+        // A peer may subscribe to events in a queue group with its own name only: once a permission names a
+        // queue for a subject, NATS accepts no other queue there.
         let subscribe =
             rights.subscribe.flatMap { ["\(prefix).event.\($0)", "\(prefix).event.\($0) \(peer.name)"] }
             + rights.serve.map { "\(prefix).request.\($0)" }

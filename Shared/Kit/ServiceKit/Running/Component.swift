@@ -7,7 +7,7 @@ import Reactor
 public protocol Component: Sendable {
     /// The address it serves at, for the ready line; nil if it has none.
     var address: String? { get }
-    /// Checks that it works, within a few milliseconds.
+    /// Checks that it works. A service has one second to reply.
     func isHealthy() async -> Bool
     /// Returns its state for `parlor status`; nil if there is nothing to report.
     func status() async -> ComponentStatus?

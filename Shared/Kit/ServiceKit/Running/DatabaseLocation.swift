@@ -10,7 +10,7 @@ enum DatabaseLocation: CustomStringConvertible {
     /// `postgres://…`, with a schema of the service's name.
     case schema(String, PostgresURL)
 
-    /// The pause between attempts to reach a server, in addition to that of its connection.
+    /// The pause between attempts to open the database, in addition to `PostgresSession.pauses`.
     private static let pause: Duration = .milliseconds(200)
 
     init(of service: String, _ configuration: Configuration) throws(ConfigurationError) {
@@ -102,7 +102,7 @@ public enum DataFolder {
             partial += (partial.isEmpty || partial == "/" ? "" : "/") + part
             guard mkdir(partial, 0o700) != 0, errno != EEXIST else { continue }
             let reason = String(cString: strerror(errno))
-            throw ConfigurationError.malformed("DATA_DIR (--data): \(path) cannot be made: \(reason)")
+            throw ConfigurationError.malformed("the folder \(path) cannot be created: \(reason)")
         }
     }
 }

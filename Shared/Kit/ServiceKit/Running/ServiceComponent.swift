@@ -26,8 +26,8 @@ struct ServiceComponent: Component {
 
     var address: String? { nil }
 
-    /// The limit of blocking calls that wait for a thread; further ones are refused at once. A password takes
-    /// a fifth of a second or two, and no caller waits for more than a few seconds.
+    /// The limit of blocking calls that wait for a thread; further ones are refused at once. Hashing a
+    /// password takes 0.2 s, or more under load, and no caller waits for more than a few seconds.
     private static let maxBlockingCalls = 40
 
     static func start<S: Service>(_ type: S.Type, in node: Node) async throws -> ServiceComponent {

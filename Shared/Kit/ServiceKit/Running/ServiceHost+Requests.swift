@@ -115,16 +115,16 @@ extension ServiceHost {
     private func finish(_ request: BusRequest, _ answer: any BusPayload, since started: ContinuousClock.Instant) {
         let took = ContinuousClock.now - started
         latency.observe(took)
-        // End it before replying, because `reply` may run the sender's code on this thread. A bus that closes
-        // waits for the reply itself.
+        // End it before replying, because `reply` may run the sender's code on this thread. `close` of the
+        // bus still waits for this reply, as the bus counts requests too.
         inFlight.end()
         request.reply(answer)
         // Only a batch's reply is a `JSONValue`. Its members were logged one by one.
         if !(answer is JSONValue) { note(answer, to: request.context, request.subject, took) }
     }
 
-    /// Converts errors to `ServiceError`. Any other error is logged here, and the caller sees only
-    /// that the request failed.
+    /// Converts errors to `ServiceError`. Other errors are logged here, except overload and text
+    /// that cannot be stored. Of an unexpected error the caller sees only that the request failed.
     private func translated(_ error: any Error, _ subject: String, _ requestID: String) -> ServiceError {
         if let error = error as? ServiceError {
             if error.code.isRetryable, error.code != .rateLimited { failures.add() }
@@ -145,7 +145,7 @@ extension ServiceHost {
         }
         if error is BusError {
             context.log.warning(
-                "the bus did not carry it",
+                "the bus failed during a request",
                 ["subject": subject, "error": "\(error)", "request": requestID])
             return .unavailable("A part of the service")
         }
