@@ -17,8 +17,8 @@ extension RoomsClient {
 
     /// Returns the number of messages and board changes that the server does not have, including edits in conflict.
     ///
-    /// ``signOut()`` would discard them. Those of an earlier run count too, also before ``start()``. It does not start
-    /// to send them.
+    /// ``signOut()`` would discard them. Those of an earlier run count too, also before ``start()``. The call does not
+    /// start to send them.
     ///
     /// - Throws: the file system's error, or the refusal `not_forgotten`, if they cannot be counted now.
     public func unsentCount() async throws -> Int {

@@ -15,7 +15,7 @@ extension RoomsClient {
     /// - Throws: as ``open(roomID:)``.
     public func openBoard(roomID: String) async throws -> Board { openBoard(try await room(roomID)) }
 
-    /// Returns a room by its id, found as by ``open(roomID:)``, for a screen that opens it itself.
+    /// Returns a room by its id. It is looked up as in ``open(roomID:)``, but not opened.
     ///
     /// - Throws: as ``open(roomID:)``.
     public func room(_ id: String) async throws -> Room {

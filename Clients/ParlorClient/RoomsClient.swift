@@ -20,8 +20,8 @@ public final class RoomsClient {
     public private(set) var isPolling = false
     /// The files of unsent messages that could not be read. They are set aside, and their messages are not sent.
     public private(set) var failures: [OutboxFailure] = []
-    /// The reason why the device cannot read the messages that are not sent yet; nil if it can. Until then it stores no
-    /// new ones either: they fail with this text, and can be retried.
+    /// The reason why the device cannot read the messages that are not sent yet; nil if it can. While this is set, new
+    /// messages are not stored either: they fail with this text, and can be retried.
     public private(set) var outboxFailure: String?
 
     /// The signed-in person.
@@ -111,7 +111,8 @@ public final class RoomsClient {
         outbox = Outbox(
             folder: folder.appending(path: "outbox", directoryHint: .isDirectory), server: connection, clock: clock,
             settings: settings.outbox, mark: mark,
-            // The device may be unlocked without a network: a typed message then reads the stored ones.
+            // If the device is unlocked while it has no network, the next `append` reads the stored messages and then
+            // calls this.
             onRead: { await eventRelay.client?.startOutbox() })
         backing = Conversation.Backing(
             server: connection, outbox: outbox,
@@ -261,9 +262,10 @@ public final class RoomsClient {
     /// Signs out: deletes all data of the person from this device, also messages that are not sent yet, and ends the
     /// session.
     ///
-    /// It does not wait for the server. The tokens ask the server to end the session as soon as it can be reached, with
-    /// a ``SessionStore`` also after a restart; ``SessionTokens/settleEnding()`` waits for that. The end of the session
-    /// also ends the pushes to this device. Read receipts that are not sent yet are discarded.
+    /// It does not wait for the server. The tokens ask the server to end the session as soon as the server can be
+    /// reached. With a ``SessionStore`` they do so even after a restart of the app. ``SessionTokens/settleEnding()``
+    /// waits until it is done. The end of the session also ends the pushes to this device. Read receipts that are not
+    /// sent yet are discarded.
     ///
     /// It is final: this client never connects or stores anything again, and rooms that are opened later stay empty.
     ///
@@ -299,7 +301,7 @@ public final class RoomsClient {
 
     /// Registers this device for the person's push notifications, until they sign out.
     ///
-    /// - Parameter token: the device token from the system. Call this with it at each launch.
+    /// - Parameter token: the device token from the system. Register the token again at each launch.
     /// - Throws: `ClientFailure` or `CancellationError`.
     public func registerDevice(_ token: Data, environment: PushEnvironment) async throws {
         let text = token.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
@@ -329,7 +331,8 @@ public final class RoomsClient {
 
     // MARK: Events
 
-    /// Returns a stream of all events from now on, in the server's order, for what this library does not show.
+    /// Returns a stream of all later events, in the server's order. Use it for events that the library does not handle,
+    /// such as those of an added service.
     ///
     /// Each call returns a new stream, which ends with the client. After a reconnect, missed events follow, and some
     /// events may come a second time.

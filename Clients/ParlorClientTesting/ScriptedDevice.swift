@@ -7,7 +7,8 @@ import ParlorClient
 /// let phone = server.makeDevice()
 /// phone.loseNextAnswer()
 /// ```
-/// Faults with a count add up: two calls for one packet each affect two packets.
+/// Faults with a count add up: two calls for one packet each affect two packets. Only ``dropSocket(afterPackets:)``
+/// replaces an earlier call.
 public struct ScriptedDevice: HTTPTransport, SocketTransport {
     let id: Int
     let server: ScriptedServer
@@ -24,7 +25,7 @@ public struct ScriptedDevice: HTTPTransport, SocketTransport {
     /// Ends the device's sockets abruptly. They can reconnect.
     public func dropSockets() { server.step { [id] in $0.dropAll(of: id) } }
 
-    /// Ends a socket when it would deliver a later packet, which is lost.
+    /// Ends a socket after `count` more packets, in place of the next one, which is lost.
     ///
     /// - Parameter count: the number of packets of any kind that are delivered before that.
     public func dropSocket(afterPackets count: Int) { faults { $0.packetsUntilDrop = count } }

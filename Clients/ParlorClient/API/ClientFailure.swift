@@ -43,8 +43,9 @@ public enum ClientFailure: Error, Hashable, Sendable {
 
 /// The server's refusal of a request.
 public struct Refusal: Error, Hashable, Sendable {
-    /// A code from docs/api.md, such as `room_not_found`, or one of an added service. Later servers may add codes.
-    /// The library itself refuses a start with `not_forgotten`.
+    /// A code from docs/api.md, such as `room_not_found`, or one of an added service. Later servers may add codes. The
+    /// library has codes of its own: `not_forgotten`, `disconnected`, `unsupported_scheme`, and `refused` for a connect
+    /// that the server refuses without a code.
     public var code: String
     /// A text for a person.
     public var message: String

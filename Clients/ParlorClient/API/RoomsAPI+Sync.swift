@@ -22,8 +22,8 @@ extension RoomsAPI {
         try await value(of: try HTTPRequest("GET", to: ["sync"]))
     }
 
-    /// Returns the events since a cursor that went to the caller, or to the caller's rooms. `:global` events, presence
-    /// and typing are not among them.
+    /// Returns the events that were sent to the caller, or to the caller's rooms, since a cursor. `:global` events,
+    /// presence and typing are not among them.
     ///
     /// - Parameter limit: the maximum number of events, at most 1,000.
     /// - Throws: `ClientFailure`: `refused` with `invalid_field` for a cursor that is not the caller's.

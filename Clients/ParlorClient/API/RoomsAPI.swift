@@ -31,8 +31,8 @@ public struct RoomsAPI: Sendable {
         }
     }
 
-    // These functions are `@concurrent`, because decoding a long page takes a while and the caller may be on the main
-    // actor.
+    // The functions that decode are `@concurrent`: decoding a long page takes a while, and the caller may be on the
+    // main actor.
 
     /// Sends a request and ignores the answer's data.
     @concurrent

@@ -52,8 +52,8 @@ public struct EndingSession: Codable, Equatable, Sendable {
 
 /// Stores sessions in a file that only its owner can read. On Apple's systems use ``KeychainSessionStore``.
 ///
-/// Processes of one app can share the file. With a lock file beside it, which has `.lock` appended to its name, only
-/// one of them changes it at a time.
+/// Processes of one app can share the file. A lock file, whose name is that of the file with `.lock` appended, lets
+/// only one process change the file at a time.
 public struct FileSessionStore: SessionStore {
     private let url: URL
 

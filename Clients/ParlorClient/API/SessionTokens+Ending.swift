@@ -4,13 +4,13 @@ import Foundation
 extension SessionTokens {
     /// Signs out on this device at once, and on the server as soon as it can be reached.
     ///
-    /// When this returns, there are no more tokens, and the store has the session as one to end. The request to end it
-    /// is retried until it succeeds, with a ``SessionStore`` also after a restart. ``settleEnding()`` waits for that.
-    /// The end of a session also unregisters its device.
+    /// When this returns, there are no more tokens, and the store has the session in ``KeptSessions/ending``. The
+    /// request to end it is retried until the server ends the session or permanently refuses, with a ``SessionStore``
+    /// also after a restart. ``settleEnding()`` waits for that. The end of a session also unregisters its device.
     ///
     /// - Parameter token: the device's token, for servers that do not unregister the device with the session.
-    /// - Throws: the store's error. The sign-out still takes effect, and each request and each call of this tries the
-    ///   store again. But if the app ends before the store accepts it, the next launch is signed in.
+    /// - Throws: the store's error. The sign-out still takes effect. Each later request, and each later `signOut`,
+    ///   tries again to store it. But if the app ends before the store accepts it, the next launch is signed in.
     public func signOut(device token: String? = nil) async throws {
         if kept.current != nil {
             // The refresh under way is abandoned: with its attempt id it can be repeated, to end the session.
@@ -27,7 +27,8 @@ extension SessionTokens {
         if let storeFailure { throw storeFailure }
     }
 
-    /// Returns when the server has ended every signed-out session, or when the task is cancelled.
+    /// Returns when no signed-out session is left to end, or when the task is cancelled. A permanent refusal counts as
+    /// the end.
     public func settleEnding() async {
         endSessions()
         guard let ending else { return }

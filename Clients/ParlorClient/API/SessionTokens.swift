@@ -14,8 +14,8 @@ import Foundation
 /// first and continues with the newer session. If both renew the session at once, they use the same attempt id
 /// and get the same answer. Only one process may use this type for a store.
 public actor SessionTokens: TokenProvider {
-    /// Covers clocks that differ, and the request's latency. A token that lives less than two minutes gets
-    /// half its life.
+    /// Covers clocks that differ, and the request's latency. For a token that is valid for less than two minutes, the
+    /// leeway is half of that time.
     static let longestLeeway: TimeInterval = 60
 
     let accounts: AccountsAPI
@@ -138,8 +138,9 @@ public actor SessionTokens: TokenProvider {
         return storeFailure == nil
     }
 
-    /// Continues with the session that another process has put into the store. It is newer than the one here:
-    /// whoever renews a session first stores the attempt id, so both descend from the same stored session.
+    /// Continues with the session that another process has put into the store. It is newer than the one here. Each
+    /// process reads the store and stores the attempt id before it renews a session, so the session in the store was
+    /// renewed from the one here.
     private func takeOver(_ session: Session?) {
         guard let session, session != stored, !replacesStored else { return }
         guard let own = kept.current, own.user.id == session.user.id else { return }
@@ -259,8 +260,8 @@ public actor SessionTokens: TokenProvider {
 }
 
 extension Refusal {
-    /// True if the server will never accept this token: it is used, revoked or malformed. Any other refusal
-    /// may pass.
+    /// True if the server will never accept this token: it is used, revoked or malformed. Any other refusal may be
+    /// temporary.
     var isOfRefreshToken: Bool {
         ["invalid_token", "unauthenticated", "invalid_field", "malformed_request"].contains(code)
     }

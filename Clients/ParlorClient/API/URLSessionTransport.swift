@@ -14,8 +14,8 @@ public struct URLSessionTransport: HTTPTransport {
     /// - Parameters:
     ///   - base: the server's address, with the path prefix that it is served under, if any.
     ///   - session: by default one without cookies and cache, which ends a request after 30 seconds without data. It
-    ///     follows no redirects, as those would take the access token to another host. A session of the app decides
-    ///     that itself.
+    ///     follows no redirects, as those would take the access token to another host. If the app passes a session,
+    ///     that session's configuration and delegate decide all of this.
     public init(base: URL, session: URLSession? = nil) {
         if let session {
             self.init(base: base, session: session, owner: nil)
@@ -64,7 +64,8 @@ public struct URLSessionTransport: HTTPTransport {
     private func answer(to request: URLRequest) async throws -> (Data, URLResponse) {
         #if canImport(FoundationNetworking)
             // A cancelled task stops waiting, but its request goes on. Cancelling a request just as its answer arrives
-            // deadlocks both threads, perhaps the main one (swift-corelibs-foundation, issue 5412).
+            // deadlocks the cancelling thread, perhaps the main one, with that of the session
+            // (swift-corelibs-foundation, issue 5412).
             try await Task { [session] in try await session.data(for: request) }.valueUnlessCancelled
         #else
             try await session.data(for: request)
@@ -100,7 +101,7 @@ private final class RedirectRefusal: NSObject, URLSessionTaskDelegate {
     ) { completionHandler(nil) }
 }
 
-/// A session with a delegate keeps both in memory until it is invalidated.
+/// Invalidates the session when this object is released. Until then, a session keeps itself and its delegate in memory.
 private final class SessionOwner: Sendable {
     private let session: URLSession
 

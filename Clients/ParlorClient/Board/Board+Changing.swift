@@ -34,8 +34,8 @@ extension Board {
 
     /// Deletes all elements of the room for everyone, and drops the changes that were made before this call.
     ///
-    /// This is not kept for later: a late deletion would remove elements that were never shown here. Elements that
-    /// are created here during the call stay: changes made meanwhile are sent after it.
+    /// The request is sent once and not retried later: a late deletion would remove elements that were never shown
+    /// here. Elements that are created here during the call stay: changes made meanwhile are sent after it.
     ///
     /// - Throws: `ClientFailure` or `CancellationError`; unsent changes then stay.
     public func clear() async throws {
@@ -49,7 +49,7 @@ extension Board {
         }
         _ = try await server.clear(roomID)
         act { $0.discard(earlier) }
-        // Others may have created elements after the clearing, whose events arrived before this answer.
+        // This fetch removes the cleared elements even if no event arrives, and keeps those that others created since.
         load()
     }
 

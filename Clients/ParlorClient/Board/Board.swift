@@ -22,7 +22,8 @@ public final class Board {
     public private(set) var failure: ClientFailure?
     /// The number of changes that the server has not confirmed, including refused ones.
     public private(set) var unsentCount = 0
-    /// Why changes cannot be read or stored on disk; nil if they can. Unsent ones are then lost when the app ends.
+    /// Why changes cannot be read or stored on disk; nil if they can. While this is set, changes that are not on disk
+    /// are lost when the app ends.
     public private(set) var keepFailure: String?
     /// A file with earlier changes that this version of the library cannot read; nil if there is none.
     public private(set) var setAside: URL?
@@ -41,8 +42,8 @@ public final class Board {
     @ObservationIgnored let clock: any ClientClock
     @ObservationIgnored let makeID: @Sendable () -> String
     @ObservationIgnored private let random: @Sendable () -> Double
-    /// True once the changes of an earlier process have been read. Until then no change is sent, because those
-    /// come first, and none is written, because that would overwrite them.
+    /// True once the changes of an earlier process have been read. Until then no change is sent, because the stored
+    /// ones come first. None is written, because a write would overwrite the stored ones.
     @ObservationIgnored private(set) var isRestored = false
     @ObservationIgnored private var restoring: Task<Void, Never>?
     @ObservationIgnored private var loading: Task<Void, Never>?
@@ -222,7 +223,7 @@ public final class Board {
     /// Ends the pause before the next attempt, so that waiting changes are sent now.
     func endPause() { pause?.cancel() }
 
-    /// Sends one change and applies the answer. Returns false if the change has to be sent again.
+    /// Sends one change and applies the answer. Returns false if a pause has to come before the next attempt.
     private func perform(_ operation: BoardOperation) async -> Bool {
         do {
             let clears = clears
@@ -250,10 +251,12 @@ public final class Board {
         }
     }
 
-    /// Handles the refusal of an edit whose base is outdated. Returns false if the edit has to be sent again.
+    /// Handles the refusal of an edit whose base is outdated. Returns false if a pause has to come before the next
+    /// attempt. A rebased edit is sent again at once.
     private func settleConflict(of operation: BoardOperation) async -> Bool {
         guard case .edit(let content, _) = operation.change else { return true }
-        // This waits for a running fetch: `BoardState` records the elements that events touch for one at a time.
+        // This waits for a running fetch, because `BoardState` records the elements that events touch for only one
+        // fetch at a time.
         await refresh()
         guard let current = state.elements[operation.elementID], failure == nil else {
             change { $0.putBack() }
@@ -330,7 +333,8 @@ public final class Board {
         send()
     }
 
-    /// Changes the state, and shows and stores the result. Nothing else changes the state.
+    /// Changes the state, and shows and stores the result. Besides this, only `takeNext()` in `send()` changes the
+    /// state: it marks the change that is being sent.
     private func change(_ body: (inout BoardState) -> Void) {
         guard !isEnded else { return }
         let before = (operations: state.operations, conflicts: state.conflicts, elements: state.elements)

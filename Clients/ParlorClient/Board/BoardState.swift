@@ -199,7 +199,8 @@ struct BoardState: Sendable {
         tried.remove(id)
         if let element {
             put(element)
-            // An answer to a creation may have a version above 1. That includes others' changes.
+            // An answer to a creation may have a version above 1. Then others have changed the element since, so
+            // waiting edits keep their base.
             if operation?.isCreation != true { rebaseEdits(on: element) }
             // The versions are only needed while changes of this element wait.
             ownVersions[element.id] =
@@ -210,7 +211,8 @@ struct BoardState: Sendable {
         }
     }
 
-    /// Rebases edits of the previous version, as only the own change lies between it and this one.
+    /// Rebases edits that are based on the previous version. Only the person's own change made this version from that
+    /// one.
     private mutating func rebaseEdits(on element: Element) {
         for index in operations.indices where operations[index].elementID == element.id {
             guard case .edit(let content, let version?) = operations[index].change, version == element.version - 1
@@ -232,7 +234,7 @@ struct BoardState: Sendable {
         }
     }
 
-    /// Bases an edit on a later version, whose content is that of its base.
+    /// Bases an edit on a later version that has the same content as the edit's old base.
     mutating func rebase(_ id: Int, on version: Int) {
         inFlight = nil
         guard let index = operations.firstIndex(where: { $0.id == id }),

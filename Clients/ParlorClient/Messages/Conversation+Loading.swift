@@ -53,7 +53,8 @@ extension Conversation {
 
     private func fetchShown(asked: Int) async {
         guard epoch == asked else { return }
-        // The first refresh of a visit fetches only the newest page: cached messages may be far below it.
+        // The first refresh of a visit does not fetch down to the cached messages: they may be far below the newest
+        // page.
         let oldest = wasVerified ? store.items.first?.seq : nil
         do {
             let fresh = await takeFreshPage()
@@ -150,15 +151,15 @@ extension Conversation {
     private func refreshLater(after failure: ClientFailure) {
         let pause = backoff.next(random: backing.random(), atLeast: failure.retryAfter)
         retrying = Task { [weak self, clock = backing.clock] in
-            // Leaving, or an earlier refresh, cancels it.
+            // The pause is cancelled if the room is left, or if another refresh starts first.
             do { try await clock.sleep(for: pause) } catch { return }
             guard let self, !Task.isCancelled else { return }
             self.beginRefresh()
         }
     }
 
-    /// Fetches messages that are missing between others, unless they arrive within `gapPause`. A failure that may pass
-    /// is retried.
+    /// Fetches messages that are missing between others, unless they arrive within `gapPause`. A retryable failure is
+    /// retried after a pause.
     func fillGapSoon() {
         guard isEntered, isFetched, gapFilling == nil, store.firstGap != nil else { return }
         gapFilling = Task { [weak self, clock = backing.clock, pause = settings.gapPause] in

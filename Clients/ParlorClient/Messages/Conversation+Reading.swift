@@ -37,7 +37,7 @@ extension Conversation {
         // Nil before the first page was fetched: what is shown then may be older than the newest messages.
         var oldest = store.floor
         var hasOlder = oldest.map { $0 > 1 } ?? true
-        // Read first, because the receipts below lower it.
+        // The count is taken first, because the receipts below lower it.
         let count = unreadCount() ?? .max
         var found = Set(unreadIDs(of: items))
         await backing.receipts.add(Array(found), in: roomID)
@@ -45,7 +45,7 @@ extension Conversation {
             let page = try await backing.server.messages(
                 in: roomID, before: oldest, after: nil, limit: settings.refetchPageSize)
             let unread = page.items.filter(isUnread).map(\.id).filter { !found.contains($0) }
-            // A page without unread messages may have some below it, while fewer than `count` are found.
+            // Unread messages may be below a page that has none, so the loop goes on until `count` are found.
             guard !unread.isEmpty || found.count < count else { break }
             found.formUnion(unread)
             await backing.receipts.add(unread, in: roomID)

@@ -23,8 +23,8 @@ extension Conversation {
 
     /// Discards a message that is not sent yet.
     ///
-    /// - Returns: false if it is being sent or already stored. Once it is stored, ``delete(_:)`` removes it. False too
-    ///   if the device cannot delete it: it then has failed with `not_discarded`.
+    /// - Returns: false if it is being sent or already stored. Once it is stored, ``delete(_:)`` removes it. It is also
+    ///   false if the device cannot delete the message. Its state is then failed, with `not_discarded`.
     @discardableResult
     public func discard(_ id: MessageItem.ID) async -> Bool { await backing.outbox.discard(id, in: roomID) }
 
@@ -68,7 +68,7 @@ extension Conversation {
         }
     }
 
-    /// Removes messages from the outbox that an event or a page has shown to be stored.
+    /// Removes messages from the outbox, because an event or a page shows that the server has stored them.
     func noteStored(_ tempIDs: [String]) {
         guard !tempIDs.isEmpty else { return }
         Task { for tempID in tempIDs { await backing.outbox.noteStored(tempID, in: roomID) } }

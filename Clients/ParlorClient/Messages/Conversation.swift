@@ -174,8 +174,8 @@ public final class Conversation {
 
     /// Enters the room: shows cached messages, and then the server's.
     ///
-    /// Returns when the server has answered, or ``failure`` has the reason why it has not. A failure that may pass is
-    /// retried after a pause, and with the next connection. Does nothing if the room is already entered.
+    /// Returns when the server has answered, or ``failure`` has the reason why it has not. A retryable failure is
+    /// retried after a pause, or with the next connection. Does nothing if the room is already entered.
     public func enter() async { await beginVisit()?.value }
 
     /// Enters the room before it returns, so that a ``leave()`` right after it takes effect.

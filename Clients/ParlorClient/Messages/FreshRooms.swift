@@ -1,8 +1,8 @@
 /// The rooms whose cached messages were current when the room was left.
 ///
-/// If such a room is joined again on the same connection, the server sends every event since the leave, so no page
-/// is needed. An event that arrives after the leave here, but before the server has handled it, is not sent again.
-/// Such an event removes the room from this list.
+/// If such a room is joined again on the same connection, the server sends every event since the leave, so no page is
+/// needed. If an event arrives after the room was left here, but before the server has handled the leave, it is not
+/// sent again. Such an event removes the room from this list.
 ///
 /// If a service adds fields to messages, a page is always fetched. Messages in events lack these fields, and a
 /// field may change while the room is left.

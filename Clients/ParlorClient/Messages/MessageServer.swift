@@ -27,8 +27,9 @@ public protocol MessageServer: Sendable {
     /// - Parameter ids: at most 500.
     func markRead(_ ids: [String], in roomID: String) async throws
 
-    /// Returns the cursor that identifies the connection, once all missed events have arrived on it; otherwise nil. A
-    /// room that is joined on this connection receives all of its events since then.
+    /// Returns the cursor that identifies the connection, once all missed events have arrived on it; otherwise nil.
+    /// When a room is joined on this connection, the server sends its events since that cursor, or since the room was
+    /// left.
     func connectionCursor() async -> String?
 
     /// Sends the typing state once. If the end is lost, the server ends the typing after three seconds.

@@ -20,10 +20,11 @@ public enum OutboxChange: Equatable, Sendable {
 /// `tempId`, so the server stores it once. A message leaves the outbox only when the server has stored it, when it is
 /// discarded, or when the person is no longer in its room.
 ///
-/// If the server cannot be reached, sends an unreadable answer or asks to wait, the first message of a room waits
-/// for the next connection, or for a pause that doubles up to ``Settings/longestPause``. The room's other messages
-/// wait behind it. If the server permanently refuses a message, that message fails and later ones are still sent, so
-/// a text that is too long does not block its room. A retried message is sent before later ones that still wait.
+/// If the server cannot be reached or sends an unreadable answer, the first message of a room waits for the next
+/// connection, or for a pause that doubles up to ``Settings/longestPause``. If the server asks to wait, it waits for
+/// that time. The room's other messages wait behind it. If the server permanently refuses a message, that message fails
+/// and later ones are still sent, so a text that is too long does not block its room. A retried message is sent before
+/// later ones that still wait.
 public actor Outbox {
     /// The settings of an outbox.
     public struct Settings: Sendable {
@@ -164,8 +165,8 @@ public actor Outbox {
             if entry.isKept { try files.remove(entry, of: roomID) }
             queues[roomID]?.entries[index].isKept = false
         } catch {
-            // Otherwise the next run would send it. A failed message stays failed there, unless the disk refuses
-            // to write that, too.
+            // The message stays in the outbox, because the next run would send it from its file. The failure is written
+            // to the file, so the next run does not send the message, unless this write fails too.
             let words = "It cannot be deleted from this device: \(error.localizedDescription)"
             await setState(.failed(SendFailure(code: "not_discarded", message: words)), of: tempID, in: roomID)
             return false

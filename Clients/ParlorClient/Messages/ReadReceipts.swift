@@ -12,7 +12,7 @@ public actor ReadReceipts {
     public struct Settings: Sendable {
         /// The time without a newly read message after which receipts are sent.
         public var pause: Duration = .milliseconds(500)
-        /// The time after the first message was read, by which receipts are sent in any case.
+        /// The maximum time from the first read message to the request.
         public var longestWait: Duration = .seconds(2)
         /// The bound of the first pause before a retry. A random part of it is used, and it doubles with each retry.
         public var retryPause: Duration = .seconds(10)
@@ -160,8 +160,8 @@ public actor ReadReceipts {
         rooms[roomID]?.flushing = nil
         guard let failure else { return }
         let asked = failure.retryAfter
-        // Messages that were read meanwhile have started a wait, which retries these receipts, too. It is replaced only
-        // if the server asked for a pause, because it may be shorter.
+        // Messages that were read meanwhile have started a wait, which retries these receipts, too. That wait is
+        // replaced only if the server asked for a pause, because the wait may be shorter than the pause.
         guard asked != nil || rooms[roomID]?.wait == nil else { return }
         let pause = rooms[roomID]?.backoff.next(random: random(), atLeast: asked)
         if let pause { wait(for: pause, in: roomID, isPause: asked != nil) }

@@ -106,8 +106,8 @@ struct RoomFiles: Sendable {
         guard descriptor >= 0 else { throw CocoaError(.fileReadUnknown, userInfo: [NSFilePathErrorKey: url.path]) }
         defer { close(descriptor) }
         #if canImport(Darwin)
-            // On Apple's systems, `fsync` alone leaves the data in the drive's cache. A volume without F_FULLFSYNC
-            // returns an error, and `fsync` has to do.
+            // On Apple's systems, `fsync` alone leaves the data in the drive's cache. A volume that does not support
+            // F_FULLFSYNC returns an error. Then only `fsync` is used.
             if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
         #endif
         guard fsync(descriptor) == 0 else {

@@ -35,7 +35,7 @@ final class RoomJoins {
     ) -> Task<Void, any Error> {
         let task = Task { [server, before = last[roomID]] in
             _ = await before?.result
-            // If a join was cancelled meanwhile, its visit has ended.
+            // If a join was cancelled meanwhile, the room was left, or a newer refresh joins it again.
             try Task.checkCancellation()
             try await call(server)
         }

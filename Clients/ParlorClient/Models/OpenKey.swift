@@ -1,7 +1,7 @@
 /// The name of a member of a JSON object that may have members which the library does not know: fields of added
 /// services, or of a later server.
 ///
-/// The protocol stands in for a generic type, because a decoder looks up a generic key's metadata for each member.
+/// It is a protocol and not a generic type for speed: a decoder looks up the metadata of a generic key for each member.
 protocol OpenKey: CodingKey {
     /// The members that the library knows, including those that it ignores.
     associatedtype Known: RawRepresentable<String>, CaseIterable
@@ -58,7 +58,7 @@ extension KeyedDecodingContainer where Key: OpenKey {
 }
 
 extension [String: JSON] {
-    /// Keeps each known member for which this object has an empty value or none.
+    /// Takes each member of `known` that is missing or empty in this object.
     ///
     /// The object comes from an answer that lacks some services. If the server knows no last value of such a service,
     /// it sends the empty one that the service declares.

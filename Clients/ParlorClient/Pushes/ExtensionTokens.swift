@@ -10,8 +10,8 @@ import Foundation
 /// extension ends. The extension never signs anybody out, and never changes a session that the app has replaced
 /// meanwhile.
 public actor ExtensionTokens: TokenProvider {
-    /// A token that expires within so many seconds is renewed. This covers clocks that differ, and the time that a
-    /// request takes.
+    /// A token that expires within this time, in seconds, is renewed. This covers clocks that differ, and the time that
+    /// a request takes.
     private static let leeway: TimeInterval = 10
     /// The maximum number of requests for one refresh, because an extension has less than half a minute.
     private static let maxTries = 3

@@ -3,13 +3,14 @@
 /// It has the last ids. If ids arrive about in order of creation, it also has the newest id that it dropped. All ids up
 /// to that one count as seen.
 struct RecentIDs: Sendable {
-    /// The number of later events that may arrive before an event without hiding it.
+    /// The number of remembered ids. If more later events arrive before an event, that event counts as seen.
     private static let limit = 64
     private let isByCreation: Bool
     private var ids = RecentValues<Bool>(limit: limit)
     private var newestForgotten = ""
 
-    /// - Parameter isByCreation: false for deletions: these may begin with the newest id.
+    /// - Parameter isByCreation: false for deletions, which need not be in order of creation: the newest element may be
+    ///   deleted first.
     init(byCreation isByCreation: Bool = true) { self.isByCreation = isByCreation }
 
     /// Marks all ids up to this one as seen.

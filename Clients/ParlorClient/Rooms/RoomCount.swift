@@ -15,9 +15,9 @@ public struct RoomCount: Hashable, Sendable {
     ///
     /// It is the server's value, until the library itself changes ``unseenElements`` or ``unreadMessages``: the library
     /// counts new elements and messages, and opening a room marks its elements as seen. From then on it is true if one
-    /// of the two counts is above zero, or if the server had another reason. That is another badge above zero, or an
-    /// unknown reason, if the server's value was true while all badges were zero. The next `room:badges` event and the
-    /// next answer set it to the server's value again.
+    /// of the two counts is above zero, or if the server had another reason. Such a reason is the badge of an added
+    /// service above zero. If the server's value was true while all badges were zero, the reason is unknown. The next
+    /// `room:badges` event and the next answer set it to the server's value again.
     public private(set) var hasUnread: Bool
     /// True if the server's value was true for another reason than the two counts.
     private var isUnreadOtherwise: Bool
@@ -48,7 +48,7 @@ public struct RoomCount: Hashable, Sendable {
     private mutating func follow() { hasUnread = unseenElements > 0 || unreadMessages > 0 || isUnreadOtherwise }
 
     /// Takes the known badges of added services where this count has 0 or none. It is for the count of an answer that
-    /// lacks some services. Badges above zero in it are current, or the last ones that the server knew.
+    /// lacks some services. In that answer, a badge above zero is current, or the last value that the server knew.
     mutating func keepOthers(of known: RoomCount) {
         let answered = otherBadges
         otherBadges.merge(known.otherBadges) { $0 == 0 ? $1 : $0 }

@@ -72,7 +72,7 @@ public final class RoomCountManager {
     /// Opens the room, and marks its elements as seen.
     public nonisolated func enter(_ roomID: String) { change { $0.enter(roomID) } }
 
-    /// Closes the room. Later elements of others are unseen. Call it when the server has left the room, too.
+    /// Closes the room. Later elements of others are unseen. Call it after the room was also left on the server.
     ///
     /// - Returns: true if the room has to be fetched, because the server may not know that elements were seen.
     @discardableResult

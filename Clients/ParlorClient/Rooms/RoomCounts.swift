@@ -2,8 +2,8 @@
 ///
 /// - An event sets a room's element count if its `rev` is newer than the last one seen. So lost, late and
 ///   repeated events cause no drift. Older servers send no count, so each creation or deletion changes it by one.
-/// - Each created element is counted as unseen once, however late its event arrives. A skipped `rev` means a
-///   lost event, and the room has to be fetched.
+/// - Each created element is counted as unseen once, even if up to 64 events of later elements arrive before its own. A
+///   skipped `rev` means a lost event, and the room has to be fetched.
 /// - Others' elements are unseen if the room is not open; the person's own never are. Deletions do not
 ///   lower the unseen count. Opening the room sets it to zero, and elements that arrive while it is open are
 ///   seen.
@@ -100,7 +100,7 @@ public struct RoomCounts: Sendable {
 
     func isOpen(_ roomID: String) -> Bool { open.contains(roomID) }
 
-    /// Opens the room, and marks everything in it as seen.
+    /// Opens the room, and marks its elements as seen.
     public mutating func enter(_ roomID: String) {
         open.insert(roomID)
         guard var count = rooms[roomID] else { return }

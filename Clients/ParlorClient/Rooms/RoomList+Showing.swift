@@ -1,7 +1,7 @@
 // When changes are shown: answers and the person's own actions at once, events at most once in 100 ms.
 extension RoomList {
-    /// Shows the change of an event. It is shown at once, unless another was shown within the last 100 ms. Then it is
-    /// shown at the end of these, together with others.
+    /// Shows the change of an event. It is shown at once, unless another was shown within the last 100 ms. In that case
+    /// it is shown when those 100 ms are over, together with other changes.
     ///
     /// A new or removed room is always shown at once, because code that creates rooms relies on it.
     func showSoon(_ roomID: String) {

@@ -3,9 +3,10 @@ import Observation
 
 /// The live rooms of one person, sorted and also grouped by person.
 ///
-/// All changes arrive through ``apply(_:)-(SocketUpdate)``, in order. An event's data is shown at once, and that of the
-/// events that follow within 100 ms is shown together. If an event lacks data, such as a message's text, the room is
-/// fetched, once for many events. If the server cannot be reached, the rooms stay and ``failure`` is set.
+/// All events arrive through ``apply(_:)-(SocketUpdate)``, in order. Answers to requests also change the rooms. An
+/// event's data is shown at once, and that of the events that follow within 100 ms is shown together. If an event lacks
+/// data, such as a message's text, the room is fetched, once for many events. If the server cannot be reached, the
+/// rooms stay and ``failure`` is set.
 ///
 /// An answer never undoes an event that came during its request. Events of other people's rooms are ignored.
 @MainActor @Observable
@@ -233,8 +234,8 @@ public final class RoomList {
     ///
     /// The gateway composes badges independently of the events of new messages and elements. So badges may lack one
     /// that is already counted here, or include one whose event is still to come and would count it a second time. In
-    /// the latter case the badges are higher than the counts here: by the contract, a new message or element causes no
-    /// badges itself.
+    /// the latter case the badges are higher than the counts here. By the contract, a new message or element itself
+    /// sends no `room:badges` event.
     private func isDoubtful(_ event: RoomEvent) -> Bool {
         guard case .badges(let roomID, let badges, _) = event, !counts.isOpen(roomID),
             let known = counts.latest(of: roomID)
@@ -286,7 +287,7 @@ public final class RoomList {
         noteMissingFields(missingFields)
     }
 
-    /// Removes a room of which the server says that it is not the person's any more.
+    /// Removes a room, because the server says that it is no longer the person's.
     func forget(_ roomID: String) {
         store.forget(roomID)
         counts.forget(roomID)

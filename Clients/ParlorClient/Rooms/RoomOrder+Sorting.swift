@@ -23,9 +23,9 @@ extension Room {
 
     /// The room with times that sort as on the server.
     ///
-    /// The server sorts by times with milliseconds, but only the time of the last activity is sent with them. This
-    /// copies it to the time of messages or of content, whichever it belongs to. Otherwise rooms of the same second
-    /// could sort differently than on the server.
+    /// The server sorts by times in milliseconds, but sends only `lastActivityAt` in milliseconds. This copies
+    /// `lastActivityAt` to `messagesUpdatedAt` or `updatedAt`, as `lastActivityType` says. Otherwise rooms of the same
+    /// second could sort differently than on the server.
     var withFullTimes: Room {
         var room = self
         switch lastActivityType {

@@ -79,8 +79,8 @@ struct RoomStore: Sendable {
     ///
     /// - Parameter missingFields: the fields for which the answer has only last known values. The store's values stay
     ///   if they are later.
-    /// - Returns: the rooms with events since the request. Of each value the later one stays, the event's or the
-    ///   answer's, and the room is fetched again.
+    /// - Returns: the rooms with events since the request. For each value, the later of the event's and the answer's
+    ///   stays. The room is fetched again.
     mutating func finish(
         _ load: Load, with answer: [Room], missingFields: Set<RoomFieldSource> = [], now: Date
     ) -> Set<String> {
@@ -141,7 +141,7 @@ struct RoomStore: Sendable {
         missing.remove(id)
     }
 
-    /// Returns the room of an answer, merged with the known one where that may be later.
+    /// Returns the room of an answer. Values that may be newer in the known room are taken from there.
     private mutating func take(
         _ answer: Room, _ load: Load, isOvertaken: Bool, missingFields: Set<RoomFieldSource>, now: Date
     ) -> Room {

@@ -4,10 +4,10 @@ import Foundation
 ///
 /// **No event is lost.** Each `sync:done` brings a cursor: the position up to which the client has all events. Live
 /// events carry none, so the cursor advances only at each connect. At the next connect the server replays everything
-/// since then, in order, including the live events of the last connection. So an event may be delivered twice, but
-/// the last delivery is always in the log's order. The first connect sends an invalid cursor, and the server answers
-/// with a fresh one. A connection lives no longer than its access token, which limits the length of a replay. If
-/// more than 10,000 events were missed, the server answers `recovered: false` instead.
+/// since then, in order, including the live events of the last connection. So an event may be delivered twice. The
+/// replay is always in the log's order. The first connect sends an invalid cursor, and the server answers with a fresh
+/// one. A connection lives no longer than its access token, which limits the length of a replay. If more than 10,000
+/// events were missed, the server answers `recovered: false` instead.
 ///
 /// **Every queue is bounded.** The handler gets one update after the other, on the main actor. While it is busy, a
 /// limited number of updates wait; beyond that the connection is not read. So the handler must not wait for a reply
@@ -26,11 +26,11 @@ public actor RoomsSocket {
     /// The time in which a connection must answer after a change of network. If the answer comes later, the client has
     /// merely reconnected without need.
     static let probeTimeout: Duration = .seconds(5)
-    /// The time without any event after which a server that has not sent `sync:done` counts as one without recovery.
+    /// If neither an event nor `sync:done` arrives for this time, the server counts as one without recovery.
     static let syncTimeout: Duration = .seconds(20)
     /// The time, in seconds, after which a server that sends events but no `sync:done` counts as one without recovery.
     static let longestSync: TimeInterval = 120
-    /// The duration, in seconds, of a successful attempt after which the pauses between attempts start short again.
+    /// A connection that ends later than this, in seconds from the start of its attempt, resets the backoff.
     private static let goodConnection: TimeInterval = 2
 
     let url: URL
@@ -50,8 +50,9 @@ public actor RoomsSocket {
     private var skipsPause = false
     private var backoff = Backoff()
     private(set) var cursor: String?
-    /// The cursor of this connection's `sync:done`, with which all missed events have arrived. It is nil before that,
-    /// without a connection, and on a server that does not send one: `cursor` is then of an earlier connection.
+    /// The cursor of this connection's `sync:done`, with which all missed events have arrived. It is nil before
+    /// `sync:done`, without a connection, and on a server without `sync:done`. `cursor` is then from an earlier
+    /// connection.
     private(set) var connectionCursor: String?
     /// The connection, from when the server has accepted it to its end.
     private(set) var link: SocketLink? {
@@ -98,7 +99,8 @@ public actor RoomsSocket {
     /// Connects, and stays connected until ``stop()`` or until a failure that is not retryable: nobody is signed in, or
     /// the server does not want this client to reconnect.
     ///
-    /// The socket keeps itself alive meanwhile. A call while it is started does nothing.
+    /// While it is started, this object stays in memory, even without a reference from the app. A call while it is
+    /// started does nothing.
     public func start() {
         guard running == nil else { return }
         if deliveryTask == nil {
@@ -133,7 +135,7 @@ public actor RoomsSocket {
     }
 
     /// Connects at once instead of after the pause, for example when the app comes to the foreground or the network is
-    /// back. A connection that has been silent for longer than the ping interval is replaced.
+    /// back. A connection that has been silent for five seconds longer than the ping interval is replaced.
     ///
     /// It does not start a socket that is stopped.
     public func reconnectNow() async {

@@ -2,7 +2,7 @@ import Foundation
 
 /// A packet of Socket.IO 5 in the default namespace, without attachments.
 enum SocketPacket: Equatable, Sendable {
-    /// The server has joined the namespace.
+    /// The server has accepted this client in the namespace.
     case connected
     case refused(message: String, code: String?)
     case disconnect
@@ -83,8 +83,8 @@ enum SocketPacket: Equatable, Sendable {
         return bytes.dropFirst().dropLast()
     }
 
-    /// Returns the event's name and its end; nil if the first argument is not a string, or is not
-    /// followed by a comma.
+    /// Returns the event's name and its end; nil if the first argument is not a string, or if it is followed by
+    /// anything but a comma.
     private static func name(_ arguments: Bytes) throws(ClientFailure) -> (String, Bytes.Index)? {
         guard arguments.first == UInt8(ascii: "\"") else { return nil }
         var index = arguments.index(after: arguments.startIndex)

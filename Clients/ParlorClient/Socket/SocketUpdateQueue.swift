@@ -7,7 +7,7 @@
 /// An update gets its place at once, even if its sender then waits for room. So the order is always that of the
 /// socket's states.
 final class SocketUpdateQueue: Sendable {
-    /// The size of a page of a replay, so that the reader does not wait after each event of one.
+    /// The limit is the size of a page of a replay, so that the reader can add a whole page without waiting.
     static let capacity = 512
 
     private struct State {

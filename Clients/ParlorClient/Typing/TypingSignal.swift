@@ -1,6 +1,6 @@
 import Foundation
 
-/// Sends a room that the person is typing.
+/// Sends the person's typing state to a room.
 ///
 /// The signal goes out at the first keystroke, and then at most once a second. The end goes out after two seconds
 /// without a keystroke, or at ``stopped()``.
@@ -35,7 +35,7 @@ public final class TypingSignal {
         typedAt = now
         guard sentAt.map({ abs(now.timeIntervalSince($0)) >= Self.renewal }) ?? true else {
             // A `true` was sent within the last second, even if a stop followed. A later keystroke sends the next.
-            // `abs` is for a clock that was set back, whose last time may be hours ahead.
+            // `abs` is for a clock that was set back: `sentAt` may then be hours ahead.
             return
         }
         sentAt = now

@@ -128,7 +128,7 @@ function houseView(parlor, redraw) {
   };
   addEventListener("hashchange", show);
   document.addEventListener("keydown", onKey);
-  // After this, messages that have just arrived are no longer seen.
+  // When the page becomes hidden, messages that have just arrived count as unread.
   document.addEventListener("visibilitychange", update);
   return {
     element: house,

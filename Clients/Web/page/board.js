@@ -204,7 +204,8 @@ export function boardView(board) {
     later();
   }
 
-  /** Returns true if somebody else has changed, while the dialog was open, a field that would now be replaced. */
+  /** Returns true if, since the dialog was opened, somebody else has changed a field that `changes` would replace.
+   * */
   function isChangedSince(before, now, changes) {
     return Object.keys(changes).some((key) => now[key] !== before[key] && now[key] !== changes[key]);
   }

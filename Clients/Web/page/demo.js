@@ -10,7 +10,7 @@ export async function followDemoLink(session) {
   if (!match) return;
   history.replaceState(null, "", location.pathname);
   await session.open();
-  // A person with the same name from an earlier demo is signed out, too, and their data is removed.
+  // This signs out whoever is signed in, even a person of that name from an earlier demo, and removes their data.
   await session.logout();
   await session.login(match[1], match[2]);
 }

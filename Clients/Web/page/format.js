@@ -37,8 +37,8 @@ export function exactTime(time) {
 }
 
 /**
- * Shows the exact time when the pointer is over a `time` in `element`. It is formatted only then, because there are
- * many times.
+ * Shows the exact time when the pointer is over a `time` in `element`. It is formatted only then, because a page
+ * has many timestamps.
  */
 export function explainTimes(element) {
   element.addEventListener("pointerover", (event) => {

@@ -21,7 +21,8 @@ export class WindowedList {
   #items = [];
   #indexes = new Map();
   #rows = new Map();
-  // The heights by key, which stay when items move; by index; and their running sum, for lookups.
+  // `#heights` is by key, so that heights stay when items move. `#known` is by index. `#tops` is its running sum, for
+  // lookups.
   #heights = new Map();
   #known = new Float64Array(0);
   #tops = new Float64Array(1);

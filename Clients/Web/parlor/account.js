@@ -104,7 +104,7 @@ export class Account {
   }
 
   /**
-   * Stops for good, because nobody or somebody else is signed in.
+   * Stops for good, because this person is no longer signed in.
    * @param erases true if the person signed out: then nothing stays on the device. Otherwise unsent changes wait for
    * the next sign-in.
    * @param isElsewhere true if another tab has ended the session: then the cache stays as that tab left it.

@@ -96,7 +96,7 @@ export class Board extends Observable {
     const release = outbox.hold(this.#lane);
     try {
       await server.clearRoom(this.roomId);
-      // Not before: if the clearing fails, these changes are still to be sent.
+      // These changes are dropped only now: if the clearing had failed, they would still have to be sent.
       for (const entry of earlier) outbox.discard(entry);
       this.#store.clear();
     } finally {
@@ -221,8 +221,8 @@ export class Board extends Observable {
   }
 
   /**
-   * Sets the version that an edit is based on: the server's. Behind an unsent change it is set later, from that
-   * change's answer.
+   * Sets the version that an edit is based on: the server's. If an unsent change of the element comes first, the
+   * version is set later, from the answer to that change.
    */
   #base(change, stored, isBehindOwn) {
     if (isBehindOwn || !stored) return;

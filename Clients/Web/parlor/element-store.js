@@ -6,9 +6,9 @@ const REMEMBERED = 2_000;
  * One room's elements as the server has them: the newest `version` of each, even if data arrives late, twice or out of
  * order. Deleted elements stay deleted.
  *
- * The event of a clearing does not name elements, and a replay may repeat it after newer elements were created. So an
- * element that it removed may return with its own event. `isDoubtful` is then true, and the elements have to be
- * fetched.
+ * The event of a clearing does not name elements, and a replay may repeat it after newer elements were created. So a
+ * newer element that the clearing removed may return with its own event. `isDoubtful` is then true, and the elements
+ * have to be fetched.
  */
 export class ElementStore {
   #ownId;
@@ -42,7 +42,7 @@ export class ElementStore {
 
   /**
    * Inserts an element from an event or an answer.
-   * @param isNew false to ignore it if it is missing, as it was cleared meanwhile.
+   * @param isNew false to ignore an element that the store does not have, because the board was cleared meanwhile.
    */
   put(element, isNew = true) {
     this.#touched?.add(element.id);
@@ -68,7 +68,7 @@ export class ElementStore {
     this.isDoubtful = true;
   }
 
-  /** Adds cached elements, unless the store knows better. */
+  /** Adds cached elements that the store lacks and that are not known as deleted. */
   showCached(elements) {
     for (const element of elements) if (!this.#gone.has(element.id) && !this.#elements.has(element.id)) this.#set(element);
   }

@@ -20,8 +20,8 @@ export class Caller {
    * Sends a request.
    * @param path the path below `/api`, encoded by `path`.
    * @returns `{ data, page, degraded }`; `data` is null for 204.
-   * @throws ClientFailure. An answer that violates the contract counts as `offline`, which is retryable: it comes from
-   * something else, such as a proxy or a hotel's login page.
+   * @throws ClientFailure, or the reason of `signal` if that is aborted. An answer that violates the contract counts
+   * as `offline`, which is retryable: it comes from something else, such as a proxy or a hotel's login page.
    */
   async call(method, path, { query = {}, body, token, signal } = {}) {
     const parameters = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== undefined && value !== null));

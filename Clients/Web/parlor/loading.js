@@ -26,8 +26,8 @@ export class Loading {
   epoch = 0;
 
   /**
-   * @param fetch `(isCurrent) → { refusal }`. `refusal` is why the room cannot be joined for now, if so. It has to
-   * check `isCurrent()` after each wait, and to change nothing if that is false.
+   * @param fetch `(isCurrent) → { refusal }`. `refusal` is the failure if the room cannot be joined for now. It has
+   * to check `isCurrent()` after each wait, and to change nothing if that is false.
    * @param rejoin runs instead of `fetch` after a rest, with the same rules. What was fetched before is still there.
    */
   constructor(platform, { isAway, fetch, rejoin = async () => ({}), onChange }) {

@@ -61,7 +61,8 @@ export class OutboxKeeper {
     const kept = await this.#storage.readAll(this.#prefix);
     return kept.map(([key, record]) => {
       const entry = new OutboxEntry(record);
-      // Later keys must sort behind this one, even if the clock was set back. Their count starts again at 0.
+      // Later keys must sort behind this one, even if the clock was set back. The counter in the keys starts at 0 on
+      // each page load.
       this.#lastTime = Math.max(this.#lastTime, timeOf(key, this.#prefix) + 1);
       const state = record.failure ? "failed" : "queued";
       // An entry that was being sent when the page ended may have arrived.
@@ -110,7 +111,7 @@ export class OutboxKeeper {
         await this.#writeEntries(entries);
       }
     } finally {
-      // This is the turn in which nothing was left, so that the next change starts another write.
+      // Nothing was awaited since the last check, so a later change always starts another write.
       this.#writing = null;
     }
   }
@@ -123,7 +124,7 @@ export class OutboxKeeper {
       for (const entry of entries) Object.assign(entry, { isKept: true, refusal: null });
     } catch (error) {
       const refusal = { code: "not_kept", message: `It cannot be stored on this device (${error?.message ?? error}).` };
-      // Of the other entries, an older version is stored, or nothing has to be stored.
+      // The other entries have an older version in the storage, or are removed.
       for (const entry of entries) if (!entry.isKept && !entry.isRemoved) entry.refusal = refusal;
     }
     if (removed.length > 0) this.#channel.post("outbox", removed.map((entry) => entry.key));

@@ -193,7 +193,8 @@ export class Outbox {
     if (lane.isSending || this.#isReading) return;
     lane.isSending = true;
     let entry;
-    // An entry that is neither stored nor refused yet makes later ones wait. When it is, the lane continues.
+    // An entry that is neither stored nor refused yet makes later ones wait. Once it is stored or refused, the lane
+    // continues.
     const next = () => lane.entries.find(({ state }) => state === "queued");
     while (!this.#isStopped && lane.holds === 0 && (entry = next()) && (entry.isKept || entry.refusal)) {
       entry.state = "sending";

@@ -123,7 +123,8 @@ export class ClientFailure extends Error {
    * - `not_kept`: this device could not store it.
    */
   readonly kind: "offline" | "refused" | "signed_out" | "not_kept";
-  /** For `refused`, a code of the contract, such as `room_not_found`. Otherwise the same as `kind`. */
+  /** For `refused`, a code of the contract, such as `room_not_found`; also `disconnected` or `refused` for a connection.
+   * Otherwise the same as `kind`. */
   readonly code: string;
   /** True if the same call may succeed later. */
   readonly isRetryable: boolean;
@@ -156,7 +157,7 @@ export function memoryStorage(): ParlorStorage;
 /** Everything that the library uses of its environment. Tests replace it. */
 export interface Platform {
   fetch: typeof fetch;
-  /** Returns true if the browser says that it has no network. If it returns false, there may be none either. */
+  /** Returns true if the browser says that it has no network. If it returns false, there may still be no network. */
   isOffline(): boolean;
   /** Without it, only long-polling is used. */
   WebSocket?: typeof WebSocket;
@@ -220,7 +221,7 @@ export class Parlor {
   /** null while nobody is signed in, and a new object for each person. It is set before `session` changes. */
   readonly rooms: Rooms | null;
   readonly connection: Observable<Connection>;
-  /** The numbers of the person's changes in all rooms that wait, and that have failed. */
+  /** The numbers of the person's waiting and failed changes, in all rooms. */
   readonly unsent: Observable<{ readonly waiting: number; readonly failed: number }>;
 
   /**
@@ -233,9 +234,9 @@ export class Parlor {
   stop(): Promise<void>;
   /**
    * Connects at once instead of after the pause, even if the server has ended the connection, and ends a `rest()`. Call
-   * it when the page becomes visible, and on `online` and `offline` while the page is visible.
-   * A connection that has received nothing for longer than the ping interval is replaced. So is any connection if the
-   * browser says that it has no network.
+   * it when the page becomes visible, and on `online` and `offline` while the page is visible. A connection that has
+   * received nothing for 5 s longer than the ping interval is replaced. So is any connection if the browser says that it
+   * has no network.
    */
   wake(): void;
   /**
@@ -452,7 +453,7 @@ export interface BoardConflict {
 }
 
 export interface BoardSnapshot {
-  /** Oldest first. Which element covers which is for `content` to say. */
+  /** Oldest first. The order of overlapping elements is up to the app, which can keep it in `content`. */
   readonly elements: readonly BoardElement[];
   readonly isLoading: boolean;
   readonly isVerified: boolean;

@@ -2,7 +2,7 @@ import { ClientFailure } from "./failure.js";
 import { RecentValues } from "./recent.js";
 import { Backoff, Pause } from "./timing.js";
 
-/** Receipts are sent when none was added for so many milliseconds, or at the latest after `LONGEST_WAIT`. */
+/** Receipts are sent when none was added for this time, in milliseconds, or at the latest after `LONGEST_WAIT`. */
 const PAUSE = 500;
 const LONGEST_WAIT = 2_000;
 /** The maximum number of ids in one request. */

@@ -46,7 +46,7 @@ export class RoomCounts {
 
   /**
    * Applies an answer with one room.
-   * @param lacking the fields that the answer may have outdated; their known values stay.
+   * @param lacking the fields whose values in the answer may be outdated; their known values stay.
    */
   load(room, lacking = new Set()) {
     const known = this.#counts.get(room.id);
@@ -82,7 +82,7 @@ export class RoomCounts {
     return this.#zeroed.delete(roomId);
   }
 
-  /** Notes that events may have been missed. So a `rev` that is skipped by the next event is expected. */
+  /** Notes that events may have been missed. The next event may then skip a `rev` without a fetch of the room. */
   noteAbsence() {
     for (const note of this.#notes.values()) note.isFollowing = false;
   }

@@ -1,7 +1,7 @@
 import { RecentValues } from "./recent.js";
 import { activityAt, noteContent, noteMessages, roomRecord, takeName } from "./room-record.js";
 
-/** An event within so many milliseconds after an answer may already be included in it. A later event is new. */
+/** An event within this time, in milliseconds, after an answer may already be included in it. A later event is new. */
 const DOUBTFUL = 2_000;
 const REMEMBERED_DELETIONS = 64;
 
@@ -20,11 +20,11 @@ export class RoomShelf {
    */
   missing = new Set();
   deletedMessages = new RecentValues(REMEMBERED_DELETIONS);
-  /** The times of names that came with events to rooms, by room, until the `:global` event of each. */
+  /** The `updatedAt` of the last `room:updated` event of each room, until its `:global` event arrives. */
   namedAt = new Map();
   #now;
   #events = 0;
-  /** While requests are in progress: the number of the last event of each room, and of the last event with its name. */
+  /** Kept while requests are in progress: for each room, the number of its last event, and of its last rename. */
   #touched = new Map();
   #named = new Map();
   #loads = 0;
@@ -244,8 +244,8 @@ function applyDeletion(shelf, record, messageId) {
 }
 
 /**
- * Applies an event to the room, which has no count. The `:global` event that comes with it has one, unless it was
- * missed.
+ * Applies an element event of a room. It has no element count. The `:global` event that comes with it has one, unless
+ * it was missed.
  */
 function applyElement(record, { element, elementId }) {
   if (element) noteContent(record, Date.parse(element.updatedAt));

@@ -7,7 +7,7 @@ import { RoomShelf } from "./room-shelf.js";
 import { RoomsFetching } from "./rooms-fetching.js";
 import { Pause } from "./timing.js";
 
-/** The list changes at most once in so many milliseconds, because people cannot follow faster changes. */
+/** The minimum time between two changes of the list, in milliseconds. People cannot follow faster changes. */
 const SHOW_INTERVAL = 100;
 /** When the app comes to the foreground, a list that is older than this is fetched again. */
 const FRESHNESS = 5 * 60_000;
@@ -181,7 +181,7 @@ export class Rooms extends Observable {
     this.setTyping(roomId, []);
   }
 
-  /** Closes the room, once the server has left it: later elements of others are unseen. */
+  /** Closes the room. Call it after the room was left on the server: later elements of others are unseen. */
   leave(roomId) {
     const mayBeUnseen = this.#counts.leave(roomId);
     // Only the server knows whether the room was still open when an element was created.

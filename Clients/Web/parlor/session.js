@@ -4,8 +4,8 @@ import { Observable } from "./observable.js";
 const KEY = "session";
 const LOCK = "parlor-session";
 /**
- * A token is renewed so many milliseconds before it expires, or after half its life if that is later. This covers
- * clocks that differ, and the time of the request.
+ * The time before its expiry, in milliseconds, at which a token is renewed, or half its life if that is shorter. This
+ * covers clocks that differ, and the time of the request.
  */
 const LONGEST_LEEWAY = 60_000;
 /** The refusals after which a refresh token never works again. All others are temporary. */

@@ -11,7 +11,7 @@ import { connectWebSocket } from "./websocket-transport.js";
 const CONNECT_TIMEOUT = 15_000;
 /** The time after which a WebSocket that has not opened counts as blocked. */
 const WEBSOCKET_TIMEOUT = 6_000;
-/** The time for which polling is tried first, after a WebSocket has failed and polling has worked; or until it fails. */
+/** After a WebSocket has failed and polling has worked, polling is tried first for this time, or until it fails. */
 const POLLING_TIME = 300_000;
 /** A server that sends no event and no `sync:done` for this time counts as one without recovery. */
 const SYNC_TIMEOUT = 20_000;

@@ -32,7 +32,8 @@ struct HomeScreen: View {
         .background { IconBadge(rooms: client.rooms) }
     }
 
-    /// Opens the room of a notification that was tapped, which has only the id. Without a network this is a cached room.
+    /// Opens the room of a tapped notification. The notification has only the room's id. Without a network this is a
+    /// cached room.
     private func openRequestedRoom() async {
         guard let roomID = account.roomToOpen else { return }
         await $failure.catching {

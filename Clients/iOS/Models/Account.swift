@@ -139,7 +139,8 @@ final class Account {
         await registerDevice()
     }
 
-    /// Removes what notifications have left of the person who leaves. The next person must neither read them nor open their room.
+    /// Removes the notifications and the icon's badge of the person who signs out, and forgets the room to open. The
+    /// next person must neither read them nor open their room.
     private func forgetNotifications() async {
         roomToOpen = nil
         await clearNotifications()
