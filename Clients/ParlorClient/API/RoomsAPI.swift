@@ -24,7 +24,8 @@ public struct RoomsAPI: Sendable {
             let token = try await tokens.token()
             do {
                 return try await caller.answer(to: request, token: token, unless: tag)
-            } catch ClientFailure.refused(let refusal) where refusal.status == 401 {
+            } catch ClientFailure.refused(let refusal) where refusal.code == "unauthenticated" {
+                // Another refusal with status 401, such as `invalid_credentials`, is not about the token.
                 let newer = try await tokens.token(replacing: token)
                 return try await caller.answer(to: request, token: newer, unless: tag)
             }

@@ -32,6 +32,17 @@ struct RoomsAPITests {
         #expect(try body(requests[1]) == ["name": .string("Garden")])
     }
 
+    @Test("a refusal that is not about the token is not repeated, whatever its status")
+    func wrongPassword() async throws {
+        let (api, server) = api([.refusal("POST /api/auth/password", 401, "invalid_credentials")])
+        let failure = await #expect(throws: ClientFailure.self) {
+            try await api.call("POST", ["api", "auth", "password"], body: JSON.object([:]))
+        }
+        guard case .refused(let refusal) = failure else { throw ClientFailure.unreadable("no refusal") }
+        #expect(refusal.code == "invalid_credentials")
+        #expect(await server.requests.count == 1)
+    }
+
     @Test("every route of rooms")
     func rooms() async throws {
         let room = DecodingTests.room
