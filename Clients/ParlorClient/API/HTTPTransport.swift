@@ -17,6 +17,8 @@ public struct HTTPRequest: Sendable, Equatable {
     public var query: [URLQueryItem]
     public var headers: [String: String]
     public var body: Data?
+    /// The time without data after which the request fails; nil for the transport's own limit.
+    public var timeout: Duration?
 
     public init(
         _ method: String, _ path: String, query: [URLQueryItem] = [], headers: [String: String] = [:],

@@ -23,6 +23,8 @@ private final class PollingConnection: SocketConnection {
 
     private struct State: Sendable {
         var sessionID: String?
+        /// The time limit of a poll, from the handshake. The server may send nothing for that long.
+        var longestSilence: Duration?
         var arrived: [String] = []
         var isOver = false
         var requests = 0
@@ -40,6 +42,7 @@ private final class PollingConnection: SocketConnection {
         }
         state.withLock { state in
             state.sessionID = handshake.sid
+            state.longestSilence = handshake.longestSilence
             state.arrived = packets
         }
     }
@@ -75,9 +78,9 @@ private final class PollingConnection: SocketConnection {
     }
 
     private func makeRequest(_ method: String, body: Data?) -> HTTPRequest {
-        let (sessionID, number) = state.withLock { state in
+        let (sessionID, longestSilence, number) = state.withLock { state in
             state.requests += 1
-            return (state.sessionID, state.requests)
+            return (state.sessionID, state.longestSilence, state.requests)
         }
         var query = [
             URLQueryItem(name: "EIO", value: "4"), URLQueryItem(name: "transport", value: "polling"),
@@ -86,7 +89,11 @@ private final class PollingConnection: SocketConnection {
         ]
         if let sessionID { query.append(URLQueryItem(name: "sid", value: sessionID)) }
         var request = HTTPRequest(method, "/socket.io/", query: query, body: body)
-        if body != nil { request.headers["Content-Type"] = "text/plain;charset=UTF-8" }
+        if body != nil {
+            request.headers["Content-Type"] = "text/plain;charset=UTF-8"
+        } else {
+            request.timeout = longestSilence
+        }
         return request
     }
 

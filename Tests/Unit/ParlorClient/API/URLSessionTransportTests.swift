@@ -19,6 +19,14 @@ struct URLSessionTransportTests {
         #expect(sent.value(forHTTPHeaderField: "X-Request-Id") == "q1")
     }
 
+    @Test("a request may have a time limit of its own")
+    func timeLimit() throws {
+        let transport = URLSessionTransport(base: try #require(URL(string: "https://chat.example")))
+        var request = HTTPRequest("GET", "/socket.io/")
+        request.timeout = .seconds(3_620)
+        #expect(try transport.urlRequest(request).timeoutInterval == 3_620)
+    }
+
     @Test("a refused connection is offline")
     func nobody() async throws {
         // Nothing listens on port 1.
