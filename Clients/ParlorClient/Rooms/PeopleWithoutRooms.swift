@@ -13,6 +13,9 @@ public final class PeopleWithoutRooms {
     public private(set) var people: [Person] = []
     /// The last search text: the beginning of a username or first name.
     public private(set) var prefix = ""
+    /// True if ``people`` are the result of the last search. False before its answer, after its failure, and if
+    /// ``endSearch()`` came first: the people are then those of an earlier search.
+    public private(set) var isCurrent = false
     public private(set) var isLoading = false
     /// The failure of the last request; nil if it succeeded. The people shown before it stay.
     public private(set) var failure: ClientFailure?
@@ -48,6 +51,7 @@ public final class PeopleWithoutRooms {
     public func search(_ prefix: String) async {
         self.prefix = prefix.trimmingCharacters(in: .whitespacesAndNewlines)
         lastSearch += 1
+        isCurrent = false
         backoff.reset()
         // The cursor belongs to the earlier search.
         cursor = nil
@@ -111,7 +115,7 @@ public final class PeopleWithoutRooms {
             let known = Set(shown.map(\.id)).union(partners)
             people = shown + page.items.filter { !known.contains($0.id) }
             self.cursor = page.next
-            failure = nil
+            (isCurrent, failure) = (true, nil)
             backoff.reset()
         case .failure(let reason):
             failure = reason

@@ -39,8 +39,8 @@ struct PeopleScreen: View {
         if !query.isEmpty {
             // The next keystroke cancels this.
             do { try await Task.sleep(for: Self.pause) } catch { return }
-        } else if people.prefix.isEmpty, !people.people.isEmpty {
-            // The person has come back from another tab, and the people are already loaded.
+        } else if people.prefix.isEmpty, people.isCurrent {
+            // The person has come back from another tab, and everybody is already loaded.
             return
         }
         await people.search(query)

@@ -46,6 +46,27 @@ struct PeopleWithoutRoomsTests {
         #expect(!people.isLoading)
     }
 
+    @Test("people are not of the current search if it ended before its answer, and are again after the next")
+    func current() async {
+        server.pages = ["people b": page("bob"), "people ": page("ann", "bob")]
+        #expect(!people.isCurrent)
+        await people.search("b")
+        #expect(people.isCurrent)
+        server.hold()
+        let search = Task { await people.search("") }
+        await server.untilCalled(2)
+        people.endSearch()
+        server.release()
+        await search.value
+        #expect(people.prefix == "" && people.people.map(\.id) == ["bob"])
+        #expect(!people.isCurrent)
+        await people.search("")
+        #expect(people.isCurrent && people.people.map(\.id) == ["ann", "bob"])
+        server.failure = .offline("away")
+        await people.search("b")
+        #expect(!people.isCurrent)
+    }
+
     @Test("a failed load keeps the list, and sets the failure")
     func failing() async {
         server.pages = ["people ": page("ann")]
