@@ -223,7 +223,7 @@ public final class Conversation {
         losses += 1
         (verifiedCursor, freshPage) = (nil, nil)
         endLoading()
-        wasVerified = false
+        (wasVerified, isJoined) = (false, false)
         typing.stopped()
         stopReading()
         firstUnread = nil
@@ -235,9 +235,9 @@ public final class Conversation {
         // A message that was just typed is in the outbox when this returns.
         await keeping?.value
         if let follower { await backing.outbox.unfollow(follower, in: roomID) }
-        await writeCache()
+        let isCached = await writeCache()
         guard visit == left else { return nil }
-        if let cursor, !hasMissed { noteFresh(on: cursor) }
+        if let cursor, !hasMissed, isCached { noteFresh(on: cursor) }
         let leaving = backing.joins.leave(roomID)
         Task { [receipts = backing.receipts] in
             await leaving.value
@@ -246,9 +246,12 @@ public final class Conversation {
         return leaving
     }
 
-    /// Notes that the cache is current, so that the next visit on this connection needs no page.
+    /// Notes that the cache is current, so that the next visit on this connection needs no page, unless it opens at an
+    /// unread message that the cache lacks.
     private func noteFresh(on cursor: String) {
         let newest = store.newest(backing.cache.messageLimit)
+        let older = store.items.stored.dropLast(newest.count)
+        guard !older.contains(where: { $0.message.map(isUnread) ?? false }) else { return }
         let note = FreshRooms.Note(
             cursor: cursor, count: newest.count, newestID: newest.last?.id,
             hasOlder: store.hasOlder || store.items.storedCount > newest.count)
@@ -333,11 +336,16 @@ public final class Conversation {
         }
     }
 
-    private func writeCache() async {
+    /// - Returns: true if the cache has the newest messages as they are shown.
+    @discardableResult
+    private func writeCache() async -> Bool {
         caching?.cancel()
         caching = nil
-        guard isCacheShown, cachedVersion != version else { return }
-        cachedVersion = version
-        await backing.cache.keep(store.newest(backing.cache.messageLimit), of: roomID)
+        guard isCacheShown else { return false }
+        guard cachedVersion != version else { return true }
+        let written = version
+        guard await backing.cache.keep(store.newest(backing.cache.messageLimit), of: roomID) else { return false }
+        cachedVersion = max(cachedVersion, written)
+        return true
     }
 }

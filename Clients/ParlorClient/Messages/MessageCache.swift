@@ -3,7 +3,7 @@ import Foundation
 /// Caches the newest messages of the rooms opened last, so that a room shows something at once.
 ///
 /// The server has everything that is in the cache. So a broken file, or one of another format, is
-/// deleted, and a failed write is ignored. All work is done off the main actor.
+/// deleted, and a failed write is not an error. All work is done off the main actor.
 public actor MessageCache {
     private static let format = 1
 
@@ -55,8 +55,11 @@ public actor MessageCache {
 
     /// Replaces the cached messages of a room with the last ``messageLimit`` of these. Does nothing for a room that
     /// is not open, so that a late call does not bring a removed room back.
-    public func keep(_ messages: [Message], of roomID: String) {
-        guard open.contains(roomID) else { return }
+    ///
+    /// - Returns: true if the cache now has these messages.
+    @discardableResult
+    public func keep(_ messages: [Message], of roomID: String) -> Bool {
+        guard open.contains(roomID) else { return false }
         // Read before the write: the first call of `opened()` lists the files, which must not include this one.
         let isNew = opened()[roomID] == nil
         do {
@@ -64,11 +67,13 @@ public actor MessageCache {
             try files.write(JSONEncoder().encode(contents), of: roomID, isForced: false)
             if isNew {
                 openedAt?[roomID] = clock.now
-                evict()
+                evict(for: roomID)
             }
             stamp(roomID)
+            return true
         } catch {
-            // A failed write is ignored: the next visit only shows the messages a moment later.
+            // The file keeps the earlier messages. Until a write succeeds, a visit shows those first.
+            return false
         }
     }
 
@@ -98,9 +103,11 @@ public actor MessageCache {
         try? files.remove(roomID)
     }
 
-    private func evict() {
-        let oldestFirst = opened().sorted { ($0.value, $0.key) < ($1.value, $1.key) }
-        for (roomID, _) in oldestFirst.prefix(max(0, oldestFirst.count - roomLimit)) { forget(roomID) }
+    /// Removes rooms beyond the limit, but not the new one, which a clock that was set back may have made the oldest.
+    private func evict(for newRoomID: String) {
+        let others = opened().filter { $0.key != newRoomID }
+        let oldestFirst = others.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
+        for (roomID, _) in oldestFirst.prefix(max(0, oldestFirst.count + 1 - roomLimit)) { forget(roomID) }
     }
 
     /// Sets the file's modification date to the time when its room was opened, which decides what is evicted.
@@ -119,7 +126,12 @@ public actor MessageCache {
             let attributes = try? FileManager.default.attributesOfItem(atPath: files.url(of: roomID).path)
             times[roomID] = attributes?[.modificationDate] as? Date ?? .distantPast
         }
+        // The clock was ahead at that time. Otherwise these rooms would stay until that time has come.
+        let now = clock.now
+        let early = times.filter { $0.value > now }.keys
+        for roomID in early { times[roomID] = now }
         openedAt = times
+        for roomID in early { stamp(roomID) }
         return times
     }
 }

@@ -66,6 +66,37 @@ struct MessageCacheTests {
         #expect(try files() == ["a.json", "c.json"])
     }
 
+    @Test("rooms opened while the clock was ahead do not keep later ones out, also after a restart")
+    func clockSetBack() async throws {
+        let ahead = TestClock(start: start.addingTimeInterval(86_400))
+        let early = MessageCache(folder: folder, clock: ahead, messageLimit: 3, roomLimit: 2)
+        for room in ["a", "b"] {
+            _ = await early.openRoom(room)
+            await early.keep([sample(1, room: room)], of: room)
+        }
+        for room in ["c", "d"] {
+            let cache = makeCache(roomLimit: 2)
+            await clock.advance(by: .seconds(1))
+            _ = await cache.openRoom(room)
+            #expect(await cache.keep([sample(1, room: room)], of: room))
+            #expect(try files().contains("\(room).json"))
+            await clock.advance(by: .seconds(1))
+        }
+        #expect(try files() == ["c.json", "d.json"])
+    }
+
+    @Test("a write that fails says so")
+    func failedWrite() async throws {
+        let cache = makeCache()
+        #expect(await !cache.keep([sample(1)], of: "room"), "the room is not open")
+        _ = await cache.openRoom("room")
+        #expect(await cache.keep([sample(1)], of: "room"))
+        try FileManager.default.createDirectory(
+            at: folder.appending(path: "room.json.new"), withIntermediateDirectories: true)
+        #expect(await !cache.keep([sample(2)], of: "room"))
+        #expect(await cache.openRoom("room") == [sample(1)])
+    }
+
     @Test("a removed room stays removed, whatever work is still under way")
     func removed() async throws {
         let cache = makeCache()
