@@ -17,7 +17,10 @@ extension Board {
     ///
     /// The edit is based on the content that is shown when this is called. If others have changed the element
     /// since then, their content stays, and ``conflicts`` has this one.
+    ///
+    /// Does nothing for an element whose content is not whole (``Element/isContentWhole``).
     public func edit(_ id: BoardItem.ID, content: JSON) {
+        guard self[id]?.element.isContentWhole != false else { return }
         act { $0.edit($0.elementID(of: id), content: content) }
     }
 

@@ -14,8 +14,8 @@ public final class Board {
     /// The person's content that the server did not store, because others had changed the element first. Each
     /// stays on disk until ``resolve(_:overwriting:)``, or until the element is deleted.
     public private(set) var conflicts: [BoardConflict] = []
-    /// True if everything shown has been fetched, and later changes arrive as events.
-    public var isVerified: Bool { isFetched && !isAway }
+    /// True if everything shown has been fetched, and later changes arrive as events because the room is joined.
+    public var isVerified: Bool { isFetched && !isAway && isRoomJoined() }
     /// True while elements are being fetched.
     public private(set) var isLoading = false
     /// Why the last fetch failed; nil if it succeeded. The items stay.
@@ -36,6 +36,8 @@ public final class Board {
     @ObservationIgnored var clearings = 0
     /// The number of times that the room was cleared.
     @ObservationIgnored private var clears = 0
+    /// Returns true if the conversation, which joins the room for the board, has joined it.
+    @ObservationIgnored var isRoomJoined: @MainActor () -> Bool = { true }
     @ObservationIgnored private(set) var state: BoardState
     @ObservationIgnored let server: any ElementServer
     @ObservationIgnored private let files: BoardFiles
@@ -262,22 +264,15 @@ public final class Board {
             change { $0.putBack() }
             return failure == nil
         }
-        if current.content == content {
+        if current.content == content, current.isContentWhole {
             // An earlier attempt succeeded, but its answer was lost.
             change { $0.finish(operation.id, with: current) }
-        } else if isOwnMove(current, since: operation) {
+        } else if state.isOwnMove(current, since: operation) {
             change { $0.rebase(operation.id, on: current.version) }
         } else {
             change { $0.conflict(operation.id, with: current) }
         }
         return true
-    }
-
-    /// True if only this person's changes raised the version since the edit's base. A move keeps the content, so the
-    /// edit still applies.
-    private func isOwnMove(_ current: Element, since operation: BoardOperation) -> Bool {
-        guard case .edit(_, let version?) = operation.change else { return false }
-        return state.ownVersions[current.id]?.isSuperset(of: (version + 1)...max(version + 1, current.version)) ?? false
     }
 
     /// Waits until every change is stored or refused, or until the task is cancelled.

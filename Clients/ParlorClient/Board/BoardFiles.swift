@@ -73,7 +73,8 @@ public actor BoardFiles {
         var kept = Kept()
         if let data = try operations.read(roomID) {
             if let contents = contents(of: BoardOperation.self, in: data) {
-                (kept.operations, kept.conflicts) = (contents.items, contents.conflicts ?? [])
+                kept.operations = contents.items.map(\.withCountedVersion)
+                kept.conflicts = contents.conflicts ?? []
             } else {
                 kept.setAside = try operations.setAside(roomID)
             }

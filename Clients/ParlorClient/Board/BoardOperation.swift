@@ -19,6 +19,14 @@ struct BoardOperation: Codable, Equatable, Sendable, Identifiable {
     /// The server's refusal; nil while the change waits or is being sent.
     var failure: SendFailure?
 
+    /// This change with a version that can be counted up and down, like that of every decoded element.
+    var withCountedVersion: Self {
+        guard case .edit(let content, let version?) = change else { return self }
+        var counted = self
+        counted.change = .edit(content: content, version: version.asCount)
+        return counted
+    }
+
     var isCreation: Bool { if case .create = change { true } else { false } }
 }
 

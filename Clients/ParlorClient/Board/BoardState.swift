@@ -234,6 +234,13 @@ struct BoardState: Sendable {
         }
     }
 
+    /// True if only this person's changes raised the version since the edit's base. A move keeps the content, so the
+    /// edit still applies.
+    func isOwnMove(_ current: Element, since operation: BoardOperation) -> Bool {
+        guard case .edit(_, let version?) = operation.change else { return false }
+        return ownVersions[current.id]?.isSuperset(of: (version + 1)...max(version + 1, current.version)) ?? false
+    }
+
     /// Bases an edit on a later version that has the same content as the edit's old base.
     mutating func rebase(_ id: Int, on version: Int) {
         inFlight = nil

@@ -3,8 +3,9 @@ extension RoomsClient {
     ///
     /// - Returns: the same board for all screens of a room. Each screen has to ``close(_:)-(Board)`` it.
     public func openBoard(_ room: Room) -> Board {
-        _ = open(room)
+        let conversation = open(room)
         let board = makeBoard(of: room.id)
+        board.isRoomJoined = { [weak conversation] in conversation?.isJoined ?? false }
         if !isSignedOut { board.noteOpened() }
         return board
     }

@@ -8,6 +8,9 @@ public struct Element: Codable, Hashable, Sendable, Identifiable {
     public var type: String
     /// A JSON object of at most 64 KiB, in a format of the app's own.
     public var content: JSON
+    /// False if ``content`` lacks members that Foundation cannot decode, such as the number 1e400. The element can be
+    /// moved and deleted, but ``Board/edit(_:content:)`` does nothing, as it would remove these members for everyone.
+    public var isContentWhole = true
     /// The place on the board; nil if it has none.
     public var position: Position?
     public var createdBy: String

@@ -100,24 +100,70 @@ extension Person {
 extension Element {
     private enum Member: CodingKey {
         case id, roomId, type, content, position, createdBy, createdAt, updatedBy, updatedAt, version, tempId
+        /// Only a cache has it, and only with the value false.
+        case isContentWhole
+    }
+
+    /// A member of the content.
+    private struct ContentMember: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
     }
 
     /// Decodes an element. If it lacks the members about its last change, they become those of its creation.
+    ///
+    /// The server stores content as it was written. What Foundation cannot decode of it is left out.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         let createdBy = try members.decode(String.self, forKey: .createdBy)
         let createdAt = try members.decode(Date.self, forKey: .createdAt)
+        let (content, isContentWhole) = try Self.content(in: members)
         self.init(
             id: try members.decode(String.self, forKey: .id),
             roomId: try members.decode(String.self, forKey: .roomId),
             type: try members.decode(String.self, forKey: .type),
-            content: try members.decode(.content, or: .object([:])),
+            content: content,
             position: try members.decodeIfPresent(Position.self, forKey: .position),
             createdBy: createdBy,
             createdAt: createdAt,
             updatedBy: try members.decode(.updatedBy, or: createdBy),
             updatedAt: try members.decode(.updatedAt, or: createdAt),
-            version: try members.decode(.version, or: 1),
+            version: try members.decodeIfPresent(Int.self, forKey: .version)?.asCount ?? 1,
             tempId: try members.decodeIfPresent(String.self, forKey: .tempId))
+        self.isContentWhole = isContentWhole
+    }
+
+    private static func content(in members: KeyedDecodingContainer<Member>) throws -> (JSON, isWhole: Bool) {
+        let wasWhole: Bool = try members.decode(.isContentWhole, or: true)
+        do {
+            return (try members.decode(.content, or: .object([:])), wasWhole)
+        } catch {
+            // One element must not make a board unreadable.
+            guard let parts = try? members.nestedContainer(keyedBy: ContentMember.self, forKey: .content) else {
+                return (.object([:]), false)
+            }
+            var content: [String: JSON] = [:]
+            for key in parts.allKeys { content[key.stringValue] = try? parts.decode(JSON.self, forKey: key) }
+            return (.object(content), false)
+        }
+    }
+
+    /// Encodes an element for a cache, so that it decodes as the same element.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: Member.self)
+        try members.encode(id, forKey: .id)
+        try members.encode(roomId, forKey: .roomId)
+        try members.encode(type, forKey: .type)
+        try members.encode(content, forKey: .content)
+        try members.encodeIfPresent(position, forKey: .position)
+        try members.encode(createdBy, forKey: .createdBy)
+        try members.encode(createdAt, forKey: .createdAt)
+        try members.encode(updatedBy, forKey: .updatedBy)
+        try members.encode(updatedAt, forKey: .updatedAt)
+        try members.encode(version, forKey: .version)
+        try members.encodeIfPresent(tempId, forKey: .tempId)
+        if !isContentWhole { try members.encode(isContentWhole, forKey: .isContentWhole) }
     }
 }

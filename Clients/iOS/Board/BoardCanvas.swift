@@ -38,7 +38,7 @@ private struct BoardCard: View {
             .frame(width: item.element.size.width, height: item.element.size.height)
             .offset(drag)
             .gesture(dragging)
-            .onTapGesture { if item.element.isNote { edit() } }
+            .onTapGesture { if item.element.isEditableNote { edit() } }
             .contextMenu { actions }
             .accessibilityElement(children: .combine)
             .accessibilityLabel(spoken)
@@ -86,7 +86,7 @@ private struct BoardCard: View {
             Button("Retry", systemImage: "arrow.clockwise") { board.retry(item.id) }
             Button("Discard the change", systemImage: "arrow.uturn.backward") { board.discard(item.id) }
         }
-        if item.element.isNote { Button("Edit", systemImage: "pencil") { edit() } }
+        if item.element.isEditableNote { Button("Edit", systemImage: "pencil") { edit() } }
         Button("Delete", systemImage: "trash", role: .destructive) { board.delete(item.id) }
     }
 }

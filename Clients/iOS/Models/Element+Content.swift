@@ -8,6 +8,9 @@ extension Element {
 
     var isNote: Bool { type == Self.note }
 
+    /// False for a note with content that this device cannot read, and that an edit would remove.
+    var isEditableNote: Bool { isNote && isContentWhole }
+
     /// The text of a note. For other types it is their title, description or address.
     var words: String {
         for name in ["text", "title", "alt", "url"] {

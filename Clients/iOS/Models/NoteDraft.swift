@@ -34,7 +34,7 @@ struct NoteDraft: Identifiable {
     /// Changes or creates the note. The board shows it at once.
     @MainActor
     func save(_ text: String, on board: Board) {
-        if let itemID, let item = board[itemID] {
+        if let itemID, let item = board[itemID], item.element.isContentWhole {
             board.edit(itemID, content: item.element.content.replacingText(text))
         } else {
             board.create(
