@@ -24,7 +24,10 @@ extension RoomList {
     public func makeRoom(with userID: String, name: String? = nil) async throws -> Room {
         let pending = PendingRoom(userID: userID, name: name)
         let now = clock.now
-        pendingCreations = pendingCreations.filter { now.timeIntervalSince($0.value.askedAt) <= Self.creationLifetime }
+        // `abs`: the clock may have been set back.
+        pendingCreations = pendingCreations.filter { attempt in
+            abs(now.timeIntervalSince(attempt.value.askedAt)) <= Self.creationLifetime
+        }
         var attempt = pendingCreations[pending] ?? Attempt(requestID: makeID(), askedAt: now)
         attempt.askedAt = now
         pendingCreations[pending] = attempt

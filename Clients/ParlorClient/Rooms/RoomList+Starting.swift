@@ -24,8 +24,19 @@ extension RoomList {
         show()
     }
 
+    /// Writes the rooms to the cache, with what events have changed since the last answer. Returns when that is done.
+    func keepAll() async {
+        // The cache may still have rooms that were never shown here.
+        guard isLoaded else { return }
+        show()
+        keepRooms()
+        // This ends the cache's pause.
+        keeping?.cancel()
+        await keeping?.value
+    }
+
     /// Starts to write the rooms to the cache. It is called after each answer, so that a removed room is also removed
-    /// from the disk.
+    /// from the disk, and after the event of a new room.
     func keepRooms() {
         guard let cache else { return }
         isToBeKept = true

@@ -80,6 +80,8 @@ public final class RoomList {
     @ObservationIgnored private var isCatchingUp = false
     /// The rooms that are being left. The value is true if an element was created there meanwhile.
     @ObservationIgnored private var leaving: [String: Bool] = [:]
+    /// The open rooms whose unread count may be wrong.
+    @ObservationIgnored private var doubtful: Set<String> = []
     /// The value of ``people`` for the shown rooms, once it has been computed.
     @ObservationIgnored var groups: [PersonWithRooms]?
 
@@ -146,7 +148,7 @@ public final class RoomList {
     /// ``RoomsClient/enterForeground()`` does so.
     public func becomeActive() async {
         if let running { return await running.value }
-        if let loadedAt, clock.now.timeIntervalSince(loadedAt) <= Self.freshness { return }
+        if let loadedAt, abs(clock.now.timeIntervalSince(loadedAt)) <= Self.freshness { return }
         await refresh()
     }
 
@@ -218,6 +220,7 @@ public final class RoomList {
         let isOld = isCatchingUp && event.isRepeated
         // This compares the badges with the counts from before the event, so it comes first.
         let isDoubtful = !isOld && isDoubtful(event)
+        if !isOld { noteDoubtIfOpen(event) }
         let isIncomplete = !isOld && counts.apply(event) || isDoubtful
         guard let roomID = store.apply(event, now: clock.now) else { return }
         if isIncomplete { store.need(.answer, of: roomID) }
@@ -227,6 +230,7 @@ public final class RoomList {
             store.need(.answer, of: roomID)
         }
         showSoon(roomID)
+        if case .roomCreated = event, isLoaded { keepRooms() }
         if !isOld { fetchNeeded() }
     }
 
@@ -242,6 +246,19 @@ public final class RoomList {
         else { return false }
         return badges.messages > known.unreadMessages || badges.elements > known.unseenElements
             || store.hasLateArrival(in: roomID, now: clock.now)
+    }
+
+    /// Notes whether the badges of an open room may not match its messages. Reading changes them all the time, so the
+    /// room is fetched once, when it is left, unless later badges have matched.
+    private func noteDoubtIfOpen(_ event: RoomEvent) {
+        guard case .badges(let roomID, let badges, _) = event, counts.isOpen(roomID),
+            let known = counts.latest(of: roomID)
+        else { return }
+        if badges.messages > known.unreadMessages || store.hasLateArrival(in: roomID, now: clock.now) {
+            doubtful.insert(roomID)
+        } else {
+            doubtful.remove(roomID)
+        }
     }
 
     private func endCatchingUp() {
@@ -266,7 +283,8 @@ public final class RoomList {
         let mayBeUnseen = counts.leave(roomID)
         // Only the server knows whether the room was left when an element was created.
         let isNewElement = leaving.removeValue(forKey: roomID) == true
-        guard mayBeUnseen || isNewElement, store.sorted.contains(roomID) else { return }
+        let isDoubtful = doubtful.remove(roomID) != nil
+        guard mayBeUnseen || isNewElement || isDoubtful, store.sorted.contains(roomID) else { return }
         store.need(.answer, of: roomID)
         fetchNeeded()
     }
