@@ -55,12 +55,34 @@ extension RoomsClient {
     ///
     /// - Throws: the file system's first error, after it has tried everything. The mark then stays. So nothing of
     ///   the remaining data is shown or sent, and the next start tries again.
-    func forgetAll() throws {
+    func forgetAll() throws { try Self.forgetAll(in: folder, removeFile) }
+
+    /// Completes sign-outs that were interrupted or have failed: deletes the data of everybody whose sign-out began.
+    ///
+    /// A sign-out ends the session before it deletes the data. If the app ends in between, nobody is signed in at the
+    /// next launch, so no client starts in that folder. Call this at each launch and before each sign-in, while there
+    /// is no client.
+    ///
+    /// - Parameter folder: the parent folder of all persons' folders.
+    /// - Throws: the file system's first error, after it has tried everything. The next call tries again, and so does
+    ///   the start of a client in such a folder.
+    public static func forgetSignedOut(in folder: URL) throws {
+        // Before the first sign-in there is no folder.
+        guard FileManager.default.fileExists(atPath: folder.path) else { return }
+        let folders = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        let removals = folders.filter { SignOutMark(in: $0).isSet }.map { folder in
+            Result { try forgetAll(in: folder) { try FileManager.default.removeItem(at: $0) } }
+        }
+        for removal in removals { try removal.get() }
+    }
+
+    private static func forgetAll(in folder: URL, _ removeFile: (URL) throws -> Void) throws {
         let removals = ["outbox", "cache", "rooms", "boards"].map { name in
             let url = folder.appending(path: name)
             return Result { if FileManager.default.fileExists(atPath: url.path) { try removeFile(url) } }
         }
         for removal in removals { try removal.get() }
-        try removeMark()
+        let mark = SignOutMark(in: folder)
+        if mark.isSet { try removeFile(mark.url) }
     }
 }

@@ -215,7 +215,8 @@ public final class RoomsClient {
     public func enterBackground(within limit: Duration = .seconds(25)) async -> BackgroundResult {
         let generation = nextGeneration()
         let boards = Array(boards.values)
-        let (conversations, receipts, tokens, outbox) = (Array(open.values), backing.receipts, tokens, outbox)
+        let (conversations, rooms) = (Array(open.values), rooms)
+        let (receipts, tokens, outbox) = (backing.receipts, tokens, outbox)
         let mayAsk = access.isAllowed
         var isOutOfTime = false
         do {
@@ -224,6 +225,7 @@ public final class RoomsClient {
                 // The disk comes first, because the network may use up all the time.
                 for conversation in conversations { await conversation.keepAll() }
                 for board in boards { await board.keepAll() }
+                await rooms.keepAll()
                 await withTaskGroup { group in
                     for conversation in conversations { group.addTask { await conversation.typing.settle() } }
                     // This includes the receipts of rooms that were just closed.
@@ -276,7 +278,7 @@ public final class RoomsClient {
         _ = nextGeneration()
         access.close()
         // The mark comes before the tokens. If the app ends in between, the next start deletes the data, and the person
-        // signs out again. In the other order, the data would stay on the device.
+        // signs out again. If it ends later, `forgetSignedOut(in:)` deletes it, because nobody is signed in then.
         noteToBeForgotten()
         let signedOut = await attempt { try await tokens.signOut(device: deviceToken) }
         await order { await $0.stop() }

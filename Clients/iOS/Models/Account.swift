@@ -65,6 +65,7 @@ final class Account {
     func enterBackground() async { await client?.enterBackground() }
 
     private func restore() async {
+        forgetSignedOut()
         // `try?`: the keychain cannot be read before the first unlock. The next activation tries again.
         guard tokens == nil, let loaded = try? SessionTokens(keptIn: store, accounts: accounts, clock: clock)
         else { return }
@@ -76,6 +77,13 @@ final class Account {
             await forgetNotifications()
         }
         isRestored = true
+    }
+
+    /// Deletes the data of an earlier sign-out that was interrupted or has failed.
+    private func forgetSignedOut() {
+        guard client == nil else { return }
+        // `try?`: the next activation and the next sign-in try again. Until then nobody is shown the data.
+        try? RoomsClient.forgetSignedOut(in: folder)
     }
 
     // MARK: Signing in and out
@@ -107,6 +115,7 @@ final class Account {
             await client?.stop()
             if client != nil { await forgetNotifications() }
             client = nil
+            forgetSignedOut()
         }
         await tokens.use(session)
         if isSomebodyElse { client = makeClient(of: session.user, tokens) }

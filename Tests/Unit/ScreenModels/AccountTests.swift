@@ -125,6 +125,28 @@ struct AccountTests {
         #expect(account.roomToOpen == nil && cleared == 3)
     }
 
+    @Test("what an interrupted sign-out left is deleted at the next launch, or else before the next sign-in")
+    func interruptedSignOut() async throws {
+        let (hers, his) = (folder.url.appending(path: ada.id), folder.url.appending(path: "ben"))
+        func interrupt(_ folder: URL) throws {
+            let cache = folder.appending(path: "cache")
+            try FileManager.default.createDirectory(at: cache, withIntermediateDirectories: true)
+            try Data().write(to: cache.appending(path: "room.json"))
+            try Data().write(to: folder.appending(path: "signed-out"))
+        }
+        func left(in folder: URL) throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        }
+        try interrupt(hers)
+        let account = try makeAccount()
+        await account.becomeActive()
+        #expect(try left(in: hers) == [])
+        try interrupt(his)
+        try await account.logIn(username: "ada", password: "correct horse")
+        #expect(try left(in: his) == [])
+        await account.client?.stop()
+    }
+
     @Test("a device that the system names before anybody signs in is registered with the first person")
     func earlyDevice() async throws {
         let account = try makeAccount()

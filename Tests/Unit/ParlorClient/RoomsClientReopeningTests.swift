@@ -1,0 +1,129 @@
+import ClientTestSupport
+import Foundation
+import ParlorClientTesting
+import Testing
+
+@testable import ParlorClient
+
+/// Tests of what a second opening, or a second start, shows.
+@MainActor
+@Suite("RoomsClient: opening and starting again", .timeLimit(.minutes(1)))
+struct RoomsClientReopeningTests {
+    private let clock = TestClock()
+    private let server: ScriptedServer
+    private let (ada, ben): (Person, Person)
+    private let roomID: String
+    private let device: ScriptedDevice
+    private let temporary = TemporaryFolder()
+
+    init() throws {
+        server = ScriptedServer(clock: clock)
+        (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
+        roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
+        device = server.makeDevice()
+    }
+
+    private func makeClient() throws -> RoomsClient {
+        RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
+            folder: temporary.url)
+    }
+
+    private func connected() async throws -> RoomsClient {
+        let client = try makeClient()
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        await TestClock.settle()
+        return client
+    }
+
+    private func opened(_ client: RoomsClient) async throws -> Conversation {
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        await lookUntil { conversation.isVerified }
+        return conversation
+    }
+
+    private var leaves: Int { device.requests.count { $0 == "room:leave" } }
+
+    private var pages: Int { device.requests.count { $0 == "GET /api/rooms/\(roomID)/messages" } }
+
+    @Test("a room with more unread messages than are cached opens at the first one each time")
+    func unreadAboveCache() async throws {
+        try server.post("mine", in: roomID, by: ada.id)
+        for number in 1...120 { try server.post("\(number)", in: roomID, by: ben.id) }
+        let client = try await connected()
+        for opening in 1...3 {
+            let conversation = try await opened(client)
+            let first = conversation.items.first { $0.id == conversation.firstUnread }
+            #expect(first?.text == "1", "opening \(opening)")
+            #expect(conversation.items.last?.text == "120")
+            await client.close(conversation)
+            await lookUntil { leaves == opening }
+        }
+        await client.stop()
+    }
+
+    @Test("a room whose messages could not be cached is fetched when it is opened again")
+    func notCached() async throws {
+        for number in 1...3 { try server.post("\(number)", in: roomID, by: ada.id) }
+        let deleted = try server.post("deleted", in: roomID, by: ben.id)
+        try server.post("last", in: roomID, by: ben.id)
+        let client = try await connected()
+        let first = try await opened(client)
+        await first.keepAll()
+        // A folder in the place of the draft keeps the file from being replaced, as a full disk does.
+        let file = temporary.url.appending(path: "cache").appending(path: roomID.fileName() + ".json.new")
+        try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
+        try server.deleteMessage(deleted, in: roomID, by: ben.id)
+        await lookUntil { first.items.count == 4 }
+        await client.close(first)
+        await lookUntil { leaves == 1 }
+        let before = pages
+        let second = try await opened(client)
+        #expect(second.items.map(\.text) == ["1", "2", "3", "last"])
+        #expect(pages > before)
+        await client.stop()
+    }
+
+    @Test("a start without a network shows what events changed before the app went to the background")
+    func listFromEvents() async throws {
+        let client = try await connected()
+        // An open room has the text of each message, so no room is fetched.
+        let conversation = try await opened(client)
+        try server.post("Just now", in: roomID, by: ben.id)
+        await lookUntil { conversation.items.count == 1 }
+        await client.enterBackground()
+        device.setAirplaneMode(true)
+        let next = try makeClient()
+        await next.rooms.showKept()
+        #expect(next.rooms[roomID]?.lastMessage?.text == "Just now")
+        #expect(next.rooms[roomID]?.badges.messages == 1)
+    }
+
+    @Test("a new room is on disk soon after its event")
+    func newRoom() async throws {
+        let client = try await connected()
+        let made = try server.makeRoom(by: server.addPerson("cy").id, with: ada.id)
+        await lookUntil { client.rooms[made] != nil }
+        await clock.advance(by: .seconds(1))
+        await lookUntil { client.rooms.keeping == nil }
+        let next = try makeClient()
+        await next.rooms.showKept()
+        #expect(next.rooms[made] != nil)
+        await client.stop()
+    }
+
+    @Test("a board is verified only once its room is joined")
+    func boardWithoutJoin() async throws {
+        let client = try await connected()
+        server.refuseNext("room:join", with: Refusal(code: "service_unavailable", message: "", isRetryable: true))
+        let board = client.openBoard(try #require(client.rooms[roomID]))
+        await lookUntil { device.requests.contains("room:join") && !board.isLoading && board.failure == nil }
+        await TestClock.settle()
+        #expect(!board.isVerified)
+        for _ in 0..<40 where !board.isVerified { await clock.advance(by: .seconds(1)) }
+        await lookUntil { board.isVerified }
+        await client.stop()
+    }
+}
