@@ -64,6 +64,24 @@ public final class ScriptedServer: Sendable {
         }
     }
 
+    /// Ends all sessions of a person, as a new password does. The person's sockets get a Socket.IO DISCONNECT, and none
+    /// of their requests is answered any more.
+    public func endSessions(of personID: String) {
+        step { network in
+            network.parlor.endSessions(of: personID)
+            network.flush()
+        }
+    }
+
+    /// Sends a person's sockets a Socket.IO DISCONNECT, as a server does with the oldest of too many. The sessions
+    /// stay.
+    public func dismissSockets(of personID: String) {
+        step { network in
+            network.parlor.dismissSockets(of: personID)
+            network.flush()
+        }
+    }
+
     /// Makes all cursors too old. Clients that reconnect with one have to load everything again.
     public func forgetHistory() { step { $0.parlor.generation += 1 } }
 

@@ -90,6 +90,8 @@ public actor SessionTokens: TokenProvider {
     /// The current session; nil if nobody is signed in.
     public var session: Session? { kept.current }
 
+    public func isSignedIn() -> Bool { kept.current != nil }
+
     /// Uses the session of a person who has signed in. nil forgets it on this device only:
     /// ``signOut(device:)`` also ends it on the server.
     public func use(_ session: Session?) async {

@@ -13,6 +13,9 @@ public protocol TokenProvider: Sendable {
     /// - Throws: as `token()`.
     func token(replacing refused: String) async throws -> String
 
+    /// Returns false if it is known, without a request, that nobody is signed in.
+    func isSignedIn() async -> Bool
+
     /// Returns when the refresh under way, if any, has ended and its session is stored.
     func settle() async
 
@@ -23,8 +26,9 @@ public protocol TokenProvider: Sendable {
     func signOut(device token: String?) async throws
 }
 
-// These do nothing: an app that signs in elsewhere also ends its sessions there.
+// An app that signs in elsewhere also ends its sessions there.
 extension TokenProvider {
+    public func isSignedIn() async -> Bool { true }
     public func settle() async {}
     public func signOut(device token: String?) async {}
 }

@@ -170,7 +170,10 @@ public actor RoomsSocket {
     private func stayConnected(_ run: Int) async {
         // `stop` may have been called before this task began.
         guard run == self.run else { return }
-        queue.put(.connecting)
+        // Without a session there is no attempt, so `disconnected` follows at once.
+        let isSignedIn = await tokens.isSignedIn()
+        guard run == self.run else { return }
+        if isSignedIn { queue.put(.connecting) }
         var wasNotified = false
         while run == self.run {
             let startedAt = clock.now
@@ -220,10 +223,10 @@ public actor RoomsSocket {
             let opened = SocketLink(connection, clock: clock, handshakeTimeout: Self.handshakeTimeout)
             link = opened
             try await opened.open()
-            try await join(opened, token)
+            let accepted = try await join(opened, token)
             guard run == self.run else { throw CancellationError() }
             wasConnected = true
-            failure = try await serve(opened)
+            failure = await cause(of: try await serve(opened), opened, accepted)
         } catch ClientFailure.unreadable(let words) {
             // Something other than the server may have answered, such as a hotel's login page. So this is retryable.
             failure = .offline(words)
@@ -294,9 +297,28 @@ public actor RoomsSocket {
         await queue.add(.recovered(false))
     }
 
+    /// Ends a connection. Its requests fail as with any lost connection: none of them was refused.
     private func lose(_ link: SocketLink?, _ failure: ClientFailure) async {
         guard let link else { return }
         if self.link === link { self.link = nil }
-        await link.close(failure)
+        await link.close(failure.isRetryable ? failure : .offline("the server has ended the connection"))
+    }
+
+    /// Ends a dismissed connection, and finds out why it was dismissed, which the server does not say.
+    ///
+    /// - Parameter token: the token with which the server accepted the connection.
+    /// - Returns: `signedOut` if the session has ended; otherwise the dismissal.
+    private func cause(of dismissal: ClientFailure, _ link: SocketLink, _ token: String) async -> ClientFailure {
+        await lose(link, dismissal)
+        do {
+            _ = try await within(Self.connectTimeout, by: clock, else: "no token") { [tokens] in
+                try await tokens.token(replacing: token)
+            }
+        } catch ClientFailure.signedOut {
+            return .signedOut
+        } catch {
+            // Without an answer it stays unknown.
+        }
+        return dismissal
     }
 }

@@ -72,6 +72,11 @@ extension Parlor {
         devices = devices.filter { $0.value.family != family }
     }
 
+    mutating func endSessions(of userID: String) {
+        for family in Set(refreshTokens.values.filter { $0.userID == userID }.map(\.family)) { end(family) }
+        dismissSockets(of: userID)
+    }
+
     mutating func logOut(_ fields: JSON) throws(Refused) -> Answer {
         if let token = refreshTokens[try fields.required("refreshToken")] {
             end(token.family)

@@ -35,6 +35,14 @@ extension Parlor {
         sockets[socketID] = nil
     }
 
+    /// Sends a person's sockets a DISCONNECT. The client closes the connection.
+    mutating func dismissSockets(of userID: String) {
+        for (id, socket) in liveSockets where socket.userID == userID {
+            control("41", to: id)
+            close(id)
+        }
+    }
+
     mutating func receive(_ text: String, on socketID: Int) {
         guard sockets[socketID] != nil else { return }
         if text == "2" { return control("3", to: socketID) }

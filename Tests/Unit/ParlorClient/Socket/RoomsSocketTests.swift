@@ -1,4 +1,5 @@
 import Foundation
+import ParlorClientTesting
 import Testing
 
 @testable import ParlorClient
@@ -193,7 +194,7 @@ struct RoomsSocketTests {
 
     @Test("a client that the server dismisses stays away until it is started again")
     func dismissed() async throws {
-        let harness = try SocketHarness()
+        let harness = try SocketHarness(replacements: [.success("t1")])
         let first = await harness.connected()
         await first.sends("41")
         #expect(await harness.received.next() == .disconnected(SocketLink.dismissal))
@@ -202,9 +203,41 @@ struct RoomsSocketTests {
         await harness.socket.stop()
     }
 
+    @Test("if the server dismisses a client because its session has ended, nobody is signed in")
+    func dismissedAtSessionEnd() async throws {
+        let harness = try SocketHarness(replacements: [.failure(.signedOut)])
+        let connection = await harness.connected()
+        await connection.sends("41")
+        #expect(await harness.received.next() == .disconnected(.signedOut))
+        #expect(await harness.tokens.refused == ["t1"])
+    }
+
+    @Test("a dismissal refuses no request: those under way fail as with any lost connection")
+    func dismissedWhileAsking() async throws {
+        let harness = try SocketHarness(replacements: [.success("t1")])
+        let connection = await harness.connected()
+        let answer = Task { try await harness.socket.emit("message:send", [:]) }
+        _ = await connection.received()
+        await connection.sends("41")
+        let failure = await #expect(throws: ClientFailure.self) { try await answer.value }
+        #expect(failure?.isRetryable == true)
+    }
+
+    @Test("a start while nobody is signed in makes no attempt, and reports none")
+    func startWithoutSession() async throws {
+        let received = Received()
+        received.reportsConnecting = true
+        let tokens = SessionTokens(accounts: AccountsAPI(transport: ScriptedHTTP([])), onChange: { _ in })
+        let socket = RoomsSocket(
+            server: try #require(URL(string: "https://chat.example/")), transport: FakeSockets(), tokens: tokens,
+            clock: TestClock(), handler: { [received] in await received.take($0) })
+        await socket.start()
+        #expect(await received.next() == .disconnected(.signedOut))
+    }
+
     @Test("the handler may start or stop the socket at once")
     func fromTheHandler() async throws {
-        let harness = try SocketHarness()
+        let harness = try SocketHarness(replacements: [.success("t1")])
         harness.received.onBroadcast = { update in
             if update == .disconnected(SocketLink.dismissal) { await harness.socket.start() }
             if update == .recovered(true) { await harness.socket.stop() }
