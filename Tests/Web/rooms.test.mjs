@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Network } from "./support/network.mjs";
 import { caughtUp, pair } from "./support/pair.mjs";
 
 test("badges, the last message and the order move without entering a room", async () => {
@@ -29,6 +30,30 @@ test("two rooms with one person are one group, and a new one appears for both", 
   assert.equal(b.parlor.rooms.snapshot.rooms.length, 2);
   assert.deepEqual(b.parlor.rooms.snapshot.people.map(({ username, rooms }) => [username, rooms.length]), [["ada", 2]]);
   assert.equal(server.rooms.size, 2);
+});
+
+test("after the clock is set back, a room of the same name is a new one, and the list is fetched again", async () => {
+  const network = new Network();
+  const { clock, parlor: server } = network;
+  const { now } = clock;
+  let shift = 0;
+  clock.now = () => now() + shift;
+  const [ada, bob] = [server.addPerson("ada"), server.addPerson("bob")];
+  const device = await network.device(ada);
+  await caughtUp(clock, device);
+  await clock.until("rooms are loaded", () => device.parlor.rooms.snapshot.isLoaded);
+  device.wires.answersToLose = 1;
+  const lost = device.parlor.rooms.create(bob.id).catch((error) => error.kind);
+  await clock.advance(1_000);
+  assert.equal(await lost, "offline");
+  shift = -86_400_000;
+  await Promise.all([device.parlor.rooms.create(bob.id), clock.advance(1_000)]);
+  assert.equal(server.rooms.size, 2);
+  const lists = () => server.calls.filter((call) => call.includes("my-rooms")).length;
+  const before = lists();
+  device.parlor.wake();
+  await clock.advance(1_000);
+  assert.equal(lists(), before + 1);
 });
 
 test("a name shows at once, and is reverted if the server refuses it", async () => {

@@ -9,7 +9,7 @@ import { badgeText, browserPlatform, personName } from "../../Clients/Web/parlor
 import { RoomsSocket } from "../../Clients/Web/parlor/socket.js";
 import { Clock } from "./support/clock.mjs";
 import { Network } from "./support/network.mjs";
-import { caughtUp } from "./support/pair.mjs";
+import { caughtUp, pair, states, texts } from "./support/pair.mjs";
 import { seeded } from "./support/random.mjs";
 
 test("packets are parsed, and malformed ones are refused", () => {
@@ -213,6 +213,28 @@ test("a connection that the server has ended stays so until a wish, while the se
   parlor.wake();
   await clock.advance(60_000);
   assert.equal(parlor.connection.snapshot.state, "idle");
+});
+
+test("a message under way when the server ends the connection is not refused, and its room is joined again", async () => {
+  const { clock, a, b, roomId } = await pair();
+  const [mine, theirs] = [a.parlor.open(roomId).conversation, b.parlor.open(roomId).conversation];
+  await clock.advance(1_000);
+  const [socket] = a.wires.sockets;
+  const { deliver } = socket;
+  socket.deliver = () => {};
+  mine.send("hello");
+  await clock.advance(200);
+  assert.deepEqual(states(mine), ["sending"]);
+  deliver("41");
+  await clock.advance(1_000);
+  assert.deepEqual(states(mine), ["sent"]);
+  assert.deepEqual(texts(theirs), ["hello"]);
+  assert.equal(a.parlor.connection.snapshot.state, "ended");
+  a.parlor.wake();
+  await caughtUp(clock, a);
+  theirs.send("still there?");
+  await clock.advance(1_000);
+  assert.deepEqual(texts(mine), ["hello", "still there?"]);
 });
 
 test("ranges are merged and gaps found as in a set of numbers", () => {

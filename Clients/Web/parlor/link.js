@@ -9,7 +9,7 @@ const ACK_TIMEOUT = 10_000;
 
 /**
  * One connection: Socket.IO over a transport. It ends if nothing arrives for longer than the server's handshake allows.
- * When it ends, pending acks fail with the reason.
+ * When it ends, pending acks fail as `offline`.
  */
 export class SocketLink {
   #platform;
@@ -76,7 +76,7 @@ export class SocketLink {
    * then have acted.
    */
   ask(event, payload) {
-    if (this.failure) return Promise.reject(this.failure);
+    if (this.failure) return Promise.reject(this.#requestFailure);
     const id = this.#nextAck++;
     return new Promise((resolve, reject) => {
       const pause = new Pause(this.#platform, ACK_TIMEOUT);
@@ -93,6 +93,11 @@ export class SocketLink {
     if (!this.failure) this.#transport.send(packets.event(event, payload));
   }
 
+  /** Why requests fail after the end. A server that ends the connection for good has refused none of them. */
+  get #requestFailure() {
+    return this.failure.isRetryable ? this.failure : ClientFailure.offline("The server has ended the connection.");
+  }
+
   /** Ends the connection. Only the first call counts. */
   close(failure) {
     if (this.failure) return;
@@ -103,7 +108,7 @@ export class SocketLink {
     this.#admission?.reject(failure);
     for (const { reject, pause } of this.#acks.values()) {
       pause.cancel();
-      reject(failure);
+      reject(this.#requestFailure);
     }
     this.#acks.clear();
     this.#handlers.onEnd(failure);

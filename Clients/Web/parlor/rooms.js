@@ -96,7 +96,8 @@ export class Rooms extends Observable {
     const { platform, server } = this.#backing;
     const wish = JSON.stringify([userId, name ?? null]);
     const now = platform.now();
-    for (const [key, { askedAt }] of this.#wishes) if (now - askedAt > WISH_LIFE) this.#wishes.delete(key);
+    // `Math.abs`: the clock may have been set back.
+    for (const [key, { askedAt }] of this.#wishes) if (Math.abs(now - askedAt) > WISH_LIFE) this.#wishes.delete(key);
     const requestId = this.#wishes.get(wish)?.requestId ?? platform.makeId();
     this.#wishes.set(wish, { requestId, askedAt: now });
     const load = this.#shelf.beginLoad();
@@ -151,7 +152,7 @@ export class Rooms extends Observable {
   }
 
   becomeActive() {
-    if (this.#loadedAt === null || this.#backing.platform.now() - this.#loadedAt > FRESHNESS) this.refresh();
+    if (this.#loadedAt === null || Math.abs(this.#backing.platform.now() - this.#loadedAt) > FRESHNESS) this.refresh();
   }
 
   /** Resolves when the list is cached. */
