@@ -111,8 +111,7 @@ public final class RoomsClient {
         outbox = Outbox(
             folder: folder.appending(path: "outbox", directoryHint: .isDirectory), server: connection, clock: clock,
             settings: settings.outbox, mark: mark,
-            // If the device is unlocked while it has no network, the next `append` reads the stored messages and then
-            // calls this.
+            // A device may be unlocked without a network: the next `append` then reads the stored messages.
             onRead: { await eventRelay.client?.startOutbox() })
         backing = Conversation.Backing(
             server: connection, outbox: outbox,
@@ -266,8 +265,7 @@ public final class RoomsClient {
     ///
     /// It does not wait for the server. The tokens ask the server to end the session as soon as the server can be
     /// reached. With a ``SessionStore`` they do so even after a restart of the app. ``SessionTokens/settleEnding()``
-    /// waits until it is done. The end of the session also ends the pushes to this device. Read receipts that are not
-    /// sent yet are discarded.
+    /// waits for that. The end of the session also ends the pushes to this device. Unsent read receipts are discarded.
     ///
     /// It is final: this client never connects or stores anything again, and rooms that are opened later stay empty.
     ///

@@ -155,7 +155,9 @@ public actor LogFollower: LoopActor {
 
     /// Restarts, because the log that was followed was replaced.
     private func restart(at head: LogPosition) {
-        log.warning("the event log was replaced; it is followed from its end", ["service": service, "seq": head.seq])
+        log.warning(
+            "the event log was replaced; following the new one from its end",
+            ["service": service, "seq": head.seq])
         databaseID = head.databaseID
         known = .start(head)
         cursor.restart(at: head.seq)

@@ -15,11 +15,11 @@ final class ClientUsage: Sendable {
         /// A client that has neither connected nor signed in. All strangers together may have half of the
         /// total, and those of one address an eighth of its share.
         case stranger
-        /// A client that has connected or signed in: as this person, where the application knows people. A
+        /// A client that has connected or signed in, as this person; nil if the application has set none. A
         /// person may have as much as an address, from any number of addresses.
         case known(person: String?)
-        /// A known client that is reading the buffered answer. It may continue for a while when others have
-        /// filled the total.
+        /// A known client that is reading the buffered answer. Its limit of the total is one and a half times
+        /// as high, so that it can finish when others have filled the total.
         case reader(person: String?)
 
         fileprivate var person: String? {
@@ -94,8 +94,8 @@ final class ClientUsage: Sendable {
         }
     }
 
-    /// Moves a connection to another address, or to the total only if `other` is nil. If the other address
-    /// has its share, the count stays as it is.
+    /// Moves a connection to another address, or to the total only if `other` is nil. If the other address is
+    /// at its limit, this throws, and the connection stays counted for the first one.
     func moveConnection(from address: IPAddress?, to other: IPAddress?) throws(Excess) {
         if address == other { return }
         let share = limits.connections.perAddress ?? .max

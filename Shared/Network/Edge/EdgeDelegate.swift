@@ -88,7 +88,7 @@ extension EdgeDelegate {
 
 /// The reason why a request could not be served.
 public struct HTTPFailure: Sendable {
-    /// The response's status: 400, 408, 413, 414, 417, 429, 431, 500, 501, 503 or 505.
+    /// The response's status: 400, 408, 413, 414, 417, 426, 429, 431, 500, 501, 503 or 505.
     public let status: Int
     /// A description for a developer. It contains no byte of the request.
     public let reason: String

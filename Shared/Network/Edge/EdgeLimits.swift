@@ -3,8 +3,9 @@ import Reactor
 /// The limits of what clients may hold of a server at once: in total, over all loops, and from one address
 /// (`IPAddress.subscriber`).
 ///
-/// At the total limit, a new client evicts the HTTP connection that has been idle longest, or else
-/// the socket that has waited longest for its CONNECT. Connections with a request in progress and
+/// At the total limit, a new connection evicts the one that has been idle longest on its loop, or
+/// else the socket there that has waited longest for its CONNECT. A new socket evicts such a
+/// socket. If there is none, the new one is refused. Connections with a request in progress and
 /// connected sockets stay. At the limit of its address, a new client is refused.
 public struct EdgeLimits: Sendable {
     public struct Limit: Sendable {

@@ -171,7 +171,7 @@ final class EdgeLoop {
             in: &counted)
     }
 
-    /// Counts a client's new amount, whose bytes `counted` has rounded, in the same way.
+    /// Counts a client's new amount in the same way. The static `counted(_:)` must have rounded its bytes.
     func count(
         _ after: ClientUsage.Buffered, in counted: inout ClientUsage.Buffered
     ) -> ClientUsage.Excess? {
@@ -211,7 +211,8 @@ final class EdgeLoop {
 
     // MARK: Sessions
 
-    /// Counts a socket that has not connected yet; `makeSession` or `usage.removeUnconnectedSocket` follows.
+    /// Counts a socket that is not connected: a new one, or one that has left its last namespace.
+    /// `noteUnconnected` or `usage.removeUnconnectedSocket` must follow.
     func addUnconnectedSocket(of client: IPAddress) throws(ClientUsage.Excess) {
         do throws(ClientUsage.Excess) {
             return try usage.addUnconnectedSocket(of: client.subscriber)

@@ -67,7 +67,7 @@ public final class EdgeServer: Sendable {
             }
         }
         // Connections may remain at the deadline. If none remains, the counts must be zero.
-        assert(counters.connections.value > 0 || usage.hasNoConnections, "clients are counted that have gone")
+        assert(counters.connections.value > 0 || usage.hasNoConnections, "clients that have gone are still counted")
     }
 }
 

@@ -17,8 +17,8 @@ final class EngineConnection: Waiting {
     private var heldPoll: (connection: HTTPConnection, exchange: Int)?
     private var isFlushQueued = false
     /// False once the application has closed the socket, or was informed that it has closed. The engine may
-    /// close earlier: a client's last messages arrive in one POST with its close packet, and the engine takes
-    /// that POST whole.
+    /// have closed before: one POST may have a client's last messages and its close packet. The messages are
+    /// still delivered.
     private(set) var takesMessages = true
     /// The reason for the end, if it is more specific than the engine's.
     private var closeReason: SocketCloseReason?

@@ -10,8 +10,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private static let maxPipelinedBytes = 64 * 1024
     /// The unread output up to which a client's next request is still taken.
     private static let maxUnreadCost = 64 * 1024
-    /// The bytes of a body to receive at a time, until it is known that a large body is to be taken. This keeps the
-    /// time to read from a thousand connections that have sent all they can to a few milliseconds instead of a hundred.
+    /// The bytes of a body to receive at a time, until it is known that a large body is to be taken. With a thousand
+    /// connections whose input is full, a turn then reads for a few milliseconds, not for a hundred.
     private static let portion = 16 * 1024
     /// The number of requests of one connection that are taken in a turn, before other connections have theirs.
     private static let maxRequestsPerTurn = 16
@@ -31,7 +31,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private var isFinished = false
     /// True once the channel has another handler or has closed. The connection must not be counted or listed any more.
     private var isReleased = false
-    /// True if the request whose body is arriving was counted for its client's rate when its body was asked about.
+    /// True if the arriving request was counted for its client's rate already, before its large body was accepted.
     private var isRequestCounted = false
 
     private var hasReceived = false
@@ -203,8 +203,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
         }
     }
 
-    /// The number of bytes to receive before they are parsed. While a client waits for its share of the loop's time, no
-    /// more of a head is buffered than every client may have, so no client is refused for it.
+    /// The number of bytes to receive before they are parsed. A head arrives in pieces of `smallBuffer` bytes, which
+    /// every client may buffer. So no client is refused while it waits for its share of the loop's time.
     private var portion: Int {
         if parser.isTakingLargeBody { return .max }
         return parser.progress == .body ? Self.portion : EdgeLimits.smallBuffer
@@ -239,7 +239,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     /// - Returns: nil if the client exceeded its rate; it has been answered then.
     private func admit(_ request: HTTPRequest) -> IncomingRequest? {
         let incoming = incoming(request)
-        // It was counted when its body was asked about.
+        // It was counted before its large body was accepted.
         if isRequestCounted {
             isRequestCounted = false
             return incoming
@@ -255,7 +255,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         return IncomingRequest(request: request, connection: self, exchange: id, endpoint: endpoint)
     }
 
-    /// Continues with a request whose body was asked about, and takes the body.
+    /// Takes the large body of this request, and continues with it.
     func takeBody(_ id: Int) {
         close(exchange: id)
         isRequestCounted = true
@@ -275,7 +275,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     /// Resumes a request that arrived, and was counted, on another loop. To be called before anything else is received
     /// here.
     ///
-    /// - Parameter isWhole: false if its body is still to be asked about.
+    /// - Parameter isWhole: false if it is not decided yet whether to take its large body.
     func resume(with request: HTTPRequest, isWhole: Bool) {
         hasReceived = true
         let incoming = incoming(request)

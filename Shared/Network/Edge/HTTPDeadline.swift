@@ -40,8 +40,7 @@ struct HTTPDeadline {
             case .body: edge.configuration.bodyTimeout
             }
         begin(timeout, at: edge.loop.now)
-        // Fire earlier to see whether the last answer is being read, but never later than that check is due
-        // anyway.
+        // Fire after the write timeout if that is earlier, to check whether the client reads the last answer.
         if !isStalled { look(after: min(timeout, edge.configuration.writeTimeout)) }
     }
 

@@ -23,8 +23,8 @@ public final class HTTPResponder: Sendable {
     /// Sends the response, on the loop only. A second response is dropped, and so is one to a client that is
     /// gone.
     ///
-    /// - Parameter whenTaken: called once, on the loop: when the client's kernel has the whole answer, or the
-    ///   connection has ended.
+    /// - Parameter whenTaken: called once, on the loop: when the kernel has taken the whole answer from this
+    ///   process, or the connection has ended.
     public func send(_ response: HTTPResponse, whenTaken: (() -> Void)? = nil) {
         guard !isDone.exchange(true, ordering: .relaxed) else { return whenTaken?() ?? () }
         connection.object.answer(exchange, with: response, whenTaken: whenTaken)

@@ -5,8 +5,8 @@ import Reactor
 /// processed.
 ///
 /// Work over the share waits, in order of arrival. So an address with a thousand connections gets no more
-/// done than an address with one. Others are served meanwhile, and threads besides the loop have the core for
-/// the rest of the time.
+/// done than an address with one. Other addresses are served meanwhile. If none has work, other threads can
+/// use the core.
 ///
 /// The algorithm is the generic cell rate algorithm (ITU-T I.371), with one time for each address.
 final class TimeShares {
@@ -127,7 +127,7 @@ final class TimeShares {
     private func wakeLater(_ share: Share) {
         share.isWaking = true
         let left = share.paid - (.now() + allowance)
-        // Half of the allowance, so that a wake-up is worthwhile.
+        // Wait until half of the allowance is free, so that each wake-up can do some work.
         loop.schedule(after: max(left, .zero) + allowance / 2) { [self] in wake(share) }
     }
 
@@ -153,7 +153,8 @@ final class TimeShares {
         return share
     }
 
-    /// Removes addresses that have no time left to pay for. Connections bound the number of others.
+    /// Removes addresses that have no time left to pay for. The limit of connections bounds the number of
+    /// addresses that stay.
     private func prune() {
         let now = LoopInstant.now()
         shares = shares.filter { !$0.value.waiting.isEmpty || $0.value.paid > now }

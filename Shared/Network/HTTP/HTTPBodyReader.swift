@@ -26,7 +26,8 @@ struct HTTPBodyReader {
     static func length(_ length: Int) -> HTTPBodyReader { HTTPBodyReader(.length(remaining: length)) }
     static let chunked = HTTPBodyReader(.chunkSize)
 
-    /// The body's length, or nil for a chunked body, whose length is known only at its end.
+    /// The bytes of the body that have not been read; nil for a chunked body, whose length is known only at
+    /// its end, and after the end.
     var announcedLength: Int? {
         if case .length(let remaining) = state { remaining } else { nil }
     }

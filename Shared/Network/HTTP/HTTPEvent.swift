@@ -6,12 +6,14 @@ public enum HTTPEvent: Sendable, Equatable {
     /// The body is, or has become, larger than `HTTPLimits.maxUnaskedBodyBytes`. The request comes without
     /// it. No event follows until `takeBody` or `dropBody` is called.
     case largeBody(HTTPRequest)
-    /// The client waits for `100 Continue` before it sends its body. Comes before the request's other events.
+    /// The client waits for `100 Continue` before it sends its body. Comes before `request`, and after
+    /// `takeBody` if `largeBody` came first.
     case continueExpected
     /// The body is over the limit and must be answered with 413. The request comes without it; the rest of
     /// the body is dropped as it arrives.
     case bodyTooLarge(HTTPRequest)
-    /// The end of the body that was too large. The connection can continue.
+    /// The end of a body that was dropped: it was too large, or refused by `dropBody`. The connection can
+    /// continue.
     case drained
 
     /// The request that ends with this event, or to whose body the event belongs.

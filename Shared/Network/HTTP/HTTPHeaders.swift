@@ -2,8 +2,8 @@ import Text
 
 /// The fields of a message's head, in the order they were written. Names are compared without regard to case.
 ///
-/// All fields share one array of bytes, and a `String` is made only of a value that is asked for: a request
-/// needs two or three of a browser's dozen fields.
+/// All fields share one array of bytes. A `String` is created only when a value is read: of a browser's dozen
+/// fields, a request needs two or three.
 public struct HTTPHeaders: Sendable {
     private struct Field {
         let name: Range<Int>
@@ -159,7 +159,7 @@ struct HTTPFieldLine {
         guard line.allSatisfy(in: value, { $0.isFieldValueByte }) else {
             throw HTTPParseError(400, "a control character in a header")
         }
-        // Values are compared and split, including those of unexpected fields.
+        // Values are compared and split as strings, which takes quadratic time in a run of combining marks.
         guard line.allSatisfy(in: value, { $0 < 0x80 }) || CombiningMarks.areFew(in: line.text(value)) else {
             throw HTTPParseError(400, "too many combining marks in a header")
         }

@@ -20,8 +20,8 @@ struct HTTPInput {
 
     /// Returns the range of the next line, without its CRLF, or nil until it is complete.
     ///
-    /// - Throws: 400 for a line that ends in LF alone (RFC 9112, section 2.2, lets us refuse lines that not
-    ///   all servers accept), and `tooLong` as soon as the line with its CRLF is longer than `limit`.
+    /// - Throws: 400 for a line that ends in LF without CR, which RFC 9112, section 2.2, does not oblige a
+    ///   server to accept; `tooLong` as soon as the line with its CRLF is longer than `limit`.
     mutating func line(limit: Int, tooLong: HTTPParseError) throws(HTTPParseError) -> Range<Int>? {
         let start = position
         guard let end = bytes.span.firstIndex(of: UInt8(ascii: "\n"), from: max(searched, start)) else {

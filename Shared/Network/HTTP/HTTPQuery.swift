@@ -4,7 +4,7 @@ import Text
 public struct HTTPQuery: Sendable {
     public let items: [(name: String, value: String)]
 
-    /// The limit of items. No real query has as many; one that consists of separators would have thousands.
+    /// The limit of items. No real query has as many; `a&a&a…` could have thousands.
     static let maxItems = 128
 
     /// Parses a query. `+` is a space, an item without `=` has an empty value, and empty items are skipped.

@@ -49,8 +49,8 @@ public struct HTTPRequest: Sendable, Equatable {
     /// The path is split before decoding, so `%2F` is part of a segment. Nothing is normalised: `//` and a
     /// `/` at the end make an empty segment, and dots are segments like any other.
     ///
-    /// - Returns: nil if the request is malformed (400): an escape is broken, a segment is not UTF-8 or has too
-    ///   many combining marks in a row, or there are more than `maxPathSegments`.
+    /// - Returns: nil for the path `*`, and if the request is malformed (400): an escape is broken, a segment is not
+    ///   UTF-8 or has too many combining marks in a row, or there are more than `maxPathSegments`.
     public var pathSegments: [String]? {
         guard path.utf8.first == UInt8(ascii: "/") else { return nil }
         if path == "/" { return [] }

@@ -101,14 +101,14 @@ public struct HTTPRequestParser: Sendable {
         }
     }
 
-    /// Continues with the body that `largeBody` asked about.
+    /// Takes the body that `largeBody` announced.
     public mutating func takeBody() {
         guard case .asking = state else { return }
         mayTakeLargeBody = true
         state = .body
     }
 
-    /// Drops the body that `largeBody` asked about as it arrives; `drained` follows.
+    /// Drops the body that `largeBody` announced, as it arrives; `drained` follows.
     ///
     /// - Returns: false if the connection has to be closed after the answer, because the client waits for 100
     ///   Continue and may then send the body or leave it out (RFC 9110, section 10.1.1).
@@ -222,8 +222,8 @@ public struct HTTPRequestParser: Sendable {
             }
             bodyBytes += data.count
             if bodyBytes <= limits.maxBodyBytes { request.body.append(contentsOf: data) }
-            // Ask first, even if the body is too large by now: whether that is known already depends on how
-            // the bytes were split.
+            // Ask first, even if the body is over the limit by now: otherwise the events would depend on how
+            // the bytes are split.
             if bodyBytes > limits.maxUnaskedBodyBytes, !mayTakeLargeBody {
                 state = .asking
                 pending = request

@@ -34,7 +34,7 @@ extension Span<UInt8> {
         return start..<end
     }
 
-    /// Returns true if the bytes of a range are an ASCII text, in upper or lower case.
+    /// Returns true if the bytes of a range equal this ASCII text, without regard to case.
     func equals(_ text: String, ignoringCaseIn range: Range<Int>) -> Bool {
         let wanted = text.utf8
         guard range.count == wanted.count else { return false }

@@ -46,8 +46,8 @@ public enum EngineAction: Sendable, Equatable {
     case promoteProbe
     case closeProbe
 
-    /// Start the timer, or restart it if it was running. Timers are exact: a heartbeat that is restarted when its
-    /// timer fires counts from when that timer was due.
+    /// Start the timer, or restart it if it was running. A heartbeat that is restarted when its timer fires counts from
+    /// when that timer was due, unless it fired so late that the client would lose time.
     case startTimer(EngineTimer, Duration)
     case stopTimer(EngineTimer)
 

@@ -247,7 +247,8 @@ public struct EngineSession: Sendable {
     /// gone and reconnects by itself.
     public mutating func close() -> [EngineAction] { end(.closedByServer) }
 
-    /// Ends the session, with a close packet, once the client has received everything that was sent.
+    /// Ends the session: on a WebSocket at once, and by polling with a close packet, once the client has fetched
+    /// everything that was sent.
     public mutating func leave() -> [EngineAction] {
         switch state {
         case .webSocket: return end(.closedByServer)

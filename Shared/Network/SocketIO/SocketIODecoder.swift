@@ -44,7 +44,8 @@ public struct SocketIODecoder: Sendable {
         let packet = try SocketIOPacket(parsing: text, dropsAttachments: !keepsAttachments)
         guard packet.attachmentCount > 0 else { return packet }
         guard packet.attachmentCount <= maxAttachments else { throw ProtocolViolation("too many attachments") }
-        // Without attachments there is nothing to place, and the search parses each level again.
+        // If attachments are dropped, their placeholders do not matter, and the search would parse each level
+        // again.
         if keepsAttachments, let payload = packet.payload,
             !Self.placeholdersFit(payload, count: packet.attachmentCount)
         {

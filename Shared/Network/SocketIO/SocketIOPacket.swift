@@ -21,8 +21,8 @@ public struct SocketIOPacket: Sendable, Equatable {
     /// The payload: for CONNECT an object or nil, for CONNECT_ERROR an object or a string, for events and
     /// acks the whole array; nil if the arguments are left out.
     public private(set) var payload: JSONValue?
-    /// Why the arguments of an event are left out, although its name is known; nil if they are not. What follows the
-    /// first level too many, or the refused text, is not read.
+    /// The reason why the arguments of an event are left out, although its name is known; nil if they are not. The text
+    /// is not read beyond the first bracket that exceeds the limit, or beyond the refused text.
     public private(set) var refusal: SocketIORefusal?
     /// The number of binary messages that follow this one.
     public private(set) var attachmentCount = 0
@@ -51,8 +51,9 @@ public struct SocketIOPacket: Sendable, Equatable {
         try self.init(parsing: text, dropsAttachments: false)
     }
 
-    /// - Parameter dropsAttachments: true if an event with attachments is only parsed to be refused: as far as its name,
-    ///   which is empty if the array does not begin with a short string. Its arguments are neither read nor checked.
+    /// - Parameter dropsAttachments: true to parse an event with attachments only as far as its name, as it will be
+    ///   refused. The name is empty if the array does not begin with a short string. Its arguments are neither read nor
+    ///   checked.
     init(parsing text: ArraySlice<UInt8>, dropsAttachments: Bool) throws(ProtocolViolation) {
         var rest = text
         try self.init(takingHeadOf: &rest)

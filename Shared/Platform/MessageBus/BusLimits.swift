@@ -4,7 +4,8 @@ import JSON
 /// between processes.
 public enum BusLimits {
     /// The longest line, including its newline. It bounds the memory that one peer can make another one use.
-    /// A body that is so long that its line exceeds this is too large for the edge as well.
+    /// A body that is nearly as long as the edge's limit, which is the same, may not fit, and is answered
+    /// with `payload_too_large`.
     public static let maxLine = 1 << 20
 
     /// The number of bytes that a broker may add to a line when it forwards it.

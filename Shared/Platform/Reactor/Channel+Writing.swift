@@ -7,7 +7,8 @@ extension Channel {
     public func write(_ bytes: [UInt8]) {
         loop.preconditionCurrent()
         guard state == .open, !isOutputShutDown, !bytes.isEmpty else { return }
-        // Bytes that stay queued after this turn must not refer to the turn's broadcasts.
+        // A blocked channel keeps its output after this turn. That output must not refer to `TurnOutput`, which is
+        // reused.
         if !isBlocked, let range = loop.turnOutput.range(of: bytes) {
             output.append(range, of: loop.turnOutput.buffer)
         } else {

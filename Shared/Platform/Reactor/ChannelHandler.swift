@@ -4,8 +4,8 @@
 /// To enter an actor that lives on that loop, a nonisolated method calls `assumeIsolated`.
 public protocol ChannelHandler: AnyObject {
     /// Handles received bytes. They are in the loop's buffer, which is valid until this returns, so bytes
-    /// that are not consumed must be copied. Called at most once a turn, with at most 64 KiB, so that a busy
-    /// connection does not starve the others.
+    /// that are not consumed must be copied. Called at most once a turn for input from the socket, with at
+    /// most 64 KiB, so that a busy connection does not starve the others.
     func channel(_ channel: Channel, received bytes: sending UnsafeRawBufferPointer)
 
     /// Called when everything written so far has gone to the kernel. A handler that waited because of a limit

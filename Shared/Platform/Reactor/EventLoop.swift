@@ -11,7 +11,7 @@ import Workers
 ///
 /// A turn handles, in this order:
 /// 1. events
-/// 2. calls that an earlier turn left (`inNextTurn`)
+/// 2. calls that an earlier turn or this turn's events left (`inNextTurn`)
 /// 3. work and tasks
 /// 4. timers
 /// 5. `whenIdle`, if there was none of the above
@@ -141,8 +141,9 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         whenIdle.append(work)
     }
 
-    /// Calls a closure once, in the next turn, after its events. Use it for work that has used up its share
-    /// of this turn. Closures are called in order, on the loop only.
+    /// Calls a closure once, after the events of this turn if called by one of them, otherwise after those of
+    /// the next turn. Use it for work that has used up its share of this turn. Closures are called in order,
+    /// on the loop only.
     public func inNextTurn(_ work: @escaping () -> Void) {
         preconditionCurrent()
         nextTurn.append(work)

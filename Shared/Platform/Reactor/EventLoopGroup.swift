@@ -17,8 +17,8 @@ public final class EventLoopGroup: Sendable {
     ///   use.
     public init(loopCount: Int = EventLoopGroup.availableProcessors) throws(SystemError) {
         precondition(loopCount > 0)
-        // Name lookups are few, as only outgoing connections need them. The threads end with the last loop,
-        // or when a hanging lookup is abandoned.
+        // Name lookups are few, as only outgoing connections need them. The resolver's threads end when the
+        // last loop is released, which a lookup in progress delays.
         let resolver = WorkerPool(named: "resolver", threads: 2, maxWaiting: 64)
         var loops: [EventLoop] = []
         for index in 0..<loopCount { loops.append(try EventLoop(index: index, resolver: resolver)) }

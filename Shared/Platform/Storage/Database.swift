@@ -55,7 +55,8 @@ extension Database {
     ///
     /// The body runs on the only thread that writes, so it must not wait for anything. It may run more than
     /// once, as writes that share its transaction may fail, and it may have run although this throws. Only
-    /// the last committed run remains. So its effects outside the transaction must tolerate repetition.
+    /// the changes of the run that was committed remain. So its effects outside the transaction must tolerate
+    /// repetition.
     ///
     /// - Parameter bytes: the approximate size of the closure, which the queue's limit counts. The default
     ///   suits ids and a short text.

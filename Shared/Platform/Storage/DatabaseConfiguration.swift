@@ -21,7 +21,7 @@ public struct DatabaseConfiguration: Sendable {
     public var busyTimeoutMilliseconds = 5000
     /// The limit of the file's pages; nil for as many as the disk has. SQLite only.
     public var maxPages: Int?
-    /// The point at which the process kills itself. For the drill only.
+    /// The point at which the process kills itself. For `parlor-drill` and tests only (`CRASH_AT`).
     public var crashPoint: CrashPoint?
 
     public init() {}
@@ -32,8 +32,8 @@ public enum Durability: Sendable {
     /// The commit is on disk, so a power cut loses nothing.
     case synced
     /// The commit is done, without waiting for the disk. A crash of the program loses nothing. A power cut may
-    /// lose the latest writes, each as a whole, but none before the last synced one. Use it for work that would
-    /// simply be repeated: every user of the disk waits for a sync.
+    /// lose the latest writes, each as a whole, but none before the last synced one. Use it for work that can simply be
+    /// repeated, as each sync delays everyone who uses the disk.
     ///
     /// A write that shares its transaction with a synced one is synced with it.
     case relaxed

@@ -4,7 +4,8 @@ import Workers
 public enum StorageError: Error, Equatable {
     /// The queue is full; nothing was done.
     case overloaded
-    /// Another process holds the lock longer than we wait.
+    /// A lock was held longer than we wait; with PostgreSQL also a timeout, a deadlock, or a server without
+    /// memory or connections.
     case busy
     /// The disk is full, or the database has reached its limit.
     case full

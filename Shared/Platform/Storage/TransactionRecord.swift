@@ -25,8 +25,8 @@ public final class TransactionRecord {
 
     var mark: Mark { Mark(hooks: hooks.count, events: events.count) }
 
-    /// Undoes the additions of one write. Nothing was pending before it: if writes are undone one by one,
-    /// each writes its own changes.
+    /// Undoes the additions of one write. There were no pending changes before the write: with savepoints,
+    /// each write writes its own at its end.
     func goBack(to mark: Mark) {
         hooks.removeSubrange(mark.hooks...)
         events.removeSubrange(mark.events...)
@@ -57,7 +57,8 @@ public final class TransactionRecord {
     fileprivate func writePending(on connection: any Connection) throws(StorageError) {
         guard let changes = pending else { return }
         pending = nil
-        // They may be those of earlier writes, which succeeded.
+        // The pending changes may be those of earlier writes, so writing them does not count as a change of
+        // this one.
         let hasChanges = hasChanges
         defer { self.hasChanges = hasChanges }
         do {
@@ -70,13 +71,13 @@ public final class TransactionRecord {
 }
 
 extension Connection {
-    /// Calls the hook after this write is on disk, before it returns; never if it is undone. Hooks run in
-    /// order, on the writing thread. A read that calls this ends the process. A `MaintenanceDatabase` calls
-    /// no hooks.
+    /// Calls the hook after this write is committed (on disk, unless it is `.relaxed`), before it returns;
+    /// never if it is undone. Hooks run in order, on the writing thread. A read that calls this ends the
+    /// process. A `MaintenanceDatabase` calls no hooks.
     public func afterCommit(_ hook: @escaping () -> Void) { record.add(hook) }
 
-    /// Passes an event to the database's hook (`Database.onCommit`) after this write is on disk; never if it
-    /// is undone. A read that calls this ends the process. A `MaintenanceDatabase` has no hook, so events
+    /// Passes an event to the database's hook (`Database.onCommit`) after this write is committed; never if
+    /// it is undone. A read that calls this ends the process. A `MaintenanceDatabase` has no hook, so events
     /// reported there are dropped.
     public func report(_ event: any CommitEvent) { record.add(event) }
 

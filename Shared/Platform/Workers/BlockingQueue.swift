@@ -70,8 +70,8 @@ public final class BlockingQueue<Element: Sendable>: Wakeable, @unchecked Sendab
                 bytes -= elements[index].bytes
                 head += 1
             }
-            // Moving the rest once as many have been taken costs one step for each element, however long the
-            // queue is.
+            // Move the rest only when at least half of the array has been taken: then the moves cost at most
+            // one step for each element.
             if head * 2 >= elements.count {
                 elements.removeFirst(head)
                 head = 0

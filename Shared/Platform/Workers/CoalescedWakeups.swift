@@ -62,6 +62,6 @@ public final class CoalescedWakeups {
 
 /// A queue on which threads wait.
 protocol Wakeable: AnyObject {
-    /// Wakes as many threads as there are elements for.
+    /// Wakes one thread for one element, and all waiting threads for more.
     func wake()
 }

@@ -51,7 +51,8 @@ public final class FairPool: Sendable {
     ///
     /// - Parameters:
     ///   - party: the owner of the job; nil if it is not counted.
-    ///   - deadline: the time by which it must be done. A job that cannot be is not started.
+    ///   - deadline: the time by which it must be done. A job that cannot be done by then is refused as
+    ///     `late`.
     /// - Throws: the body's error, or `FairPoolRefusal`.
     public func run<T: Sendable>(
         for party: Party?, by deadline: ContinuousClock.Instant, _ body: @escaping @Sendable () throws -> T

@@ -16,8 +16,8 @@ public struct Party: Hashable, Sendable {
 /// It only decides, and `FairPool` acts. The network whose last turn is longest ago goes first, so a new one
 /// waits only for the running job. Within the network the same rule selects the address, and then the
 /// earliest job. The queue is bounded for each address, each network and in total. If it is full, a new job
-/// replaces the latest job of the party with the most. If no party has more, it is refused. The queue is
-/// short enough to look at each job.
+/// replaces the latest job of the party with the most. If no party has more than the newcomer's would have,
+/// the new job is refused. The queue is short enough to look at each job.
 struct FairQueue<Job> {
     struct Waiting {
         let job: Job

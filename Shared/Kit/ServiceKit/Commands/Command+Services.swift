@@ -26,8 +26,8 @@ extension Command {
             Shows the services that gateways know, one row each: instances, and how much each offers.
             "parlor services NAME" and --all list every route, event, badge, field and check. Below the table are refused
             announcements, and what gateways do not agree on.
-            Exit status: 0; 1 if there is any of these, if an answer is missing or incomplete, or if no gateway knows NAME;
-            2 if there is no bus.
+            Exit status: 0; 1 if there is any of these, if an answer is missing or incomplete, or if no gateway
+            knows NAME; 2 if there is no bus.
             """,
         settings: [Setting.bus, Setting.busTokenFile, listsNames, listWait, listed], positional: listed,
         peer: .operator

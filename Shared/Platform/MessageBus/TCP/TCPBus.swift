@@ -76,8 +76,8 @@ public final class TCPBus: MessageBus {
     }
 
     /// Publishes events under one lock. Taking the lock for each event would pass it back and forth between this
-    /// thread and the loop. Taking it once for a long list would keep the loop from sending until the list exceeds
-    /// the limit.
+    /// thread and the loop. Taking it once for a long list would keep the loop from sending meanwhile, so that the
+    /// queue could reach its limit.
     private func publish(_ subject: String, _ piece: [(data: JSONValue, isTooLong: Bool)]) -> [BusError?] {
         link.update { state in
             piece.map { event in
@@ -172,8 +172,9 @@ public final class TCPBus: MessageBus {
     public func close() async {
         if !wire.reportsLostResponders {
             link.update { $0.removeAllSubscriptions() }
-            // Requests that the broker sent before it saw this are rejected until its pong: nothing else would
-            // inform their senders. Without a connection there is nothing to wait for.
+            // The broker may have sent requests before it processed the end of the subscriptions. Until its pong they
+            // are answered with `noResponders`: nothing else would inform their senders. Without a connection there is
+            // nothing to wait for.
             try? await flush()
         }
         await withCheckedContinuation { continuation in

@@ -239,8 +239,8 @@ final class TCPBusLink: Sendable {
             })
     }
 
-    /// Sends a line of sixty bytes in place of a reply for which the queue has no room. Space for such lines is
-    /// reserved beyond the limit and beyond the one line that may exceed the limit.
+    /// Sends a line of sixty bytes in place of a reply for which the queue has no room. For such lines the queue may
+    /// grow by `maxRefusalBytes` more, on top of its limit and the one line that may cross it.
     private func refuse(_ address: ReplyAddress, _ state: inout TCPBusState) {
         guard state.pendingBytes < maxPendingBytes + BusLimits.maxLine + BusLimits.maxRefusalBytes else {
             state.counters.droppedReplies &+= 1

@@ -24,7 +24,7 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     private var handle: OpaquePointer?
     private var statements: [StatementKey: String] = [:]
     private var prepared = 0
-    /// Texts that the server has accepted on any connection.
+    /// The SQL texts that the server has accepted since this object was created, also before a reconnect.
     private var proven: Set<String> = []
     /// The failure that ended the transaction with everything in it, or nil.
     private var lost: StorageError?

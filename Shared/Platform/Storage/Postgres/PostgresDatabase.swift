@@ -55,7 +55,7 @@ public final class PostgresMaintenance: MaintenanceDatabase {
                 "SELECT 1 FROM pg_tables WHERE schemaname = $1 AND tablename = 'schema_history'", schema
             ) { _ in true }
         }
-        guard isThere == true else { throw StorageError.corrupt("\(url) has no \(schema) of Parlor") }
+        guard isThere == true else { throw StorageError.corrupt("\(url) has no schema `\(schema)` of Parlor") }
     }
 
     public func requireSchema(_ migrations: [Migration]) throws {

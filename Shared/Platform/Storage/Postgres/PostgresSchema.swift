@@ -1,4 +1,4 @@
-/// A service's schema in the database, with the definitions that its SQL needs to be the same as in SQLite.
+/// A service's schema in the database, with definitions that let the same SQL run as in SQLite.
 enum PostgresSchema {
     /// Creates the schema. To be called within a transaction that holds the schema's lock.
     static func create(_ schema: String, on connection: any ScriptableConnection) throws {

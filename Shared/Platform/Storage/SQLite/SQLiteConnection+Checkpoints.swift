@@ -17,9 +17,9 @@ struct CheckpointPolicy {
 
     /// Decides who copies the log after a commit.
     ///
-    /// Under continuous load a copy by another thread never reaches the end of the log, which would grow; and
-    /// a commit that makes a file longer also waits for the file system's journal. So when a reader is done,
-    /// the writer copies the pages that were added since, if they are no more than `pages`.
+    /// Under continuous load a reader's checkpoint never reaches the end of the log, so the log would grow. A
+    /// commit that makes the log's file longer also waits for the file system's journal. So when a reader is
+    /// done, the writer copies the pages that were added since, if they are no more than `pages`.
     ///
     /// - Parameter copied: the number of pages that the last requested checkpoint has copied or found copied;
     ///   0 until it is done.

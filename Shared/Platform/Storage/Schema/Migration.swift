@@ -30,7 +30,10 @@ public enum MigrationError: Error, Equatable, CustomStringConvertible {
         case .databaseIsNewer(let schema, let version, let known):
             "the database has version \(version) of `\(schema)`, this program knows \(known): start a newer program"
         case .databaseIsOlder(let schema, let version, let known):
-            "the database has version \(version) of `\(schema)`, this program knows \(known): start it once to migrate"
+            """
+            the database has version \(version) of `\(schema)`, this program knows \(known): start the service once, \
+            which migrates it
+            """
         case .changed(let schema, let version, let name):
             "migration \(version) of `\(schema)`, \(name), was changed after it had been applied: restore its text"
         }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The point at which a process kills itself, for the drill that proves that nothing acknowledged is lost.
-/// Never set otherwise.
+/// The point at which a process kills itself, for `parlor-drill` and tests, which check that nothing
+/// acknowledged is lost. Never set otherwise.
 public struct CrashPoint: Sendable, Equatable {
     public enum Moment: String, Sendable, CaseIterable {
         /// The writes of a batch are done, and none of them is on disk.

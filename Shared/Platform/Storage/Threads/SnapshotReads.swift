@@ -92,7 +92,7 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
                 if !isBegun || connection.hasLostTransaction { try beginSnapshot(on: connection) }
                 isBegun = true
                 var answer = read.perform(connection)
-                // The server disconnected during the read; no caller has been answered yet.
+                // The server disconnected during this read, whose caller has not been answered yet.
                 if connection.mayRunAgain {
                     try beginSnapshot(on: connection)
                     answer = read.perform(connection)

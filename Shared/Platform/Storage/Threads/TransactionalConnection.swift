@@ -31,7 +31,7 @@ protocol TransactionalConnection: ScriptableConnection, Sendable {
 
     /// Keeps the engine's log short, if that is the connection's task.
     ///
-    /// - Returns: the amount of the log that is done; 0 if it is not known.
+    /// - Returns: how much of the log is in the database now; 0 if that is not known.
     func checkpoint() -> Int
 
     /// Checkpoints after a commit if needed. Called by the writing thread.
