@@ -103,7 +103,7 @@ def test_a_database_server_that_is_not_there_is_waited_for(tmp_path):
     assert parlor.stop() == 0
     assert "secret" not in parlor.log()
     backup = run(binaries() / "parlor", "backup", "--data", tmp_path, "--database-url", url, "--to", tmp_path / "copy")
-    assert backup.returncode == 2 and "pg_dump: docs/postgres.md" in backup.stderr and "secret" not in backup.stderr
+    assert backup.returncode == 2 and "copy them with pg_dump, see docs/postgres.md" in backup.stderr and "secret" not in backup.stderr
 
 
 def test_a_port_that_is_taken_stops_the_start(tmp_path):
