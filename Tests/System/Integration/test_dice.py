@@ -144,7 +144,7 @@ async def test_an_operator_lists_it_and_makes_every_gateway_forget_it(dice, worl
         return (await alice.request("GET", f"{address}{path}")).status_code
 
     async def on_disk():
-        return all('"dice"' in file.read_text() for file in manifests)
+        return all(file.exists() and '"dice"' in file.read_text() for file in manifests)
 
     await eventually(on_disk)
     listed = dice.ask("services")
