@@ -47,6 +47,56 @@ test("two tabs refresh once, and both stay signed in", async () => {
   assert.equal(one.parlor.session.snapshot, before);
 });
 
+for (const late of [0, 3, 7, 20]) {
+  test(`without locks two tabs that renew ${late} ms apart stay signed in, again and again`, async () => {
+    const network = new Network();
+    const { parlor: server, clock } = network;
+    server.tokenLife = 300_000;
+    const ada = server.addPerson("ada");
+    const storage = memoryStorage();
+    const tabs = { storage, BroadcastChannel: browser().BroadcastChannel };
+    const [one, two] = [await network.device(ada, tabs), await network.device(ada, tabs)];
+    await caughtUp(clock, one, two);
+    // From here on the storage takes its time.
+    for (const name of ["read", "write"]) {
+      const call = storage[name];
+      storage[name] = async (...rest) => {
+        await new Promise((resolve) => clock.setTimeout(resolve, 5));
+        return call(...rest);
+      };
+    }
+    for (let times = 0; times < 5; times += 1) {
+      await clock.advance(290_000);
+      const first = one.parlor.rooms.refresh();
+      await clock.advance(late);
+      await Promise.all([first, two.parlor.rooms.refresh(), clock.advance(1_000)]);
+      assert.deepEqual([one, two].map(({ parlor }) => parlor.session.snapshot.status), ["signedIn", "signedIn"]);
+    }
+  });
+}
+
+test("signing out with a token that has expired ends the session on the server too", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  server.tokenLife = 300_000;
+  const one = await network.device(server.addPerson("ada"));
+  await caughtUp(clock, one);
+  one.wires.cut();
+  await clock.advance(400_000);
+  one.wires.isOffline = false;
+  await Promise.all([one.parlor.session.logout(), clock.advance(1_000)]);
+  const valid = [...server.sessions.values()].filter(({ next }) => next === null);
+  assert.deepEqual(valid, []);
+});
+
+test("a page that opens with a session asks for the rooms once, and once more when it has caught up", async () => {
+  const network = new Network();
+  const one = await network.device(network.parlor.addPerson("ada"));
+  await caughtUp(network.clock, one);
+  await network.clock.advance(10_000);
+  assert.equal(network.parlor.calls.filter((call) => call === "GET /rooms/my-rooms").length, 2);
+});
+
 test("a lost refresh answer signs nobody out if the server knows attempts, also after a reload", async () => {
   const network = new Network();
   const { parlor: server, clock } = network;

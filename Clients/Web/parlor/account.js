@@ -52,8 +52,9 @@ export class Account {
   }
 
   start() {
-    this.#server.open();
+    if (this.#isStarted) return;
     this.#isStarted = true;
+    this.#server.open();
     this.outbox.start();
     this.rooms.loadFirst();
     this.#socket.start();

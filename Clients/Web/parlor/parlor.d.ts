@@ -169,7 +169,7 @@ export interface Platform {
   random(): number;
   /** Returns a unique id, for messages, elements and rooms that are made here. */
   makeId(): string;
-  /** Web Locks. Without them, each tab renews the session on its own. */
+  /** Web Locks. Without them, several tabs may renew the session at the same time, and get the same tokens. */
   locks?: { request<T>(name: string, run: () => Promise<T>): Promise<T> };
   /** Without it, tabs do not notify each other. */
   BroadcastChannel?: typeof BroadcastChannel;
@@ -283,8 +283,8 @@ export interface SessionSnapshot {
 /**
  * The person who is signed in. All tabs of an origin share the session: signing in or out in one tab does so in all.
  *
- * A refresh token works only once. So one tab renews the session for all, under a Web Lock, with an `attemptId` that is
- * stored before the request.
+ * A refresh token works only once. So one tab renews the session for all, under a Web Lock. Where a browser has no locks,
+ * several tabs may renew it: they send the same `attemptId`, which is stored with the session, and get the same tokens.
  */
 export class Session implements Observable<SessionSnapshot> {
   readonly snapshot: SessionSnapshot;

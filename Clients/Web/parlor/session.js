@@ -15,8 +15,9 @@ const FINAL_CODES = new Set(["invalid_token", "unauthenticated", "invalid_field"
  * Keeps one session for all tabs of an origin, and renews it. See parlor.d.ts.
  *
  * The storage has the valid session. A tab that wants to renew it takes a lock and reads the storage again: if another
- * tab has renewed the session meanwhile, no request is needed. The `attemptId` is stored before the request, so that
- * the request can be repeated if its answer is lost, even after a reload. Servers that do not know the id ignore it.
+ * tab has renewed the session meanwhile, no request is needed. The session's `attemptId` is stored with it, so a
+ * request whose answer is lost can be repeated, even after a reload. All tabs send the same id, so they get the same
+ * tokens where there are no locks: on a page without TLS. Servers that do not know the id ignore it.
  */
 export class Session extends Observable {
   #caller;
@@ -74,7 +75,7 @@ export class Session extends Observable {
   async adopt({ token, expiresAt, refreshToken, user }) {
     this.#epoch += 1;
     this.#refreshing = null;
-    await this.#keep({ token, expiresAt, refreshToken, user });
+    await this.#keep({ token, expiresAt, refreshToken, user, attemptId: this.#platform.makeId() });
     return user;
   }
 
@@ -83,7 +84,18 @@ export class Session extends Observable {
     if (!session) return;
     await this.#end(null, true);
     // The session has ended here, whether or not the request succeeds.
-    this.#caller.call("POST", "/auth/logout", { token: session.token, body: { refreshToken: session.refreshToken } }).catch(() => {});
+    this.#endOnServer(session).catch(() => {});
+  }
+
+  async #endOnServer(session) {
+    const end = ({ token, refreshToken }) => this.#caller.call("POST", "/auth/logout", { token, body: { refreshToken } });
+    try {
+      await end(session);
+    } catch (error) {
+      // The token has expired, and only a valid one can end its session.
+      if (!ClientFailure.of(error).is("unauthenticated")) throw error;
+      await end(await this.#requestTokens(session));
+    }
   }
 
   /** Returns an access token that is valid for a while, and renews the session if necessary. @throws ClientFailure */
@@ -140,7 +152,7 @@ export class Session extends Observable {
   }
 
   async #renewLocked(session, epoch) {
-    let kept = await this.#read();
+    const kept = await this.#read();
     if (epoch !== this.#epoch) throw ClientFailure.signedOut();
     if (kept === undefined) {
       await this.#take(null, null, { isElsewhere: true });
@@ -151,16 +163,9 @@ export class Session extends Observable {
       if (kept.user.id !== session.user.id) throw ClientFailure.signedOut();
       return kept.token;
     }
-    if (!kept.attemptId) {
-      kept = { ...kept, attemptId: this.#platform.makeId() };
-      // This comes before the write, because the storage may refuse the session.
-      this.#current = kept;
-      await this.#write(kept);
-    }
     let renewed;
     try {
-      const body = { refreshToken: kept.refreshToken, attemptId: kept.attemptId };
-      renewed = (await this.#caller.call("POST", "/auth/refresh", { body })).data;
+      renewed = await this.#requestTokens(kept);
     } catch (error) {
       const failure = ClientFailure.of(error);
       if (epoch === this.#epoch && failure.kind === "refused" && FINAL_CODES.has(failure.code)) {
@@ -171,8 +176,12 @@ export class Session extends Observable {
     }
     if (epoch !== this.#epoch) throw ClientFailure.signedOut();
     const { token, expiresAt, refreshToken, user } = renewed;
-    await this.#keep({ token, expiresAt, refreshToken, user });
+    await this.#keep({ token, expiresAt, refreshToken, user, attemptId: kept.attemptId ?? this.#platform.makeId() });
     return token;
+  }
+
+  async #requestTokens({ refreshToken, attemptId }) {
+    return (await this.#caller.call("POST", "/auth/refresh", { body: { refreshToken, attemptId } })).data;
   }
 
   async #end(failure, isLogout = false) {

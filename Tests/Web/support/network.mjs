@@ -26,7 +26,8 @@ export class Network {
       ...this.clock, now: this.clock.now, isOffline: () => wires.isOffline, random: this.random, makeId: () => `${name}-${++count}`, fetch: wires.fetch, WebSocket: wires.WebSocket, locks, BroadcastChannel,
     });
     const isKept = await storage.read("session").catch(() => undefined);
-    if (!isKept) await storage.write([["session", this.parlor.openSession(user)]]).catch(() => {});
+    const session = { ...this.parlor.openSession(user), attemptId: name };
+    if (!isKept) await storage.write([["session", session]]).catch(() => {});
     const parlor = new Parlor({ server: "http://scripted", storage, platform, transport });
     const device = { parlor, wires, storage, user };
     this.devices.push(device);

@@ -76,8 +76,8 @@ export class ScriptedParlor {
 
   #route(method, segments, query, body, token) {
     if (segments.join("/") === "auth/refresh") return { data: this.refresh(body) };
-    if (segments[0] === "auth") return { data: {} };
     const user = this.userOf(token);
+    if (segments.join("/") === "auth/logout") return { data: this.sessions.delete(body.refreshToken) };
     if (segments[0] === "users") return { data: user };
     const [, roomId, part, id] = segments;
     if (roomId === undefined || roomId === "my-rooms") return roomRoutes.list(this, user, method, body);
