@@ -131,7 +131,7 @@ final class Broker {
         guard peer.phase != .closing else { return }
         peer.append(write)
         makeReady(peer)
-        guard peer.pendingBytes > settings.maxPendingBytes else { return }
+        guard peer.hasPending(moreThan: settings.maxPendingBytes) else { return }
         counters.slowConsumers += 1
         peer.dropOutbox()
         cut(peer, BusError.slowConsumer.code, "more than \(settings.maxPendingBytes) bytes wait")

@@ -111,6 +111,7 @@ final class BrokerConnection: ChannelHandler {
         self.channel = channel
         self.host = host
         peer = host.broker.connect(at: host.now)
+        peer.countHandedOver = { [weak channel] in channel?.pendingBytes ?? 0 }
         host.add(self)
     }
 

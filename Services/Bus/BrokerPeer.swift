@@ -30,8 +30,10 @@ final class BrokerPeer {
 
     /// Whole lines that wait to be written.
     private(set) var outbox: [UInt8] = []
-    /// The bytes that were written and that the kernel has not taken.
+    /// The bytes that were written and that the kernel has not taken, when they were last counted.
     var handedOver = 0
+    /// Counts `handedOver`.
+    var countHandedOver: (() -> Int)?
     var isReady = false
 
     /// As a receiver: what was queued since the kernel last took all of its output.
@@ -51,7 +53,13 @@ final class BrokerPeer {
         lastPinged = now
     }
 
-    var pendingBytes: Int { outbox.count + handedOver }
+    /// Returns true if more bytes than this wait for the peer. Before it does, it counts `handedOver` again, as the peer
+    /// may have read since the last flush.
+    func hasPending(moreThan limit: Int) -> Bool {
+        guard outbox.count + handedOver > limit else { return false }
+        if let countHandedOver { handedOver = countHandedOver() }
+        return outbox.count + handedOver > limit
+    }
 
     func append(_ write: (inout [UInt8]) -> Void) { write(&outbox) }
 

@@ -86,6 +86,19 @@ struct BackPressureTests {
         #expect(receiver.phase == .closing, "it is too far behind")
     }
 
+    @Test("what a receiver has read since the last flush does not count against it")
+    func hasRead() {
+        receiver.handedOver = 79_000
+        receiver.countHandedOver = { 10_000 }
+        publish(5000, by: sender)
+        #expect(receiver.phase == .open && receiver.handedOver == 10_000)
+        receiver.countHandedOver = { 79_000 }
+        for _ in 0..<5 { publish(11_000, by: other, at: .seconds(1)) }
+        #expect(receiver.phase == .open, "it was not counted again, as it was below the limit")
+        publish(11_000, by: other, at: .seconds(1))
+        #expect(receiver.phase == .closing)
+    }
+
     @Test("a sender goes on when the receiver is gone")
     func receiverGone() {
         receiver.handedOver = 1
