@@ -297,7 +297,7 @@ package actor LoopDelivery: LoopPart {
     /// The position up to which each stream was fanned out.
     package var positions: [String: LogPosition] { buffer.positions }
 
-    func position(of stream: String) -> LogPosition? { buffer.position(of: stream) }
+    package func position(of stream: String) -> LogPosition? { buffer.position(of: stream) }
 
     /// Returns a socket's earlier cursor with exactly the streams that are followed now. A stream that started later is
     /// set to its start, as it had sent the socket nothing before. Streams that have ended are left out.

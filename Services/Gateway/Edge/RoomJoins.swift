@@ -1,5 +1,6 @@
 import Contracts
 import Delivery
+import EventLog
 import GatewayCatalog
 import GatewayPresence
 import JSON
@@ -53,7 +54,9 @@ package struct RoomJoins: Sendable {
     ) async throws(ServiceError) -> JSONValue? {
         let roomID = try fields.string("roomId")
         let keepsOthers = try fields.optionalBool("keepOthers") ?? false
-        let base = try await composer.base(of: roomID, origin.context(for: session.caller, key: roomID))
+        let context = origin.context(for: session.caller, key: roomID)
+        let sent = roomsPosition(on: front)
+        var base = try await composer.base(of: roomID, context)
         guard session.isConnected else { return nil }
         // From then on the socket misses no event of the room; then other clients are notified, and the
         // badges are zeroed.
@@ -77,10 +80,17 @@ package struct RoomJoins: Sendable {
             await presence.disconnect(socketID: id)
             return nil
         }
+        // The socket may have got events since, and the ack must not take a client back to before them.
+        if roomsPosition(on: front) != sent { base = try await composer.base(of: roomID, context) }
         guard let room = try await composer.compose([base], for: userID, origin, remembering: .some).rooms.first else {
             throw ServiceError(.internal, "Something went wrong on our side.")
         }
         return JSONWriter.object { $0.member("room", room.json) }
+    }
+
+    /// The position up to which the log of the rooms service was fanned out.
+    private func roomsPosition(on front: isolated SocketFront) -> LogPosition? {
+        front.delivery.onLoop { $0.position(of: "rooms") }
     }
 
     private func leave(

@@ -7,7 +7,8 @@ import ServiceKit
 /// Notifies the services that have a presence subject of the people who have rooms open on this gateway.
 ///
 /// They are notified before other gateways and clients, so that their counts are right from then on. A
-/// service that was slow or unavailable is notified later, of the state at that time.
+/// service that was slow or unavailable is notified later: of openings that it missed, and then of the state at that
+/// time.
 actor ServiceNotifier {
     /// The time limit for a service's reply.
     private static let timeout: Duration = .seconds(1)
@@ -80,9 +81,17 @@ actor ServiceNotifier {
     }
 
     private func notify(_ subject: String, _ member: RoomMember, isOpen: Bool) async {
+        // A missed opening comes before the closing that follows it. If it came later, it would count as seen what came
+        // after the closing.
+        if !isOpen, pending[subject]?.opened.contains(member) == true,
+            await ask(subject, [member], isOpen: true)
+        {
+            pending[subject]?.opened.remove(member)
+        }
+        let isMissing = !isOpen && pending[subject]?.opened.contains(member) == true
         // A success does not end "pending": another instance of the service may still be working on
         // an earlier request, and finish last.
-        if await ask(subject, [member], isOpen: isOpen) { return }
+        if !isMissing, await ask(subject, [member], isOpen: isOpen) { return }
         var missed = pending[subject] ?? Pending()
         if missed.members.isEmpty {
             log.warning("a service was not notified of presence, will retry", ["subject": subject])

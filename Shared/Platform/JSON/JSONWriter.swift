@@ -138,8 +138,9 @@ public struct JSONWriter: ~Copyable {
         array(write)
     }
 
-    /// Writes the members of another object, unchanged, among this one's.
+    /// Writes the members of another object, unchanged, among this one's. A value that is no object has none.
     public mutating func members(of object: JSONValue) {
+        guard object.bytes.first == UInt8(ascii: "{") else { return }
         let inner = object.bytes.dropFirst().dropLast()
         guard inner.contains(where: { !$0.isJSONWhiteSpace }) else { return }
         separate()

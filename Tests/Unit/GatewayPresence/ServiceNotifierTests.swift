@@ -78,6 +78,20 @@ struct ServiceNotifierTests {
         }
     }
 
+    @Test("a missed opening is sent before the closing that follows it, and not after it")
+    func openingBeforeClosing() async throws {
+        try await run(isAway: true) { notifier in
+            await notifier.setOpen(true, ada)?.value
+            try startService()
+            await notifier.setOpen(false, ada)?.value
+            #expect(try await requests.next(2) == [request(isOpen: true), request(isOpen: false)])
+            await notifier.retry()
+            #expect(try await requests.next(1) == [request(isOpen: false)], "a state that stays pending")
+            await notifier.setOpen(true, ada)?.value
+            #expect(try await requests.next(1) == [request(isOpen: true)], "nothing else was pending")
+        }
+    }
+
     @Test("a service that is permanently gone is no longer notified")
     func forgotten() async throws {
         try await run { notifier in

@@ -59,6 +59,8 @@ struct SocketTests {
             #expect(try await client.ask("chat:send", "{}")["duplicate"]?.bool == true)
             harness.chat.on("chat.read", reply: Reply(.ok, JSONValue(trusted: Array(#"{"readCount":2}"#.utf8))))
             #expect(try await client.ask("chat:read", "{}").text == #"{"success":true,"readCount":2}"#)
+            harness.chat.on("chat.read", reply: Reply(.noContent, .null))
+            #expect(try await client.ask("chat:read", "{}").text == #"{"success":true}"#)
         }
     }
 
@@ -247,6 +249,28 @@ struct SocketTests {
             try await answerPresence(#"[{"roomId":"2","userId":"ada"}]"#)
             try await answerPresence(#"[{"roomId":"1","userId":"ada"}]"#)
             #expect(try await bob.next() == .event("room:presence", try presence("1", "ada", false)))
+        }
+    }
+
+    @Test("the Room in the ack of a join is not older than the events before it")
+    func joinDuringChange() async throws {
+        try await GatewayHarness.run(logsAll: true) { harness in
+            harness.serveRoom()
+            let received = harness.chat.hold("chat.presence")
+            let client = try await harness.connect()
+            try await client.emit("room:join", #"{"roomId":"r"}"#, ack: 1)
+            let notification = try await received.next()
+            harness.rooms.on("rooms.get") { request in
+                request.reply(Reply(.ok, GatewayHarness.base("r", name: "new")).json)
+            }
+            harness.rooms.emit([Emission(to: .room, "room:updated", .emptyObject)])
+            while try await client.next() != .event("room:updated", .emptyObject) {}
+            notification.reply(Reply().json)
+            while true {
+                guard case .ack(1, let answer) = try await client.next() else { continue }
+                #expect(answer["room"]?["name"]?.string == "new")
+                return
+            }
         }
     }
 
