@@ -13,9 +13,6 @@ extension RequestDescription {
 extension Rooms {
     /// The time limit for e-mail addresses, which are all that Accounts adds.
     private static let maxWait: Duration = .seconds(1)
-    /// The time for which Accounts is not asked again after it has not answered: a long list has several pages, one after
-    /// the other, and the caller waits for all of them.
-    private static let pause: Duration = .seconds(2)
 
     /// Lists rooms with their people: `{cursor?}` → `{rooms, people}`, a page like that of `listRooms`, and
     /// the other people in those rooms.
@@ -46,14 +43,16 @@ extension Rooms {
     /// Returns e-mail addresses by person; none while Accounts is unavailable, so that the list is returned
     /// without them.
     private func emails(of ids: [String], _ context: BusContext) async -> [String: String] {
-        guard !ids.isEmpty, addresses.mayBeAsked else { return [:] }
+        guard !ids.isEmpty, addresses.mayBeAsked(at: clock.now()) else { return [:] }
         var context = context
+        let hasTime = context.timeout >= Self.maxWait
         context.timeout = min(context.timeout, Self.maxWait)
         do throws(ServiceError) {
             let found = try await people.people(ids, asRoommates: true, context)
             return Dictionary(found.compactMap { person in person.email.map { (person.id, $0) } }) { first, _ in first }
         } catch {
-            addresses.pause(for: Self.pause)
+            // Without its whole time, Accounts may be well.
+            if hasTime { addresses.pause(at: clock.now()) }
             return [:]
         }
     }
@@ -61,9 +60,17 @@ extension Rooms {
 
 /// The times at which a list may ask for e-mail addresses.
 final class AddressRequests: Sendable {
-    private let pausedUntil = Mutex(ContinuousClock.now)
+    /// The time for which Accounts is not asked again after it has not answered: a long list has several pages, one
+    /// after the other, and the caller waits for all of them.
+    static let pause: Duration = .seconds(2)
 
-    var mayBeAsked: Bool { pausedUntil.withLock { $0 <= .now } }
+    private let pausedAt = Mutex<Timestamp?>(nil)
 
-    func pause(for time: Duration) { pausedUntil.withLock { $0 = .now + time } }
+    func mayBeAsked(at now: Timestamp) -> Bool {
+        guard let start = pausedAt.withLock({ $0 }) else { return true }
+        // A clock that was set back ends the pause.
+        return now < start || now >= start.adding(Self.pause)
+    }
+
+    func pause(at now: Timestamp) { pausedAt.withLock { $0 = now } }
 }

@@ -76,6 +76,22 @@ struct ReadingRoomsTests {
                 #expect(reply.data["rooms"]?.array?.count == 1)
             }
             #expect(harness.accounts.unansweredCount == 1)
+            harness.clock.advance(by: AddressRequests.pause)
+            _ = try await harness.ask("rooms.by-person", by: harness.alice)
+            #expect(harness.accounts.unansweredCount == 2)
+        }
+    }
+
+    @Test("after a request with little time left, others still ask Accounts")
+    func littleTime() async throws {
+        try await RoomsHarness.serving { harness in
+            _ = try await harness.room(harness.alice, with: harness.bob)
+            harness.accounts.hang()
+            while harness.accounts.unansweredCount < 2 {
+                // The time may be over before Rooms has answered.
+                _ = try? await harness.ask(
+                    "rooms.by-person", by: harness.alice, .emptyObject, timeout: .milliseconds(50))
+            }
         }
     }
 
