@@ -17,7 +17,7 @@ public struct DatabaseStatistics: Sendable, Equatable {
     public var queuedWrites = 0
     public var queuedReads = 0
 
-    /// True if the last batch with changes failed as a whole, so that writing was not possible.
+    /// True if nothing that has been written since the last failure shows that writing is possible again.
     public var isWritingFailing = false
 
     public init() {}
@@ -51,6 +51,9 @@ final class DatabaseCounters: Sendable {
             $0.isWritingFailing = true
         }
     }
+
+    /// Notes that writes failed, each alone, for a reason that may pass, and that none succeeded beside them.
+    func writesFailed() { counted.withLock { $0.isWritingFailing = true } }
 
     func checkpointed() { counted.withLock { $0.checkpoints += 1 } }
 }

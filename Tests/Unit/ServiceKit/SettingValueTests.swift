@@ -49,7 +49,7 @@ struct SettingValueTests {
         "a malformed rate is refused",
         arguments: [
             "", ",", "1/1s", "1/1s,", "1/1s/1s,1/1s", "a/1s,1/1s", "1/1s,1/0", "1/,1/1s",
-            "99999999999999999999/1s,1/1s",
+            "99999999999999999999/1s,1/1s", "1/367d,1/1s", "1/1s,1/60000d", "1/1s,1024m/1s",
         ])
     func noRates(text: String) {
         #expect(Rate(setting: text) == nil)

@@ -12,6 +12,9 @@ public struct Rate: Sendable, Equatable {
         addressWindow = window
     }
 
+    /// A year: as for limits in manifests.
+    private static let maxWindow: Duration = .seconds(366 * 86_400)
+
     public init?(setting value: String) {
         let parts = value.split(separator: ",", omittingEmptySubsequences: false).map {
             $0.split(separator: "/", omittingEmptySubsequences: false)
@@ -19,13 +22,19 @@ public struct Rate: Sendable, Equatable {
         guard parts.count == 2, parts.allSatisfy({ $0.count == 2 }),
             let perPerson = Int(setting: String(parts[0][0])), let perAddress = Int(setting: String(parts[1][0])),
             perPerson > 0, perAddress > 0,
-            let personWindow = Duration(setting: String(parts[0][1])), personWindow > .zero,
-            let addressWindow = Duration(setting: String(parts[1][1])), addressWindow > .zero
+            let personWindow = Duration(setting: String(parts[0][1])),
+            let addressWindow = Duration(setting: String(parts[1][1])),
+            Self.isCountable(perPerson, in: personWindow), Self.isCountable(perAddress, in: addressWindow)
         else { return nil }
         self.perPerson = perPerson
         self.perAddress = perAddress
         self.personWindow = personWindow
         self.addressWindow = addressWindow
+    }
+
+    /// Returns true if each of so many calls uses up a whole nanosecond or more of the time.
+    private static func isCountable(_ count: Int, in window: Duration) -> Bool {
+        window > .zero && window <= maxWindow && .nanoseconds(count) <= window
     }
 }
 

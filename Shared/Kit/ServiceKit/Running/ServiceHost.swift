@@ -109,11 +109,17 @@ public final class ServiceHost: Sendable {
         let (results, result) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingOldest(1))
         // A read that hangs cannot be cancelled, and is not waited for.
         Task { [context] in
-            // The error is in the log, if it is one.
-            result.yield((try? await Self.check(context.database)) != nil)
+            do {
+                try await Self.check(context.database)
+                result.yield(true)
+            } catch {
+                context.log.warning("the database cannot be used", ["error": "\(error)"])
+                result.yield(false)
+            }
         }
-        let timer = Task {
-            try? await Task.sleep(for: limit)  // cancelled: nobody reads this
+        let timer = Task { [context] in
+            guard (try? await Task.sleep(for: limit)) != nil else { return }
+            context.log.warning("the database does not reply", ["within": "\(limit)"])
             result.yield(false)
         }
         defer { timer.cancel() }

@@ -18,7 +18,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     struct Outcome: Sendable {
         /// True if the whole batch must be undone, because this write failed and could not be undone alone.
         let mustBeUndone: Bool
-        /// True if this write failed for a reason that lets no other write succeed either, such as a full disk.
+        /// True if this write failed for a reason that may pass, such as a full disk. Others may fail for it, too.
         let isWritingFailing: Bool
         /// Resumes the caller with the result.
         let answer: @Sendable () -> Void
@@ -139,7 +139,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
             guard !outcome.mustBeUndone else {
                 connection.rollBack()
                 guard batch.count == 1 else { return false }
-                if isFailing { counters.commitFailed() }
+                if isFailing { counters.writesFailed() }
                 // For the crash point it counts as an empty commit.
                 crashPoint?.crash()
                 outcome.answer()
@@ -158,11 +158,8 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         let time = ContinuousClock.now - began
         if crashPoint?.moment == .afterCommit { crashPoint?.crash() }
         // Some engines notice a full disk only at the commit, and others at each statement.
-        if isFailing, !hasChanges {
-            counters.commitFailed()
-        } else {
-            counters.committed(writes: batch.count, hasChanges: hasChanges, in: time)
-        }
+        if isFailing, !hasChanges { counters.writesFailed() }
+        counters.committed(writes: batch.count, hasChanges: hasChanges, in: time)
         for hook in hooks { hook() }
         if !events.isEmpty { hook.withLock { $0.call }?(events) }
         if crashPoint?.moment == .afterPublish { crashPoint?.crash() }
