@@ -13,9 +13,9 @@ public struct URLSessionTransport: HTTPTransport {
 
     /// - Parameters:
     ///   - base: the server's address, with the path prefix that it is served under, if any.
-    ///   - session: by default one without cookies and cache, which ends a request after 30 seconds without data, unless
-    ///     the request has a limit of its own. It follows no redirects, as those would take the access token to another
-    ///     host. If the app passes a session, that session's configuration and delegate decide all of this.
+    ///   - session: by default one without cookies and cache, which ends a request after 30 seconds without data. It
+    ///     follows no redirects, as those would take the access token to another host. If the app passes a session, that
+    ///     session's configuration and delegate decide all of this. A request that has its own time limit keeps it.
     public init(base: URL, session: URLSession? = nil) {
         if let session {
             self.init(base: base, session: session, owner: nil)

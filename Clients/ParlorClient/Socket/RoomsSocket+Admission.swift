@@ -5,15 +5,14 @@ extension RoomsSocket {
     /// Joins the namespace with a token. If the server refuses the token, a new one is tried on the same connection,
     /// once.
     ///
-    /// - Returns: the token that the server accepted.
     /// - Throws: `ClientFailure.signedOut` if the new token is refused too. Other refusals count as retryable.
-    func join(_ link: SocketLink, _ token: String) async throws -> String {
+    func join(_ link: SocketLink, _ token: String) async throws {
         var token = token
         var isLast = false
         while true {
             let auth: JSON = ["token": .string(token), "since": .string(cursor ?? Self.noCursor)]
             switch try await link.connect(auth: auth) {
-            case .accepted: return token
+            case .accepted: return
             case .refused(let message, let code):
                 guard code == "unauthenticated" else {
                     throw ClientFailure.refused(

@@ -48,6 +48,9 @@ public actor RoomsSocket {
     /// The pause before the next attempt.
     private var pause: Task<Void, any Error>?
     private var skipsPause = false
+    /// Whether ``start()`` was called since the server has dismissed this client; nil unless it has, and the reason is
+    /// sought.
+    private var startsAgain: Bool?
     private var backoff = Backoff()
     private(set) var cursor: String?
     /// The cursor of this connection's `sync:done`, with which all missed events have arrived. It is nil before
@@ -102,7 +105,10 @@ public actor RoomsSocket {
     /// While it is started, this object stays in memory, even without a reference from the app. A call while it is
     /// started does nothing.
     public func start() {
-        guard running == nil else { return }
+        guard running == nil else {
+            if startsAgain != nil { startsAgain = true }
+            return
+        }
         if deliveryTask == nil {
             // The loop runs on the main actor, so that a burst of updates is one job there instead of one each.
             deliveryTask = Task { @MainActor [queue, handler] in
@@ -120,6 +126,7 @@ public actor RoomsSocket {
     /// Ends the connection, for example when the app goes to the background. Updates that have arrived are still
     /// delivered, and then `disconnected`. A later ``start()`` catches up.
     public func stop() async {
+        startsAgain = nil
         guard let running else { return }
         self.running = nil
         run += 1
@@ -183,7 +190,10 @@ public actor RoomsSocket {
                 // The socket stops before the update, so that the handler can start it again.
                 running = nil
                 self.run += 1
-                return await queue.add(.disconnected(failure))
+                await queue.add(.disconnected(failure))
+                if startsAgain == true { start() }
+                startsAgain = nil
+                return
             }
             if wasConnected || !wasNotified { await queue.add(.disconnected(failure)) }
             wasNotified = true
@@ -223,10 +233,10 @@ public actor RoomsSocket {
             let opened = SocketLink(connection, clock: clock, handshakeTimeout: Self.handshakeTimeout)
             link = opened
             try await opened.open()
-            let accepted = try await join(opened, token)
+            try await join(opened, token)
             guard run == self.run else { throw CancellationError() }
             wasConnected = true
-            failure = await cause(of: try await serve(opened), opened, accepted)
+            failure = await cause(of: try await serve(opened), opened)
         } catch ClientFailure.unreadable(let words) {
             // Something other than the server may have answered, such as a hotel's login page. So this is retryable.
             failure = .offline(words)
@@ -306,13 +316,14 @@ public actor RoomsSocket {
 
     /// Ends a dismissed connection, and finds out why it was dismissed, which the server does not say.
     ///
-    /// - Parameter token: the token with which the server accepted the connection.
     /// - Returns: `signedOut` if the session has ended; otherwise the dismissal.
-    private func cause(of dismissal: ClientFailure, _ link: SocketLink, _ token: String) async -> ClientFailure {
+    private func cause(of dismissal: ClientFailure, _ link: SocketLink) async -> ClientFailure {
+        startsAgain = false
         await lose(link, dismissal)
         do {
             _ = try await within(Self.connectTimeout, by: clock, else: "no token") { [tokens] in
-                try await tokens.token(replacing: token)
+                // The connection's token may have been replaced, which says nothing about the session.
+                try await tokens.token(replacing: try await tokens.token())
             }
         } catch ClientFailure.signedOut {
             return .signedOut

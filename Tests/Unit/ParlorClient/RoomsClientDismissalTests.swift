@@ -80,6 +80,16 @@ struct RoomsClientDismissalTests {
         await client.stop()
     }
 
+    @Test("the end of the session is noticed also if the token was renewed since the connection was made")
+    func renewedSince() async throws {
+        _ = try await openRoom()
+        _ = try await tokens.token(replacing: try await tokens.token())
+        server.endSessions(of: ada.id)
+        await lookUntil { if case .ended = client.connection { true } else { false } }
+        #expect(client.connection == .ended(.signedOut))
+        await client.stop()
+    }
+
     @Test("a client with a valid session that the server dismisses waits for a start")
     func tooManySockets() async throws {
         _ = try await openRoom()

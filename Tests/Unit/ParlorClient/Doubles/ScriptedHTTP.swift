@@ -82,16 +82,21 @@ actor ListedTokens: TokenProvider {
     private var current: Result<String, ClientFailure>
     private var replacements: [Result<String, ClientFailure>]
     private(set) var refused: [String] = []
+    /// Called before a token is replaced.
+    private var onReplacing: (@Sendable () async -> Void)?
 
     init(_ token: String = "t1", replacements: [Result<String, ClientFailure>] = []) {
         current = .success(token)
         self.replacements = replacements
     }
 
+    func before(replacing action: @escaping @Sendable () async -> Void) { onReplacing = action }
+
     func token() async throws -> String { try current.get() }
 
     func token(replacing refused: String) async throws -> String {
         self.refused.append(refused)
+        await onReplacing?()
         guard !replacements.isEmpty else {
             Issue.record("nobody expects \(refused) to be replaced")
             throw ClientFailure.signedOut

@@ -212,6 +212,27 @@ struct RoomsSocketTests {
         #expect(await harness.tokens.refused == ["t1"])
     }
 
+    @Test("a start while the reason of a dismissal is sought is not forgotten", arguments: [false, true])
+    func startDuringDismissal(isStopped: Bool) async throws {
+        let harness = try SocketHarness(replacements: [.success("t1")])
+        await harness.tokens.before { [socket = harness.socket] in
+            await socket.start()
+            if isStopped { await socket.stop() }
+        }
+        let first = await harness.connected()
+        await first.sends("41")
+        if isStopped {
+            #expect(await harness.received.next() == .disconnected(RoomsSocket.stopped))
+            await first.isClosed()
+            #expect(await harness.server.attempts == 1)
+        } else {
+            #expect(await harness.received.next() == .disconnected(SocketLink.dismissal))
+            _ = await harness.server.accepted(since: "c1")
+            #expect(await harness.received.next() == .connected)
+            await harness.socket.stop()
+        }
+    }
+
     @Test("a dismissal refuses no request: those under way fail as with any lost connection")
     func dismissedWhileAsking() async throws {
         let harness = try SocketHarness(replacements: [.success("t1")])
