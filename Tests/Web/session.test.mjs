@@ -89,6 +89,31 @@ test("signing out with a token that has expired ends the session on the server t
   assert.deepEqual(valid, []);
 });
 
+test("an account that is started again while it stops goes on", async () => {
+  const network = new Network();
+  const { parlor } = await network.device(network.parlor.addPerson("ada"));
+  await caughtUp(network.clock, { parlor });
+  const stopping = parlor.stop();
+  await Promise.all([parlor.start(), network.clock.advance(5_000), stopping]);
+  await network.clock.advance(5_000);
+  assert.equal(parlor.connection.snapshot.state, "connected");
+});
+
+test("each refresh token has an attempt's id of its own, so a copy of the storage that is used later counts as reuse", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  server.tokenLife = 300_000;
+  const { parlor, storage } = await network.device(server.addPerson("ada"));
+  await caughtUp(clock, { parlor });
+  const ids = new Set();
+  for (let times = 0; times < 3; times += 1) {
+    ids.add((await storage.read("session")).attemptId);
+    await clock.advance(290_000);
+    await Promise.all([parlor.rooms.refresh(), clock.advance(1_000)]);
+  }
+  assert.equal(ids.size, 3);
+});
+
 test("a page that opens with a session asks for the rooms once, and once more when it has caught up", async () => {
   const network = new Network();
   const one = await network.device(network.parlor.addPerson("ada"));

@@ -10,7 +10,7 @@ const port = Number(process.argv[2] ?? 8090), upstream = Number(process.argv[3] 
 const root = new URL("..", import.meta.url).pathname;
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".mjs": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".json": "application/json" };
 // The gateway's policy (WebFile.swift), so that what it forbids does not work here either.
-const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: data: blob:; connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: http: data: blob:; connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const isPassedOn = (url) => url.startsWith("/api/") || url.startsWith("/socket.io/");
 

@@ -204,8 +204,7 @@ export function boardView(board) {
     later();
   }
 
-  /** Returns true if, since the dialog was opened, somebody else has changed a field that `changes` would replace.
-   * */
+  /** Returns true if somebody else has changed a field since the dialog was opened that `changes` would replace. */
   function isChangedSince(before, now, changes) {
     return Object.keys(changes).some((key) => now[key] !== before[key] && now[key] !== changes[key]);
   }

@@ -284,7 +284,7 @@ export interface SessionSnapshot {
  * The person who is signed in. All tabs of an origin share the session: signing in or out in one tab does so in all.
  *
  * A refresh token works only once. So one tab renews the session for all, under a Web Lock. Where a browser has no locks,
- * several tabs may renew it: they send the same `attemptId`, which is stored with the session, and get the same tokens.
+ * several tabs may renew it: they send the same `attemptId`, which is stored with the token, and get the same new tokens.
  */
 export class Session implements Observable<SessionSnapshot> {
   readonly snapshot: SessionSnapshot;

@@ -15,7 +15,7 @@ const FINAL_CODES = new Set(["invalid_token", "unauthenticated", "invalid_field"
  * Keeps one session for all tabs of an origin, and renews it. See parlor.d.ts.
  *
  * The storage has the valid session. A tab that wants to renew it takes a lock and reads the storage again: if another
- * tab has renewed the session meanwhile, no request is needed. The session's `attemptId` is stored with it, so a
+ * tab has renewed the session meanwhile, no request is needed. With each refresh token an `attemptId` is stored, so a
  * request whose answer is lost can be repeated, even after a reload. All tabs send the same id, so they get the same
  * tokens where there are no locks: on a page without TLS. Servers that do not know the id ignore it.
  */
@@ -72,11 +72,11 @@ export class Session extends Observable {
     return this.adopt(data);
   }
 
-  async adopt({ token, expiresAt, refreshToken, user }) {
+  async adopt(tokens) {
     this.#epoch += 1;
     this.#refreshing = null;
-    await this.#keep({ token, expiresAt, refreshToken, user, attemptId: this.#platform.makeId() });
-    return user;
+    await this.#keepTokens(tokens);
+    return tokens.user;
   }
 
   async logout() {
@@ -175,9 +175,8 @@ export class Session extends Observable {
       throw failure;
     }
     if (epoch !== this.#epoch) throw ClientFailure.signedOut();
-    const { token, expiresAt, refreshToken, user } = renewed;
-    await this.#keep({ token, expiresAt, refreshToken, user, attemptId: kept.attemptId ?? this.#platform.makeId() });
-    return token;
+    await this.#keepTokens(renewed);
+    return renewed.token;
   }
 
   async #requestTokens({ refreshToken, attemptId }) {
@@ -191,8 +190,9 @@ export class Session extends Observable {
     this.#channel.post("session", { isLogout });
   }
 
-  /** Stores a session before its token is used, because the previous session no longer works. */
-  async #keep(session) {
+  /** Stores new tokens before they are used, because the previous ones no longer work. */
+  async #keepTokens({ token, expiresAt, refreshToken, user }) {
+    const session = { token, expiresAt, refreshToken, user, attemptId: this.#platform.makeId() };
     await this.#write(session);
     await this.#take(session, this.#outdated?.failure ?? null);
     this.#channel.post("session");
