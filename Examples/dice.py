@@ -4,7 +4,7 @@
     BUS_TOKEN_FILE=dice.token Examples/dice.py tcp://127.0.0.1:4150 dice.db
 
 `dice:roll {roomId}` rolls a die, and each message rolls one for its sender: the room gets `dice:rolled`.
-GET /api/rooms/:roomId/dice lists the rolls. The badge `dice` counts the others' rolls since a person's own last roll.
+GET /api/rooms/:roomId/dice lists the last 500 rolls. The badge `dice` counts the others' rolls since a person's own last roll.
 """
 import random
 import sys
@@ -30,7 +30,7 @@ class Dice(Service):
     description = {
         "requests": {
             "dice.list": {
-                "summary": "Lists the rolls of a room, the oldest first.",
+                "summary": "Lists the last 500 rolls of a room, the oldest first.",
                 "takes": {"type": "object", "properties": {"roomId": {"type": "string"}}, "required": ["roomId"]},
                 "gives": {"type": "array", "items": {"$ref": "Roll"}}, "errors": {"room_not_found": 404}},
             "dice.roll": {
@@ -47,7 +47,8 @@ class Dice(Service):
     }  # fmt: skip
     schema = """
         CREATE TABLE IF NOT EXISTS rolls (id INTEGER PRIMARY KEY, room TEXT, person TEXT, face INTEGER, message TEXT);
-        CREATE INDEX IF NOT EXISTS rolls_of ON rolls (room, person);"""
+        CREATE INDEX IF NOT EXISTS rolls_of ON rolls (room, person);
+        CREATE INDEX IF NOT EXISTS rolls_in ON rolls (room, id);"""
 
     def answer(self, kind, data, caller):
         if kind == "contribute":  # to rooms, as a person sees them: a list for each room, with a value for each field
@@ -85,8 +86,8 @@ class Dice(Service):
         return roll, self.emit(room, people, [to_room, *to_each])
 
     def rolls(self, room):
-        rows = self.db.execute("SELECT person, face, message FROM rolls WHERE room = ? ORDER BY id", (room,))
-        return [{"roomId": room, "userId": person, "face": face, "messageId": message} for person, face, message in rows]
+        rows = self.db.execute("SELECT person, face, message FROM rolls WHERE room = ? ORDER BY id DESC LIMIT 500", (room,)).fetchall()
+        return [{"roomId": room, "userId": person, "face": face, "messageId": message} for person, face, message in reversed(rows)]
 
     def badge(self, room, person):
         last = "SELECT coalesce(max(id), 0) FROM rolls WHERE room = ?1 AND person = ?2"

@@ -17,6 +17,7 @@ import time
 from parlor_bus import connect, encode
 
 PAGE = 200  # entries; with their events they stay under the bus's longest line
+LONGEST_REPLY = 1_000_000  # bytes; for a longer line than 1 MiB the bus would close the connection
 
 
 class Refused(Exception):
@@ -180,9 +181,10 @@ class Service:
                 self.announce()
             elif subject != f"{self.follows}.log" or data["seq"] > self.followed:
                 self.follow()
-        except Refused as refused:  # by `follow`: the other service is away. A later line, or the bus's ping, tries again
+        # By `follow`: the other service is away, or the disk is full. A later line, or the bus's ping, tries again.
+        except (Refused, sqlite3.Error) as error:
             self.made.clear()  # the entries of a `take` that was undone
-            print(f"{self.follows} cannot be followed now: {refused}", file=sys.stderr)
+            print(f"{self.follows} cannot be followed now: {error}", file=sys.stderr)
 
     def reply(self, kind: str, data, caller: dict | None) -> dict:
         try:
@@ -197,6 +199,8 @@ class Service:
                 return {"status": 200, "data": self.page(**data)}
             with self.db:  # undone if it is refused
                 reply = self.answer(kind, data, caller)
+                if len(encode(reply)) > LONGEST_REPLY:
+                    raise ValueError("the reply is too long")
             self.publish()  # before the reply: so the gateway sends its events before the ack
             return reply
         except Refused as refused:

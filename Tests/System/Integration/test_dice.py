@@ -4,6 +4,7 @@ DICE_KILLS says how often it is killed; with `-s`, what that took is printed. Ov
 (deploy/with-servers)."""
 
 import asyncio
+import contextlib
 import itertools
 import json
 import os
@@ -47,6 +48,11 @@ class Dice:
         tokens = ["--bus-token-file", self.parlor.data / token] if self.environment else []
         return subprocess.run(
             [binaries() / "parlor", *command, "--bus", self.url, *tokens], capture_output=True, text=True, timeout=START_DEADLINE)  # fmt: skip
+
+    def execute(self, sql: str):
+        """Changes its database behind its back."""
+        with contextlib.closing(sqlite3.connect(self.database)) as db:
+            db.executescript(sql)
 
     def rolls(self) -> list[tuple[str, str, str | None]]:
         """Returns the rolls of all rooms in order: the room, the person, and the message that rolled."""
@@ -126,6 +132,30 @@ async def test_what_is_refused_and_nothing_that_a_client_sends_ends_it(dice, wor
     ]:  # fmt: skip
         assert (await socket.ask("dice:roll", data))["error"]["code"] == code, data
     assert dice.rolls() == [] and dice.process.is_running()
+
+
+async def test_a_room_with_more_rolls_than_one_line_holds_can_be_listed(dice, world):
+    alice, _, room = await world.pair()
+    path = f"/api/rooms/{room['id']}/dice"
+    await known(alice, path)
+    dice.execute(f"""
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 7000)
+        INSERT INTO rolls (room, person, face, message) SELECT '{room["id"]}', '{alice.id}', 6, i FROM n""")
+    assert [roll["messageId"] for roll in await alice.get(path)] == [str(i) for i in range(6501, 7001)]
+    assert dice.process.log() == "", "the bus closed its connection"
+
+
+async def test_it_goes_on_after_an_error_of_its_database(dice, world):
+    alice, _, room = await world.pair()
+    await known(alice, f"/api/rooms/{room['id']}/dice")
+    dice.execute("CREATE TRIGGER full BEFORE INSERT ON rolls BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+    first = await alice.send(room, "rolls when there is space again")
+    await eventually(lambda: asyncio.sleep(0, "the disk is full" in dice.process.log()))
+    dice.execute("DROP TRIGGER full")
+    # The next line from the bus makes it try again.
+    second = await alice.send(room, "there is space")
+    rolls = [(room["id"], alice.id, message["id"]) for message in (first, second)]
+    await eventually(lambda: asyncio.sleep(0, dice.rolls() == rolls))
 
 
 async def test_an_operator_lists_it_and_makes_every_gateway_forget_it(dice, world, tmp_path):

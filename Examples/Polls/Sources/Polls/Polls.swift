@@ -38,8 +38,9 @@ struct Polls: Sendable {
     let limit: Int
     let votes: Counter
 
+    /// A reply is one line on the bus. 100 of the longest polls fit.
     static let maxPolls = Setting(
-        "MAX_ROOM_POLLS", .number(1...10_000), default: "100", "Maximum number of polls in a room")
+        "MAX_ROOM_POLLS", .number(1...100), default: "100", "Maximum number of polls in a room")
 
     /// Creates a poll: `{roomId, question, choices, messageId?}`, two to ten choices → the poll.
     func create(_ request: RoomRequest) async throws -> Reply {
