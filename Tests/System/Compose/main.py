@@ -11,6 +11,8 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from dataclasses import dataclass, field
 
 from engine import ROOT, Container, Failed, Project, can_have, size
@@ -146,6 +148,33 @@ class Running:
             print(f"         {fault}", flush=True)
 
 
+    # MARK: Restoring
+
+    def ask_accounts(self, path: str) -> int:
+        body = b'{"username":"restored","password":"password123"}'
+        request = urllib.request.Request(f"{self.address}/api/auth/{path}", body)
+        try:
+            return urllib.request.urlopen(request, timeout=10).status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def restore(self, services: list[str]):
+        """Restores a backup as on a new machine, where no volume exists (docs/compose.md)."""
+        self.note("a person before the backup", self.ask_accounts("register") == 201)
+        self.project.run("run", "--rm", "tools", "backup", "--to", "/backups/test")
+        volume = f"{self.project.name}_backups:/backups:ro"
+        archive = subprocess.run(
+            ["docker", "run", "--rm", "-v", volume, BASE, "tar", "-C", "/backups", "-c", "test"], capture_output=True, check=True).stdout
+        command = [ROOT / "deploy/restore-volumes", self.project.name]
+        refused = subprocess.run(command, input=archive, capture_output=True)
+        self.note("refused while it runs", refused.returncode == 1, refused.stderr.decode().strip())
+        self.project.down()
+        subprocess.run(command, input=archive, check=True, stdout=subprocess.DEVNULL)
+        self.start(services)
+        self.note("the person can sign in", self.ask_accounts("login") == 200, f"{len(archive):,} bytes restored")
+        self.note("verify", True, (self.project.run("run", "--rm", "tools", "verify").splitlines() or [""])[-1])
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -188,6 +217,8 @@ async def run(stage: Stage, arguments, table: Table):
             running.call("acceptance", [*shlex.split(arguments.acceptance), running.address])
         await running.kill_each(
             [service for service in services if service not in NOT_KILLED and project.containers(service)])
+        if stage is STAGES[0]:
+            running.restore(services)
         if "prometheus" in services:
             for what, held, figure in check_dashboard(project):
                 running.note(what, held, figure)

@@ -6,9 +6,11 @@ import re
 import shlex
 import socket
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from parlor import ROOT, Process, binaries, until
@@ -176,6 +178,35 @@ def test_suites_that_come_from_one_address_lift_the_limits(balance):
 def test_limits_of_the_gateway_count_the_client_and_not_what_it_says_of_itself(balance):
     balancer = balance(RATE_LIMITS="off")
     assert [balancer.register(name, f"10.0.0.{len(name)}") for name in ("ada", "benn", "carla")] == [201, 201, 429]
+
+
+class StoppingGateway(BaseHTTPRequestHandler):
+    """A gateway that gets SIGTERM during a request: it closes its port, and answers when nearly all of its time is over."""
+
+    def do_GET(self):
+        if self.path == "/slow":
+            self.server.socket.close()
+            time.sleep(2.8)
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_gateway_that_stops_can_finish_its_requests(tmp_path):
+    gateway = ThreadingHTTPServer(("127.0.0.1", 0), StoppingGateway)
+    thread = threading.Thread(target=gateway.serve_forever, daemon=True)
+    thread.start()
+    balancer = Balancer(tmp_path, f"127.0.0.1:{gateway.server_port}")
+    try:
+        until(lambda: balancer.ask("/healthz")[0] == 200, what="the balancer")
+        assert balancer.ask("/slow") == (200, "ok")
+    finally:
+        balancer.stop()
+        gateway.shutdown()
 
 
 # MARK: Behind another proxy

@@ -37,7 +37,7 @@ def test_the_programs_are_the_executables_in_services():
     assert (refused.returncode, refused.stdout) == (2, "")
 
 
-@pytest.mark.parametrize("name", ["Rooms", "Reactor", "Testing", "Gateway", "Secrets", "polls", "Two words", "../Polls"])
+@pytest.mark.parametrize("name", ["Rooms", "Reactor", "Testing", "Gateway", "Secrets", "Backups", "Messages", "polls", "Two words", "../Polls"])
 def test_a_new_service_cannot_have_a_name_that_is_taken_or_is_none(name):
     before = {path: path.read_text() for path in (ROOT / "Package.swift", ROOT / "docker-compose.yml")}
     refused = subprocess.run([ROOT / "deploy/new-service", name], capture_output=True, text=True)
