@@ -115,8 +115,8 @@ pass_on() {
 
 READY_WITHIN=60 # seconds; a busy machine is no failure
 
-# start_server FOLDER PROGRAM…: starts a program that says `NAME ready ADDRESS` and waits until it does; $address
-# is the last. Data and log are in FOLDER. When the script ends, it stops the program and then removes the folder.
+# start_server FOLDER PROGRAM…: starts a program, waits for its line `NAME ready ADDRESS`, and sets $address. Data and log
+# are in FOLDER. When the script ends, it stops the program and then removes the folder.
 start_server() {
     server_folder=$1 server=
     shift

@@ -26,10 +26,10 @@ public struct AccountsService: Service {
     public static let log: LogContents = .endedSessions
     public static let limits = [
         RateLimit("register", perPerson: 10, perAddress: 60, seconds: 3600),
-        // `perPerson` applies only to signed-in people, who change their password. `GuessesStore` counts
-        // guesses at an account.
+        // Only `change-password` has a caller, so only there `perPerson` applies. `GuessesStore` counts guesses at an
+        // account.
         RateLimit("login", .failures, perPerson: 10, perAddress: 30, seconds: 300),
-        // The right password costs a hash and a session, too.
+        // Successful sign-ins are limited too: each costs a hash and a session.
         RateLimit("sign_ins", perPerson: 10, perAddress: 60, seconds: 60),
         RateLimit("refresh", perPerson: 60, perAddress: 600, seconds: 60),
     ]

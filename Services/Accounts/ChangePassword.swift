@@ -35,7 +35,7 @@ extension Accounts {
             }
             if let changed { return Reply(.ok, grant(known.account, changed.session, id: changed.id).json) }
             let latest = try await credentials(of: caller.id)
-            // The hash is the same, so it is the session that no longer exists.
+            // If the account is gone, or the hash is unchanged, then the session has ended: do not retry.
             guard let latest, latest.passwordHash != known.passwordHash else { throw Self.signInAgain }
             known = latest
         }

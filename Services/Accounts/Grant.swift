@@ -44,7 +44,7 @@ struct TokenPolicy: Sendable {
     let key: JSONWebKey
     /// The lifetime of an access token, if its session does not end earlier.
     let accessLifetime: Duration
-    /// The lifetime of a session without a request of its client.
+    /// How long a session lasts after its last refresh.
     let sessionLifetime: Duration
 
     /// Returns the expiry of a token issued now: in whole seconds, as in the token, and not after its
@@ -53,7 +53,7 @@ struct TokenPolicy: Sendable {
         Timestamp(milliseconds: now.adding(min(accessLifetime, sessionLifetime)).milliseconds / 1000 * 1000)
     }
 
-    /// Returns a token that gateways accept until its session has ended.
+    /// Returns an access token; gateways accept it until it expires or its session ends.
     func accessToken(for account: Account, inSession id: String, at now: Timestamp) -> String {
         let caller = Caller(id: account.id, username: account.username, firstName: account.firstName)
         let claims = AccessClaims(

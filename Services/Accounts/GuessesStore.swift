@@ -29,7 +29,7 @@ struct GuessesStore {
     /// A counted sign-in attempt. It is refunded if the password was right or was not checked.
     struct Guess: Sendable {
         let subject: String
-        /// The network; `""` stands for all that the account does not know.
+        /// The network; `""` stands for all networks that are not known networks of the account.
         let network: String
     }
 
@@ -117,7 +117,7 @@ struct GuessesStore {
         ) { $0.int(0) }
     }
 
-    /// Records that the person has signed in from a network.
+    /// Records that the person signed in, or refreshed a session, from a network.
     func noteNetwork(_ network: String, of personID: String, at now: Timestamp) throws {
         guard !network.isEmpty else { return }
         let last = try connection.first(

@@ -1,7 +1,7 @@
 import Contracts
 import ServiceKit
 
-// The names and credentials of a person. Each is a value that cannot be created against its rules.
+// The names and credentials of a person. Each type checks its rules in its initializer.
 
 /// The name with which people sign in and are found: 3 to 32 of `A-Za-z0-9_.-`.
 struct Username: Sendable {
@@ -31,8 +31,8 @@ struct Username: Sendable {
     }
 }
 
-/// A person's display name, stored as sent. It appears in lists, titles and notifications next to other people's
-/// texts. So it must stay on its line, leave those texts unchanged, and not look like a different name.
+/// A person's display name, stored as sent. It appears in lists, titles and notifications next to other people's texts.
+/// So it must fit on one line, must not reorder the text around it, and must not imitate another name.
 struct FirstName: Sendable {
     let text: String
 

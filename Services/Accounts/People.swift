@@ -19,7 +19,7 @@ extension Accounts {
     /// Returns the caller, as they see themselves.
     func me(_ caller: Caller) async throws -> Reply {
         guard let account = try await database.read({ try PeopleStore($0).account(caller.id) }) else {
-            // A valid token of a person who is not in this database: it was made for another one.
+            // The token is valid, but this database has no such person: the token was issued for another database.
             throw ServiceError(.unauthenticated, "This account is not known here. Sign in again.")
         }
         return Reply(.ok, account.person.json)

@@ -40,7 +40,7 @@ extension Accounts {
         switch exchange {
         case .done(let account, let id): return Reply(.ok, grant(account, next, id: id).json)
         case .repeated(let first, let account, let id):
-            // These are the same tokens, as they depend on the time of the first use alone.
+            // These are the same tokens: they derive from the presented token, and the first attempt's salt and time.
             let token = RefreshToken(after: presented, salt: first.salt)
             return Reply(.ok, grant(account, session(token, client, at: first.usedAt), id: id).json)
         case .refused: throw Self.invalidToken
@@ -92,8 +92,8 @@ extension Accounts {
         return Reply(.ok, JSONWriter.value { json in json.array { for id in live { $0.string(id) } } })
     }
 
-    /// Ends all sessions of the caller except the one that the request comes from. A token from before sessions
-    /// had ids belongs to none, so all end.
+    /// Ends all sessions of the caller except the one that the request comes from. An access token from before tokens
+    /// named a session has no session id: then all sessions end.
     func endOtherSessions(_ fields: RequestFields, _ caller: Caller) async throws -> Reply {
         let (current, now) = (SigningClient(fields).sessionID, clock.now())
         try await database.write { try SessionsStore($0).endOthers(than: current, of: caller.id, at: now) }

@@ -5,7 +5,7 @@ import Workers
 
 /// The client that signs in or uses a session: its address and its software.
 struct SigningClient: Sendable {
-    /// The address as its person sees it; `""` if it is unknown.
+    /// The address shown in the person's list of sessions; `""` if it is unknown.
     let address: String
     /// The client's description of itself as its person sees it, without control characters, and truncated.
     let userAgent: String
@@ -15,7 +15,7 @@ struct SigningClient: Sendable {
     /// The network of one subscriber: the address, or the first 64 bits of IPv6 (RFC 6177). `""` if it is
     /// unknown.
     let network: String
-    /// The party for which its work is counted; nil if it is not counted.
+    /// The client's key in the fair queue for password hashes; nil if the client is not limited.
     let party: Party?
 
     static let maxUserAgent = 200

@@ -67,7 +67,8 @@ extension Accounts {
             do {
                 verdict = try await passwords.check(password, against: known?.passwordHash, for: client, by: deadline)
             } catch {
-                // It was not a guess, as it was not checked. If the refund cannot be stored, it counts.
+                // The password was not checked, so refund the guess. If the refund cannot be stored, the guess stays
+                // counted.
                 if let guess { try? await database.write(.relaxed) { try GuessesStore($0).uncount(guess) } }
                 throw error
             }
@@ -93,7 +94,7 @@ extension Accounts {
                 }, nil)
         }
         let now = clock.now()
-        // A power cut may refund guesses: they are not worth a sync.
+        // A power cut may lose recent counts; that is acceptable, so this write does not wait for a sync.
         return try await database.write(.relaxed) {
             try GuessesStore($0).beginSigningIn(name, key: key, from: client, at: now)
         }

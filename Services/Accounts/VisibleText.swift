@@ -3,7 +3,7 @@
 // emoji, a variation selector after a character with variants, the tags of a flag.
 
 extension String {
-    /// True if every scalar is visible, or has its use at its position. False for controls, line
+    /// True if every scalar is visible, or is an invisible one that is needed where it stands. False for controls, line
     /// separators, direction marks (CVE-2021-42574), zero-width spaces, fillers and noncharacters.
     var hasOnlyVisibleScalars: Bool {
         let scalars = Array(unicodeScalars)

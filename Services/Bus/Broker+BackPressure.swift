@@ -1,4 +1,4 @@
-/// The lines that wait for a peer while the kernel takes no more of its output.
+/// For a peer whose output the kernel does not take: the bytes queued by each sender, and the held senders.
 struct Backlog {
     private var bytesBySender: [UInt64: Int] = [:]
     /// The senders that wait for this peer.
@@ -17,11 +17,10 @@ struct BrokerHold {
     let deadline: Duration
 }
 
-// Back-pressure: a peer that sends events or requests faster than a receiver reads is not read from until the receiver
-// has caught up. Its lines then wait in its own buffers, and the receiver's queue keeps room for those of others. The
-// sender's lines for other receivers wait as well, so this lasts at most `maxHold`. After that, nobody waits for this
-// receiver for `holdPause`, and it is disconnected if its queue is full. Replies are not counted: their requesters
-// asked for them.
+// Back-pressure: the broker stops reading from a sender that outpaces a receiver, until the receiver catches up. Its
+// lines then wait in its own buffers, and the receiver's queue keeps room for those of others. The sender's lines for
+// other receivers wait as well, so this lasts at most `maxHold`. After that, nobody waits for this receiver for
+// `holdPause`, and it is disconnected if its queue is full. Replies are not counted: their requesters asked for them.
 extension Broker {
     /// Called for each line to a receiver whose earlier output the kernel has not taken.
     func noteQueued(_ count: Int, for receiver: BrokerPeer, by sender: BrokerPeer) {

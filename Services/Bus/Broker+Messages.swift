@@ -65,7 +65,7 @@ extension Broker {
         counters.requests += 1
         guard let group = responders.match(name).groups.first else {
             counters.noResponders += 1
-            return refuse(peer, BusError.noResponders.code, "nobody serves it now", id: id)
+            return refuse(peer, BusError.noResponders.code, "no responder for this subject", id: id)
         }
         turn &+= 1
         let subscription = group.pick(

@@ -22,7 +22,7 @@ final class BrokerHost {
         broker = Broker(settings: settings, notify: notify)
         self.loop = loop
         self.publishCounters = publishCounters
-        // A quarter of the shortest timeout: no peer is found late by more than that.
+        // A quarter of the shortest timeout, so each timeout is noticed at most that much late.
         let interval = min(settings.pingInterval, settings.helloTimeout) / 4
         housekeeping = loop.schedule(after: interval) { [unowned self] in
             broker.tick(at: now)

@@ -47,6 +47,6 @@ struct BoardLimits: Sendable {
 
     var personIsFull: ServiceError {
         ServiceError(
-            .payloadTooLarge, "You have as much in your rooms as you may: \(person.text). Delete some of it first.")
+            .payloadTooLarge, "You have reached your limit, \(person.text) in all rooms. Delete some first.")
     }
 }

@@ -172,8 +172,8 @@ struct BoardStore {
 
     // MARK: Unseen elements
 
-    /// The number of a person's unseen elements in a room that have rows, so that they can be recounted. Elements may be
-    /// created and deleted without end, and a person who opens the room has to wait for the deletion of the rows.
+    /// The maximum of `unseen_elements` rows for a person and room. The rows serve to recount `unseen`. Without a limit
+    /// the rows could grow for ever, and opening the room waits until they are deleted.
     static let maxUnseenRows = 200
 
     /// Counts a new element for those of these people who do not have the room open, and records it for those who have

@@ -29,8 +29,8 @@ extension Elements {
                 guard let element = try board.element(earlier) else {
                     throw ServiceError.elementNotFound
                 }
-                // The first answer may have been lost before the element's event was sent. With the log's
-                // last position, this answer comes after that event.
+                // The first answer may have been lost before the element's event was sent. The gateway delays this
+                // answer until it has delivered up to the log's last position, which includes that event.
                 return Reply(.ok, element.json, position: Self.position(try board.lastEntry()), isDuplicate: true)
             }
             let size = Element.size(with: content)

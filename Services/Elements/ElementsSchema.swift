@@ -48,8 +48,9 @@ enum ElementsSchema {
                 );
                 CREATE INDEX open_rooms_by_gateway ON open_rooms (gateway)
                 """),
-        // The rows that `unseen` counts, so that it can be recounted: elements may be deleted unseen. The ranks of
-        // elements that `unseen` already counts are unknown, so ranks that no element has (0 and below) stand for them.
+        // The unseen elements one by one, to recount `unseen`: `elements` lacks those that were deleted unseen. The
+        // ranks of elements that `unseen` already counts are unknown, so ranks that no element has (0 and below) stand
+        // for them.
         Migration(
             version: 2, name: "which elements are unseen",
             sql: """

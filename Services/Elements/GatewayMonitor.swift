@@ -57,7 +57,8 @@ final class GatewayMonitor: Sendable {
     /// Notes a message of a gateway as a sign of life. Called before the message is stored.
     func renew(_ gateway: String) { membership.renew(gateway) }
 
-    /// Expects the gateways that had rooms open when the service last ran. They may have died since.
+    /// Watches the gateways that have rooms open in the database, as if each had just sent a message. They may have
+    /// died since.
     ///
     /// - Returns: false if they could not be read.
     func findEarlierGateways() async -> Bool {

@@ -2,8 +2,8 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// Verifies the numbers that are stored in addition to the elements: each one's size and person; a board's
-/// count, bytes, revision and last change; and each person's unseen count and totals.
+/// Verifies the stored values that can be recomputed: an element's size and charged person; a board's count, bytes,
+/// revision and last change; and a person's unseen count and totals.
 extension ElementsService: Verifiable {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
         try CountsStore(connection).roomIDs(after: id, limit: limit)
@@ -103,7 +103,7 @@ extension ElementsService: Verifiable {
         return Set(kept.keys).union(rows.keys).sorted().compactMap { person in
             let isPresent = present.contains(person)
             var counted = isPresent ? 0 : rows[person] ?? 0
-            // Beyond these there are no rows, and the count may be any.
+            // Only `maxUnseenRows` rows are stored, so a higher count cannot be verified.
             if counted >= BoardStore.maxUnseenRows { counted = max(counted, kept[person] ?? 0) }
             // A missing row stands for zero, and zero is not stored.
             let isRight = kept[person] == (counted == 0 ? nil : counted)

@@ -72,14 +72,14 @@ struct GatewaySettings: Sendable {
         "Maximum sockets without an accepted CONNECT; 0: half of the connections")
     static let maxPendingSocketsPerAddress = Setting(
         "MAX_PENDING_SOCKETS_PER_ADDRESS", .number(0...1_000_000), default: "0",
-        "The same for one address; 0: an eighth of all connections, at most 500")
+        "Maximum sockets of one address without an accepted CONNECT; 0: an eighth of the connections, at most 500")
     static let maxBufferedBytes = Setting(
         "MAX_BUFFERED_BYTES", .size(0...(1 << 40)), default: "0",
         "Maximum bytes buffered for all clients: unfinished requests and unread answers; 0: a quarter of the memory, at most 128m"
     )
     static let maxBufferedBytesPerAddress = Setting(
         "MAX_BUFFERED_BYTES_PER_ADDRESS", .size(0...(1 << 40)), default: "0",
-        "The same for one address; 0: a quarter of that")
+        "Maximum bytes buffered for one address; 0: a quarter of MAX_BUFFERED_BYTES")
     static let maxLoopTimePerAddress = Setting(
         "MAX_LOOP_TIME_PER_ADDRESS", .number(1...100), default: "25",
         "Maximum share of each event loop's time for one address, in percent")
@@ -99,7 +99,8 @@ struct GatewaySettings: Sendable {
         "Maximum sockets of one person on a gateway; one more disconnects the oldest")
     static let requiredServices = Setting(
         "REQUIRED_SERVICES", .services, default: "accounts,rooms,messaging,elements",
-        "Services that /readyz requires")
+        "Services that must be there: /readyz requires them, and sockets and lists of rooms get 503 until each has announced itself"
+    )
     static let checks = Setting(
         "CHECKS", .checks,
         "Checks to enforce, such as words:messaging.send,words:room:join, or none; a request gets 503 while a service that must check it is away or unknown; default: those that services declare"
@@ -153,7 +154,7 @@ struct GatewaySettings: Sendable {
         case "writes": "Changes without a limit of their own"
         case "connects": "Connects of sockets"
         case "unknown": "Requests for what does not exist"
-        case "lists": "Rooms in lists composed in full"
+        case "lists": "Rooms composed for lists that the cache could not answer"
         case "bytes": "Bytes written"
         default: preconditionFailure("counted(by:) has no text for the limit \(limit)")
         }

@@ -91,7 +91,8 @@ struct ChatsStore {
 
     // MARK: Conversations
 
-    /// The number of messages in a room up to which the newest one before a cursor is found by scanning back.
+    /// In rooms with at most this many messages, the newest one before a cursor is found by a backward scan; in others
+    /// by binary search.
     private static let shortRoom = 64
 
     /// Returns each room's newest message before a cursor, without rooms that have none.
@@ -124,7 +125,7 @@ struct ChatsStore {
         return heads
     }
 
-    /// Returns the first `seq` of a room from which on no message is before the cursor.
+    /// Returns the lowest `seq` in the room that is not before the cursor.
     ///
     /// Within a room the order of `seq` is the order of cursors, so binary search finds it: an index by time
     /// would slow every send.

@@ -29,7 +29,7 @@ struct ConversationCursor: Sendable, Equatable, Comparable {
         guard parts.count == 3, let milliseconds = Int(parts[0]), let seq = Int(parts[1]), !parts[2].isEmpty,
             String(parts[2]).mayBeID
         else {
-            throw .wrongType("before", "the `page.next` of the answer before")
+            throw .wrongType("before", "the `page.next` of the previous page")
         }
         createdAt = Timestamp(milliseconds: milliseconds)
         self.seq = seq

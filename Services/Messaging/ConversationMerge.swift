@@ -9,7 +9,7 @@ struct ConversationMerge: Sendable {
     /// The messages of a room that have been read so far.
     struct Room: Sendable {
         fileprivate let id: String
-        /// An upper bound: none of its messages that are not on the page comes after this.
+        /// An upper bound: its messages that are not on the page yet are at or before this cursor.
         fileprivate var bound: ConversationCursor
         /// Messages from this `seq` on were already read, or are not before the cursor.
         fileprivate var end: Int

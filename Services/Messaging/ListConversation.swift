@@ -69,7 +69,8 @@ extension Messaging {
     /// Returns the newest messages, newest first.
     ///
     /// - Parameter deadline: the request's deadline.
-    /// - Throws: `service_unavailable` after the deadline, as the sender no longer waits, and other reads do.
+    /// - Throws: `service_unavailable` after the deadline: the requester no longer waits, and other reads are waiting
+    ///   for the database.
     func newest(
         _ count: Int, in roomIDs: [String], before cursor: ConversationCursor?, until deadline: ContinuousClock.Instant
     ) async throws -> [Message] {

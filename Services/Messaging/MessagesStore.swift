@@ -2,8 +2,8 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// The SQL of messages and their receipts, in the transaction of a connection. Sends write these at once, so none
-/// of them is pending.
+/// The SQL of messages and their receipts, in the transaction of a connection. A send inserts its message immediately;
+/// only the chat's totals are pending until the batch is written (`SendBatch`).
 struct MessagesStore {
     let connection: any Connection
 

@@ -42,8 +42,8 @@ enum MessagingSchema {
         Migration(
             version: 2, name: "deleted messages by room",
             sql: "CREATE INDEX messages_deleted ON messages (room_id, seq) WHERE text IS NULL"),
-        // A changed count does not change this index. It slows a send only if a room's message is the first for a
-        // person.
+        // A changed count does not change this index. It is written only when a person gets the first message of a
+        // room, so it slows no other send.
         Migration(
             version: 3, name: "unread counts by person", sql: "CREATE INDEX unread_by_person ON unread (user_id)"),
     ]

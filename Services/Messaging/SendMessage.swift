@@ -45,7 +45,7 @@ extension Messaging {
                 at: now, on: connection)
             return Reply(.created, json, position: Self.position(seq))
         }
-        // Not thrown in the write, as the other writes in its transaction would be undone and repeated.
+        // Throw after the write: an error within it would roll back the other sends of the transaction, and retry them.
         guard let reply else { throw ServiceError.messageNotFound }
         return reply
     }

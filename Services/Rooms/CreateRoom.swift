@@ -7,7 +7,7 @@ import Storage
 
 extension RequestDescription {
     static let createRoom = RequestDescription(
-        "Creates a room, however many the two share.",
+        "Creates a room with another person, even if the two already share rooms.",
         takes: .object(
             ["otherUserId": .id],
             optional: [
@@ -18,7 +18,7 @@ extension RequestDescription {
 
 extension EventDescription {
     static let roomCreated = EventDescription(
-        "room:created", to: .person, "A room was created in which the person is.", .object(["room": .room]))
+        "room:created", to: .person, "A room with this person was created.", .object(["room": .room]))
     static let roomCreatedGlobal = EventDescription(
         "room:created:global", to: .everyone, "A room was created.", .object(["roomId": .id, "createdBy": .id]))
 }
@@ -27,7 +27,8 @@ extension Rooms {
     private enum Creation: Sendable {
         case created(Room, seq: Int)
         case repeated(Room)
-        /// Another room was created meanwhile. With it, the number of rooms that need no answer is used up.
+        /// Another room was created meanwhile, and the limit of unanswered rooms is reached: ask Messaging for an
+        /// answer first.
         case needsAnswer
     }
 

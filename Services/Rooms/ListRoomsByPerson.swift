@@ -51,7 +51,7 @@ extension Rooms {
             let found = try await people.people(ids, asRoommates: true, context)
             return Dictionary(found.compactMap { person in person.email.map { (person.id, $0) } }) { first, _ in first }
         } catch {
-            // Without its whole time, Accounts may be well.
+            // If the request had less time than `maxWait`, the timeout does not show that Accounts is down.
             if hasTime { addresses.pause(at: clock.now()) }
             return [:]
         }

@@ -18,12 +18,12 @@ struct APIContents: Sendable {
 
     let offers: [Offer]
     let schemas: ComponentSchemas
-    /// The names of the orders of lists of rooms.
+    /// The values of `sort` for lists of rooms.
     let sorts: [String]
 
     /// - Parameter descriptions: those of services that have one, by service.
     init(_ catalog: Catalog, _ descriptions: [String: ServiceDescription], own: OwnAPI) {
-        // What is required comes first: a document has a limit, and no other service must push it out.
+        // Required services come first, as a document has a size limit: other services cannot crowd them out.
         let services =
             catalog.services.filter { catalog.isRequired($0.service) }
             + catalog.services.filter { !catalog.isRequired($0.service) }
@@ -61,7 +61,7 @@ struct APIContents: Sendable {
         fields(of: offers.map { ($0.service, $0.manifest.contribution, $0.description.fields) })
     }
 
-    /// Returns the services' fields of messages or people, as optional members: events do not have them.
+    /// Returns the fields that services add to messages or people. They are optional, as messages in events lack them.
     private static func fields(ofObject kind: ShownObject, _ offers: [Offer]) -> [Schema.Member] {
         let all = offers.map { offer in
             (offer.service, offer.manifest.objectContributions[kind], offer.description.objectFields[kind] ?? [:])

@@ -14,7 +14,7 @@ enum APIError {
             ])
         ]))
 
-    /// - Parameter codes: the codes that can occur; none if any can.
+    /// - Parameter codes: the codes that can occur; empty if every code can occur.
     static func schema(of codes: [String]) -> Schema {
         guard !codes.isEmpty else { return schema }
         return .allOf([schema, .object(["error": .object(["code": .choice(codes)])])])

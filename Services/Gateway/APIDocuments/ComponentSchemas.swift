@@ -2,8 +2,8 @@ import Contracts
 import GatewayCatalog
 import JSON
 
-/// The named schemas of a document. Those of the gateway and of required services have their own names. Another
-/// service's are `SERVICE.NAME`, so no name changes when a service is added.
+/// The named schemas of a document. Schemas of the gateway and of required services keep their plain names (`NAME`).
+/// Another service's are `SERVICE.NAME`, so no name changes when a service is added.
 struct ComponentSchemas: Sendable {
     private struct Component: Sendable {
         let schema: Schema

@@ -8,8 +8,8 @@ import Synchronization
 
 /// The descriptions of services, each asked for once as long as its digest in the manifest stays the same.
 ///
-/// A description comes from another program. One that is malformed or too large is ignored, with one line in
-/// the log, and the service's routes are shown without it.
+/// A description comes from another program. One that is no object or is too large is ignored, with one line in the
+/// log. Malformed parts are left out silently.
 final class Descriptions: Sendable {
     private struct Known: Sendable {
         let digest: String
@@ -23,8 +23,8 @@ final class Descriptions: Sendable {
 
     /// The time for all services together. They answer from memory.
     private static let timeout: Duration = .seconds(2)
-    /// The limit of all descriptions together, without those of required services, which no other service must
-    /// push out.
+    /// The size limit of all descriptions together. Those of required services do not count, so others cannot crowd
+    /// them out.
     static let maxBytes = 1 << 20
 
     init(_ services: RequestForwarder, _ log: Logger) {

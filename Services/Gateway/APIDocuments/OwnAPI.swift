@@ -1,6 +1,6 @@
 import Contracts
 
-/// What a gateway offers itself, in the form in which a service offers it.
+/// The gateway's own routes and events, in the form of a service's manifest and description.
 package struct OwnAPI: Sendable {
     /// The form of a route's answer.
     package enum Form: Sendable {
@@ -17,7 +17,7 @@ package struct OwnAPI: Sendable {
     let description: ServiceDescription
     /// The answers that are not in the contract's envelope, by subject.
     let forms: [String: Form]
-    /// Returns the Room, from the services' fields.
+    /// Returns the schema of a Room with the services' fields.
     let room: @Sendable ([ContributedField]) -> Schema
 
     package init(

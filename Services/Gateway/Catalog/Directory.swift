@@ -204,8 +204,8 @@ package final class Directory: Sendable {
             // An earlier version may have had one.
             if !manifest.hasEventLog, followers[name] != nil { followers.remove(name) }
             defer { state.catalog = state.catalog.adding(manifest) }
-            // Keep the refusal if this manifest is known already: an older instance may repeat it after a
-            // newer instance's was refused.
+            // A repeated manifest does not clear the refusal: it may come from an older instance, while a newer one's
+            // is refused.
             if state.catalog.manifests[name]?.json != manifest.json { state.refused.remove(name) }
             return state.catalog.manifests[name] == nil
         }
@@ -242,7 +242,7 @@ package final class Directory: Sendable {
         noteRefused(service, "\(claim) is of \(holder)")
         if isToBeLogged("\(claim) of \(holder)", of: service) {
             log.error(
-                "service rejected: another one has the same routes or events",
+                "service rejected: another service already has what it claims",
                 ["name": service, "what": claim, "of": holder])
         }
         let refusal = JSONWriter.object {
@@ -258,8 +258,8 @@ package final class Directory: Sendable {
         onForgotten(service)
     }
 
-    /// Forgets services, and stops following their logs. Within the lock: a service that announces itself meanwhile is
-    /// followed anew.
+    /// Forgets services, and stops following their logs. Call it with `state` locked, so that a service that announces
+    /// itself meanwhile is followed again.
     func forget(_ services: Set<String>, _ state: inout DirectoryState) {
         state.forget(services)
         for name in services { followers.remove(name) }

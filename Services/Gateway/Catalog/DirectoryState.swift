@@ -10,7 +10,7 @@ struct DirectoryState {
     struct Heard {
         let since: Timestamp
         var last: Timestamp
-        /// How many there were: the clock may stand still.
+        /// The number of announcements. `last` alone does not show a new one, as two may have the same time.
         var count = 1
     }
 
@@ -26,8 +26,7 @@ struct DirectoryState {
     private(set) var heard: [String: Heard] = [:]
     /// The last announcement of each service that was refused.
     var refused = RefusedAnnouncements()
-    /// True if all services were asked to announce themselves since the last sweep, and the bus has been
-    /// connected since.
+    /// True if the last sweep asked all services, and the bus stayed connected after it.
     var wasAsked = false
     var sweeping: Task<Void, Never>?
     var refusals = LogThrottle()

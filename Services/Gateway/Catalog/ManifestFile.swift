@@ -4,8 +4,8 @@ import JSON
 import ServiceKit
 import Workers
 
-/// A file with the last announced manifests. With it, a gateway that starts while a service is down knows
-/// that service's routes and its fields' zeros.
+/// A file with the last announced manifests. With it, a gateway that starts while a service is down knows its routes
+/// and its fields' default values.
 package final class ManifestFile: Sendable {
     private let path: String
     private let log: Logger
@@ -55,9 +55,9 @@ package final class ManifestFile: Sendable {
         }
     }
 
-    /// Replaces the whole file, on a thread of its own, as announcements on an event loop cause it. If
-    /// several writes wait for a slow disk, only the last one is made. The gateway works without the file, so
-    /// a failure is only logged.
+    /// Replaces the whole file, on a separate thread: announcements arrive on an event loop, which must not block. If
+    /// several writes wait for a slow disk, only the last one is made. The gateway works without the file, so a failure
+    /// is only logged.
     ///
     /// - Parameter completion: called once, when the file has these manifests or later ones, or with false if it could
     ///   not be written.

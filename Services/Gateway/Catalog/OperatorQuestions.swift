@@ -82,7 +82,7 @@ package final class OperatorQuestions: Sendable {
         ServiceReport(question: question.id, gateway: gatewayID, instance: Program.instance, content).json
     }
 
-    /// Returns those of these services that requests reach.
+    /// Returns the services that answer requests.
     private func served(of services: [String]) async -> Set<String> {
         await withTaskGroup(of: String?.self) { group in
             for name in services { group.addTask { await self.isServed(name) ? name : nil } }

@@ -98,8 +98,8 @@ package final class RequestChecks: Sendable {
             } catch {
                 return .denied(error)
             }
-        // If this were allowed, the request would pass unchecked: it may fit the bus without the check's longer
-        // subject.
+        // The check's request is too long for the bus. Deny it: the request itself has a shorter subject, may fit, and
+        // would pass unchecked.
         case .failure(.lineTooLong) where isLong:
             return .denied(ServiceError(.payloadTooLarge, "That is more than can be taken at once."))
         case .failure(let error): return .unanswered(reason: error.code)

@@ -16,7 +16,7 @@ package final class RequestForwarder: Sendable {
     /// The time limit of a request, from its arrival to its answer.
     package let requestTimeout: Duration
 
-    /// The name, in messages for people, of a service that the gateway does not know.
+    /// The name of any service in error messages for people.
     private static let anyService = "This part of the service"
 
     /// Batches requests if a service accepts batches (`BatchingBus`). Sockets' events are not batched, as
@@ -31,8 +31,8 @@ package final class RequestForwarder: Sendable {
 
     /// Returns the origin of a request that arrives now.
     ///
-    /// - Parameter trace: the header `traceparent`; for a socket's event, which has no headers, that member
-    ///   of its payload.
+    /// - Parameter trace: the value of the header `traceparent`, or of the member `traceparent` in a socket event's
+    ///   payload.
     package func origin(_ id: String, trace: String? = nil) -> RequestOrigin {
         RequestOrigin(id: id, trace: trace.flatMap(TraceParent.init), deadline: .now() + requestTimeout)
     }

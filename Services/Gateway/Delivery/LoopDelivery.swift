@@ -151,8 +151,8 @@ package actor LoopDelivery: LoopPart {
         buffer.start(stream, after: position)
         let passed = acks.reach(StreamPosition(stream: stream, seq: position.seq))
         for subscriber in audience.everyone where isAnother || subscriber.unfollowed.contains(stream) {
-            // The client was sent entries of a past that no longer exists, or was not sent entries before
-            // the start. It reconnects with its cursor, and is caught up correctly.
+            // The client got entries of a log that was replaced since, or missed entries before the start. It
+            // reconnects with its cursor, and is caught up correctly.
             subscriber.socket.closeTransport()
         }
         // Release the acks after the sockets are closed, so that none is sent: these clients have

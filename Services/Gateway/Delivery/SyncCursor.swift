@@ -20,8 +20,7 @@ package struct SyncCursor: Sendable, Equatable {
     init(streams: [String: StreamState]) { self.streams = streams }
 }
 
-/// Encodes cursors for clients, which cannot read, change or share them: they are signed together with the
-/// person's id.
+/// Encodes cursors for clients. A signature over the cursor and the person's id prevents changes and use by others.
 ///
 /// The format is `BASE64URL(HMAC-SHA-256, truncated to 16 bytes, then the streams as JSON)`. All gateways
 /// with the same secret can decode it.

@@ -5,7 +5,7 @@ import GatewayCatalog
 import RoomViews
 
 extension OwnAPI {
-    /// Returns what a gateway offers itself.
+    /// Returns the routes and events that the gateway itself handles.
     ///
     /// - Parameters:
     ///   - showsOperations: whether `/readyz` and `/metrics` are on the clients' port.
@@ -45,7 +45,7 @@ struct OwnRoute {
     /// The form of the answer; nil for the contract's envelope.
     let form: OwnAPI.Form?
 
-    /// - Parameter path: the path of a GET. The subject is derived from it, as no request is sent to that subject.
+    /// - Parameter path: the path of a GET. The subject is only a key, derived from the path: no request is sent to it.
     init(
         _ path: String, _ request: RequestDescription, needsLogin: Bool = true, limits: [String] = [],
         form: OwnAPI.Form? = nil
@@ -94,7 +94,9 @@ extension RoomJoins {
                 "Opens a room: its events reach this socket from now on.",
                 takes: .object(
                     ["roomId": .id],
-                    optional: ["keepOthers": Schema.boolean.noted("False leaves every other room; the default.")]),
+                    optional: [
+                        "keepOthers": Schema.boolean.noted("If false (the default), the socket leaves all other rooms.")
+                    ]),
                 gives: .room, errors: [.roomNotFound, .invalidField])),
         own(
             "room:leave", limit: "joins",

@@ -80,7 +80,7 @@ package struct RoomJoins: Sendable {
             await presence.disconnect(socketID: id)
             return nil
         }
-        // The socket may have got events since, and the ack must not take a client back to before them.
+        // The socket may have got later events of the room. Fetch it again, so that the ack is not older than they are.
         if roomsPosition(on: front) != sent { base = try await composer.base(of: roomID, context) }
         guard let room = try await composer.compose([base], for: userID, origin, remembering: .some).rooms.first else {
             throw ServiceError(.internal, "Something went wrong on our side.")

@@ -6,8 +6,8 @@ import Reactor
 /// A socket's event while its service handles it. It is a class, so that each closure captures only one
 /// reference. It stays on its loop.
 ///
-/// It proceeds in steps, from call to call, and not in a task: thousands are in progress at once, and a task
-/// for each would take four kilobytes that every step finds uncached.
+/// It is a state machine, not a task: thousands are in progress, and each task has four kilobytes, which every step
+/// would load into the CPU cache again.
 final class ServiceEvent {
     let request: SocketRequest
     let session: SocketSession

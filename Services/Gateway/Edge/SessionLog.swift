@@ -8,8 +8,8 @@ import Synchronization
 
 /// Follows the log of ended sessions, from as far back as any token could be valid.
 ///
-/// Entries arrive on the bus as they are committed. If the bus loses the last entry, the log's end shows it,
-/// which is requested twice a second. The same applies to everything missed while the bus was disconnected.
+/// Entries arrive on the bus as they are committed. The log's end is requested twice a second, and shows an entry that
+/// the bus lost. The same applies to everything missed while the bus was disconnected.
 package final class SessionLog: Sendable {
     private struct State {
         var service: String?
@@ -100,8 +100,8 @@ package final class SessionLog: Sendable {
         state.withLock { $0.service == service ? $0.follower : nil }?.announced(head)
     }
 
-    /// Returns once all earlier ended sessions are known, if a service is known that ends any; or at the time
-    /// limit.
+    /// Returns once all earlier ended sessions are known, or at the time limit; at once if no known service has such a
+    /// log.
     package func settle(within limit: Duration) async {
         let end = LoopInstant.now() + limit
         while state.withLock({ $0.service != nil }), !ended.isKnown, LoopInstant.now() < end, !Task.isCancelled {

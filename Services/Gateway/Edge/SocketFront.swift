@@ -139,7 +139,8 @@ package actor SocketFront: LoopPart {
         oldest.front.enqueue { $0.replace(oldest.socketID) }
     }
 
-    /// Ends a socket with DISCONNECT: a client that reconnected by itself would replace the next one.
+    /// Disconnects with DISCONNECT, after which clients do not reconnect. One that did would disconnect the next
+    /// oldest.
     private func replace(_ id: String) {
         guard let session = sessions[id] else { return }
         metrics.replacedSockets.add()
@@ -314,7 +315,7 @@ package actor SocketFront: LoopPart {
                 hold(event, until: offered.checks)
             }
         } catch {
-            // Do not finish it at once: its end starts waiting events, and each of these may end at once as well.
+            // Finish it later: that starts waiting events. If each failed at once, the calls would nest without limit.
             enqueue { [session = LoopBound(session, to: loop)] in
                 $0.finish(request, of: session.object, since: began, .failure(error))
             }

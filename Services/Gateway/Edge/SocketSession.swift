@@ -13,7 +13,7 @@ final class SocketSession {
     /// The socket's id in this process: in presence, in the tables of sockets, and in request ids.
     let id: String
     let caller: Caller
-    /// The session of its token, with which the socket ends; nil for a token that names none.
+    /// The login session in its token; nil if the token has none. The socket is disconnected when this session ends.
     let sessionID: String?
     let address: IPAddress
     /// The same socket in the fan-out.
@@ -61,7 +61,7 @@ final class SocketSession {
     }
 }
 
-/// An event that requires an answer, with its arrival.
+/// An event to answer, with its request id and deadline.
 struct SocketRequest: Sendable {
     /// The event with only its first argument, and nothing else of its message.
     let event: SocketIOEvent

@@ -139,7 +139,7 @@ package final class Limits: Sendable {
 
     // MARK: Lists of rooms
 
-    /// Checks that another list may be composed for a person; `noteList` must follow.
+    /// Counts one more list of rooms, or refuses it; `noteList` then counts its rooms.
     ///
     /// - Throws: `rate_limited`.
     package func passList(_ person: String, _ address: IPAddress) throws(ServiceError) {
@@ -154,7 +154,7 @@ package final class Limits: Sendable {
 
     // MARK: Connecting sockets
 
-    /// Returns true if the address may open one more connection, whatever its token.
+    /// Counts a connect of this address, before its token is verified. Returns false if there are too many.
     package func mayConnect(from address: IPAddress) -> Bool {
         isPassed { () throws(ServiceError) in try passAddress([OwnLimits.connects], address) }
     }
@@ -219,7 +219,8 @@ package final class Limits: Sendable {
     package func noRoom(isOwn: Bool) -> ServiceError {
         refused.add()
         return isOwn
-            ? ServiceError(.rateLimited, "Too much of yours is in progress. Try again in a moment.", retryAfter: 1)
-            : ServiceError(.serviceUnavailable, "Too much is in progress. Try again in a moment.")
+            ? ServiceError(
+                .rateLimited, "Too many bytes of your requests are in progress. Try again in a moment.", retryAfter: 1)
+            : ServiceError(.serviceUnavailable, "Too many bytes of requests are in progress. Try again in a moment.")
     }
 }

@@ -73,8 +73,8 @@ struct PeerSync: Sendable {
     /// - Returns: true if another one must be sent after `OutgoingSnapshot.partInterval`.
     mutating func sendPart() -> Bool {
         guard var sending = snapshot else { return false }
-        // List the entries again if this part is the first of a repeated snapshot. At its end, receivers remove
-        // the entries that they knew at its first part and that it lacks.
+        // A repeated snapshot starts with the entries of now: when it ends, receivers remove all earlier entries that
+        // are not in it.
         if sending.isOver { sending = OutgoingSnapshot(of: Array(published)) }
         let number = sending.nextPart
         let part = sending.takePart { published.contains($0) }

@@ -11,7 +11,7 @@ import Synchronization
 /// other gateways (`PeerSync`) and to clients. Typing goes to other gateways and clients at once. A gateway's
 /// entries are removed when it dies (`GatewayMembership`).
 package actor Presence {
-    /// Counts the changes of `present(in:)`, before they are sent to anyone; can be read on any thread.
+    /// The number of changes to the result of `present(in:)`. It rises before a change is sent. Any thread may read it.
     package nonisolated let changes = Atomic(0)
     private nonisolated let loop: EventLoop
     private let gatewayID: String

@@ -81,8 +81,8 @@ actor ServiceNotifier {
     }
 
     private func notify(_ subject: String, _ member: RoomMember, isOpen: Bool) async {
-        // A missed opening comes before the closing that follows it. If it came later, it would count as seen what came
-        // after the closing.
+        // A missed opening comes before the closing that follows it. Otherwise the service would mark elements as seen
+        // that were created after the person closed the room.
         if !isOpen, pending[subject]?.opened.contains(member) == true,
             await ask(subject, [member], isOpen: true)
         {

@@ -7,9 +7,9 @@ import Synchronization
 /// Caches people's lists of rooms, with the rooms that have changed since, and the last values of services
 /// for outages (`StaleRoomCache`).
 ///
-/// An entry of a log concerns its room, as seen by all of its participants. The cache notes the position up to
-/// which each log was followed. A caller compares it with the log's end, to learn whether a list is still what its
-/// services would reply. The least recently requested person's lists are evicted first.
+/// A log entry changes its room in the lists of all participants of the entry. The cache notes the position up to which
+/// each log was followed. A caller compares it with the log's end, to learn whether a list is still what its services
+/// would reply. The least recently requested person's lists are evicted first.
 package final class RoomListCache: Sendable {
     /// The bytes of lists in a generation; there are two generations. It suffices for seventy lists of 200 rooms,
     /// or seven hundred of 20. A list of 13,000 rooms almost fills it, and a longer one is not cached.
@@ -41,10 +41,10 @@ package final class RoomListCache: Sendable {
         /// True if recomposing only the changed rooms gives the current list. It does not if a room is new.
         var isPatchable: Bool { !isUseless && list.contains(changes.keys) }
 
-        /// The limit of changed rooms for a patch. A room that is requested alone takes about twice as long
-        /// as one among all. In a short list all rooms may change: recomposing them takes a millisecond, and
-        /// the next change finds a list to patch. In a long list the limit is the number of rooms that fit into a
-        /// few requests, as other people's requests wait in the same queue.
+        /// The limit of changed rooms for a patch. A room that is requested alone takes about twice as long as one
+        /// among all. In a list of up to 16 rooms all may be patched: that takes a millisecond, and keeps the list
+        /// cached. In a long list the limit is the number of rooms that fit into a few requests, as other people's
+        /// requests wait in the same queue.
         private var maxChanges: Int {
             min(max(list.count / 2, Self.changesRange.lowerBound), Self.changesRange.upperBound)
         }
@@ -195,8 +195,8 @@ package final class RoomListCache: Sendable {
         }
     }
 
-    /// Notes that the cached list was returned unchanged, because services would still reply the same. The open rooms
-    /// were compared as well, when the presence counter was `list.presenceChanges`.
+    /// Notes that the cached list was returned unchanged, because services would still reply the same. The caller has
+    /// also compared who has the rooms open, at the counter value `list.presenceChanges`, which is stored.
     func noteAnswered(_ list: RoomList, _ key: Key) {
         standIns.renew(key.userID)
         state.withLock { state in

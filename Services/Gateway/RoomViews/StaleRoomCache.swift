@@ -15,8 +15,8 @@ final class StaleRoomCache: Sendable {
         private var values: [JSONValue] = []
         /// True if the values are slices of one reply, which they keep in memory.
         private var areParts = false
-        /// The values of single rooms since the reply for all. They are few, as each takes more memory than
-        /// one in the list.
+        /// The values of single rooms since the reply for all. At most `maxOwn`, then they are merged into the list,
+        /// where a value takes less memory.
         private var own: [String: JSONValue] = [:]
         private var listSize = 0
         private var ownSize = 0

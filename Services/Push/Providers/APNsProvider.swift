@@ -11,8 +11,8 @@ struct APNsProvider: PushProvider {
     static let name = "apns"
 
     static let keyFile = Setting("APNS_KEY_FILE", .path, "Apple's .p8 key file, for the apns provider")
-    static let keyID = Setting("APNS_KEY_ID", .text, "Id of that key, ten characters")
-    static let teamID = Setting("APNS_TEAM_ID", .text, "Id of the team, ten characters")
+    static let keyID = Setting("APNS_KEY_ID", .text, "Id of the key in APNS_KEY_FILE, ten characters")
+    static let teamID = Setting("APNS_TEAM_ID", .text, "Id of the Apple developer team, ten characters")
     static let topic = Setting("APNS_TOPIC", .text, "The app's bundle id")
     static let url = Setting(
         "APNS_URL", .text, "Server to use instead of Apple's, for tests")

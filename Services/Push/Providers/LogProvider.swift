@@ -5,8 +5,8 @@ import ServiceKit
 import Synchronization
 import Workers
 
-/// Writes each notification as a line of JSON, to a file or to standard output, to see what would be sent
-/// without an account anywhere.
+/// Writes each notification as a line of JSON, to a file or to standard output. It needs no account with a push
+/// service.
 struct LogProvider: PushProvider {
     static let name = "log"
 

@@ -76,7 +76,8 @@ struct DeliveryContext: Sendable {
 }
 
 extension DeliveryContext {
-    /// Returns the sockets that have the message's room open, with their evidence. Only for jobs of messages.
+    /// Returns the sockets that have the message's room open: when each was last active, and what it has certainly
+    /// received. Only for jobs of messages.
     func sockets(for jobs: [Job]) async -> [OpenRoomQuestion.Member: [SocketEvidence]] {
         await gateways.sockets(at: Array(Set(jobs.map(\.member))))
     }

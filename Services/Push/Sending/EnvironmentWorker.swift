@@ -10,8 +10,8 @@ import Workers
 /// Many jobs are claimed at once, and processed in portions as attempts become free, so that what is sent is
 /// current.
 final class EnvironmentWorker: Sendable {
-    /// The limits of jobs claimed at once, as each claim is a commit. The second one applies to a provider
-    /// that has not accepted anything yet.
+    /// The limits of jobs claimed at once, as each claim is a commit. The second one applies while attempts are made
+    /// one at a time, such as before the first success.
     private static let maxClaimed = 512
     private static let maxTried = 64
     /// The limit of claimed jobs, including those without a stored result.

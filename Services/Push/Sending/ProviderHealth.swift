@@ -59,8 +59,8 @@ private struct ProviderState {
     /// The number of bad tokens without a delivery after which a setting is suspected: with a wrong topic all
     /// are bad.
     private static let maxBadTokens = 5
-    /// The number of pauses after which they no longer grow. So the longest pause is half a minute,
-    /// and a recovery is noticed within it.
+    /// The number of pauses after which they no longer grow. So the longest pause is half a minute, unless the server
+    /// asks for a longer one.
     private static let longestPause = 5
 
     var hasDelivered = false

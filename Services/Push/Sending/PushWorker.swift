@@ -11,8 +11,7 @@ import Workers
 final class PushWorker: Sendable {
     private static let renewInterval: Duration = .seconds(3)
     private static let countInterval: Duration = .seconds(3)
-    /// The inverse of the share of time for counting. Counting reads every job, so with many jobs it runs
-    /// less often.
+    /// Counting takes at most one fiftieth of the time. Counting reads every job, so with many jobs it runs less often.
     private static let countShare = 50
     /// The limit of expired jobs that are removed at once.
     private static let maxRemoved = 1000

@@ -4,8 +4,9 @@ import Security
 /// A notification to send to one device. Its row is inserted with the cursor's move, and deleted once it is
 /// sent or not worth sending.
 struct Job: Sendable, Equatable {
-    /// The id, a UUID that is the `apns-id` of every attempt. That of an alert follows from message, person and device:
-    /// a job that is made again after a power cut has the same one, by which a receiver recognises the repetition.
+    /// The id, a UUID that is the `apns-id` of every attempt. An alert's id is a hash of message, person and device. If
+    /// a power cut makes the service create the job again, the id is the same, so receivers can recognise the
+    /// repetition.
     let id: String
     let token: String
     let userID: String

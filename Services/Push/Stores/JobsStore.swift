@@ -61,8 +61,8 @@ struct JobsStore {
 
     // MARK: Claiming
 
-    /// Claims jobs that are due in an environment with a new lease, those that have been due longest first.
-    /// Jobs whose device no longer exists, or belongs to another person, are removed.
+    /// Claims jobs that are due in an environment with a new lease, those that have been due longest first. Jobs are
+    /// removed if their device is gone, is quarantined, or belongs to another person.
     func claim(
         _ limit: Int, in environment: Device.Environment, by lease: String, at now: Timestamp
     ) throws -> [Claim] {

@@ -67,7 +67,7 @@ public final class ServiceHost: Sendable {
         table.on(Endpoint(Subject.refusal(of: name))) { [context] request in
             let (claim, holder) = (try request.fields.string("what"), try request.fields.string("of"))
             context.log.error(
-                "a gateway rejects this service: another one has the same routes or events",
+                "a gateway rejects this service: another service already has what it claims",
                 ["what": claim, "of": holder])
             return Reply()
         }

@@ -77,7 +77,7 @@ struct DirectoryTests {
             _ = try FakeService.start(Manifest(service: "other"), on: bus)
             #expect(try await announced.next() == "other")
             #expect(directory.catalog.manifests["chat"] == nil)
-            #expect(log.text.contains("service rejected: another one has the same routes or events"))
+            #expect(log.text.contains("service rejected: another service already has what it claims"))
             people.stop()
             _ = try FakeService.start(Manifest(service: "people"), on: bus)
             #expect(try await announced.next() == "people")
