@@ -13,7 +13,7 @@ public struct AccountsService: Service {
         "Lifetime of an access token; it ends earlier if its session does")
     static let sessionLifetime = Setting(
         "SESSION_LIFETIME", .duration(.seconds(60) ... .seconds(366 * 86_400)), default: "60d",
-        "How long a session lasts without a visit from its client")
+        "How long a session lasts if its client does not refresh its token")
     static let emailVisibility = Setting(
         "EMAIL_VISIBILITY", .choice(EmailVisibility.self), default: "everyone",
         "Who can see other people's e-mail addresses: everyone, shared (people who share a room) or nobody")

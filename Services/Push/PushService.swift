@@ -23,7 +23,7 @@ public struct PushService: Service {
         "Category of notifications, which selects the actions that the app has declared for it; off: none")
     static let localizationKeys = Setting(
         "PUSH_LOC_KEYS", .onOrOff, default: "off",
-        "Send keys of the app's texts instead of titles and \"New message\"; only for apps that have these keys")
+        "Send localization keys instead of the title and \"New message\"; needs an app with these keys")
 
     public static let settings =
         [provider, hold, preview, category, localizationKeys] as [any AnySetting]
