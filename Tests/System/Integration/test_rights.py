@@ -115,7 +115,7 @@ def test_relative_paths_are_meant_from_where_the_command_is_given(tmp_path):
     (tmp_path / "hands/polls").rename(tmp_path / "hands/poll")
     done = subprocess.run(
         command, cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=START_DEADLINE)  # fmt: skip
-    assert done.returncode == 1 and "hands/polls is not there" in done.stderr
+    assert done.returncode == 1 and "hands/polls does not exist" in done.stderr
     assert not list((tmp_path / "secrets").iterdir())
 
 
