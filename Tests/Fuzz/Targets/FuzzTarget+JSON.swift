@@ -104,8 +104,11 @@ extension FuzzTarget {
             guard let number = expected as? NSNumber else { throw FuzzFinding("no number: \(value)") }
             if let int = value.int { try require(number.int64Value == Int64(int), "the number \(value): \(number)") }
             if let double = value.double {
-                let difference = abs(double - number.doubleValue)
-                try require(difference <= abs(double) * 1e-15, "the number \(value) is \(double), expected \(number)")
+                // Foundation makes a decimal of a long integer, whose `doubleValue` is inexact: it multiplies by ten again
+                // and again. Its digits are right.
+                let exact = (number as? NSDecimalNumber).flatMap { Double($0.stringValue) } ?? number.doubleValue
+                let difference = abs(double - exact)
+                try require(difference <= abs(double) * 1e-15, "the number \(value) is \(double), expected \(exact)")
             }
         case .bool: try require(value.bool == (expected as? Bool), "the truth of \(value)")
         case .null: try require(expected is NSNull, "not null: \(expected)")
