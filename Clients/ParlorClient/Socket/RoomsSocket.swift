@@ -48,8 +48,7 @@ public actor RoomsSocket {
     /// The pause before the next attempt.
     private var pause: Task<Void, any Error>?
     private var skipsPause = false
-    /// Whether ``start()`` was called since the server has dismissed this client; nil unless it has, and the reason is
-    /// sought.
+    /// While the reason of a dismissal is sought, whether ``start()`` was called meanwhile. At other times nil.
     private var startsAgain: Bool?
     private var backoff = Backoff()
     private(set) var cursor: String?
@@ -103,7 +102,7 @@ public actor RoomsSocket {
     /// the server does not want this client to reconnect.
     ///
     /// While it is started, this object stays in memory, even without a reference from the app. A call while it is
-    /// started does nothing.
+    /// started does nothing. A call while the reason of a dismissal is sought connects again after `disconnected`.
     public func start() {
         guard running == nil else {
             if startsAgain != nil { startsAgain = true }

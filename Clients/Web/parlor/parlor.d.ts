@@ -296,7 +296,8 @@ export class Session implements Observable<SessionSnapshot> {
   /** Signs in with tokens from elsewhere. @returns the person who is now signed in. */
   adopt(tokens: { token: string; expiresAt: string; refreshToken: string; user: Person }): Promise<Person>;
   /**
-   * Removes all data of the person from the device, including unsent changes. Asks the server once to end the session.
+   * Removes all data of the person from the device, including unsent changes. Then it asks the server to end the
+   * session, and does not try again later if the server cannot be reached.
    */
   logout(): Promise<void>;
 }

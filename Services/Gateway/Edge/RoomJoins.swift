@@ -55,7 +55,7 @@ package struct RoomJoins: Sendable {
         let roomID = try fields.string("roomId")
         let keepsOthers = try fields.optionalBool("keepOthers") ?? false
         let context = origin.context(for: session.caller, key: roomID)
-        let sent = roomsPosition(on: front)
+        let earlier = roomsPosition(on: front)
         var base = try await composer.base(of: roomID, context)
         guard session.isConnected else { return nil }
         // From then on the socket misses no event of the room; then other clients are notified, and the
@@ -80,8 +80,8 @@ package struct RoomJoins: Sendable {
             await presence.disconnect(socketID: id)
             return nil
         }
-        // The socket may have got later events of the room. Fetch it again, so that the ack is not older than they are.
-        if roomsPosition(on: front) != sent { base = try await composer.base(of: roomID, context) }
+        // The socket may have received later events of the room. Fetch it again, so that the ack is not older.
+        if roomsPosition(on: front) != earlier { base = try await composer.base(of: roomID, context) }
         guard let room = try await composer.compose([base], for: userID, origin, remembering: .some).rooms.first else {
             throw ServiceError(.internal, "Something went wrong on our side.")
         }

@@ -81,17 +81,10 @@ actor ServiceNotifier {
     }
 
     private func notify(_ subject: String, _ member: RoomMember, isOpen: Bool) async {
-        // A missed opening comes before the closing that follows it. Otherwise the service would mark elements as seen
-        // that were created after the person closed the room.
-        if !isOpen, pending[subject]?.opened.contains(member) == true,
-            await ask(subject, [member], isOpen: true)
-        {
-            pending[subject]?.opened.remove(member)
-        }
-        let isMissing = !isOpen && pending[subject]?.opened.contains(member) == true
         // A success does not end "pending": another instance of the service may still be working on
         // an earlier request, and finish last.
-        if !isMissing, await ask(subject, [member], isOpen: isOpen) { return }
+        let isNext = isOpen ? true : await sendMissedOpening(of: member, to: subject)
+        if isNext, await ask(subject, [member], isOpen: isOpen) { return }
         var missed = pending[subject] ?? Pending()
         if missed.members.isEmpty {
             log.warning("a service was not notified of presence, will retry", ["subject": subject])
@@ -105,6 +98,17 @@ actor ServiceNotifier {
             missed.opened.remove(member)
         }
         pending[subject] = missed
+    }
+
+    /// Sends an opening that the service missed, before the closing that follows it. After the closing, the service
+    /// would mark elements as seen that were created since.
+    ///
+    /// - Returns: false if the service still misses it.
+    private func sendMissedOpening(of member: RoomMember, to subject: String) async -> Bool {
+        guard pending[subject]?.opened.contains(member) == true else { return true }
+        guard await ask(subject, [member], isOpen: true) else { return false }
+        pending[subject]?.opened.remove(member)
+        return true
     }
 
     // MARK: Services

@@ -23,8 +23,8 @@ struct WebFile: Sendable {
     }
 
     /// The content security policy. Only files of the page run or are loaded, no text becomes code, and no other page
-    /// may frame it. Images may come from any address, as people put such
-    /// addresses on boards.
+    /// may frame it. Images may come from any address, as people put addresses of images
+    /// on boards.
     private static let policy = """
         default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https: http: data: blob:; \
         connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'

@@ -227,7 +227,7 @@ public struct RateLimit: Sendable, Equatable {
     ]
 
     /// The longest period: a year, as a longer limit would be a ban.
-    static let maxSeconds = 366 * 86_400
+    package static let maxSeconds = 366 * 86_400
 
     public init(_ name: String, _ counted: Counted = .calls, perPerson: Int, perAddress: Int, seconds: Int) {
         self.name = name

@@ -17,7 +17,7 @@ public struct DatabaseStatistics: Sendable, Equatable {
     public var queuedWrites = 0
     public var queuedReads = 0
 
-    /// True if nothing that has been written since the last failure shows that writing is possible again.
+    /// True if writing has failed for a reason that may pass, and no write has succeeded since.
     public var isWritingFailing = false
 
     public init() {}

@@ -82,7 +82,7 @@ struct ReadingRoomsTests {
         }
     }
 
-    @Test("after a request with little time left, others still ask Accounts")
+    @Test("after a request with little time left, others still ask Accounts", .timeLimit(.minutes(1)))
     func littleTime() async throws {
         try await RoomsHarness.serving { harness in
             _ = try await harness.room(harness.alice, with: harness.bob)

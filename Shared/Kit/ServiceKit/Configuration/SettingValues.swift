@@ -1,3 +1,5 @@
+import Contracts
+
 /// A limit for each person and each address.
 public struct Rate: Sendable, Equatable {
     public let perPerson: Int
@@ -11,9 +13,6 @@ public struct Rate: Sendable, Equatable {
         personWindow = window
         addressWindow = window
     }
-
-    /// A year: as for limits in manifests.
-    private static let maxWindow: Duration = .seconds(366 * 86_400)
 
     public init?(setting value: String) {
         let parts = value.split(separator: ",", omittingEmptySubsequences: false).map {
@@ -32,9 +31,10 @@ public struct Rate: Sendable, Equatable {
         self.addressWindow = addressWindow
     }
 
-    /// Returns true if each of so many calls uses up a whole nanosecond or more of the time.
+    /// Returns true if the window is as short as a limit's may be, and has at least a nanosecond for each call: the
+    /// limiter counts in whole nanoseconds.
     private static func isCountable(_ count: Int, in window: Duration) -> Bool {
-        window > .zero && window <= maxWindow && .nanoseconds(count) <= window
+        window > .zero && window <= .seconds(RateLimit.maxSeconds) && .nanoseconds(count) <= window
     }
 }
 
