@@ -9,8 +9,8 @@ final class EventBroadcast: Sendable {
 
     /// Returns a new stream of the events that are sent from now on.
     ///
-    /// It buffers at least one unread event and at most `limit`; beyond that, the oldest are dropped. It ends with
-    /// this object.
+    /// It buffers up to `limit` unread events, or one if `limit` is lower. Beyond that, the oldest are dropped. The
+    /// stream ends with this object.
     func stream(bufferingNewest limit: Int) -> AsyncStream<RoomEvent> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: RoomEvent.self, bufferingPolicy: .bufferingNewest(max(1, limit)))

@@ -185,7 +185,7 @@ public final class RoomsClient {
             isOutboxRead = true
             outboxFailure = nil
         } catch {
-            // A call of this that began later may have succeeded.
+            // A later call of this function may have succeeded meanwhile.
             if !isOutboxRead { outboxFailure = error.localizedDescription }
         }
     }
@@ -276,7 +276,8 @@ public final class RoomsClient {
         _ = nextGeneration()
         access.close()
         // The mark comes before the tokens. If the app ends in between, the next start deletes the data, and the person
-        // signs out again. If it ends later, `forgetSignedOut(in:)` deletes it, because nobody is signed in then.
+        // signs out again. If the app ends later, nobody is signed in, so no client starts: `forgetSignedOut(in:)` then
+        // deletes the data.
         noteToBeForgotten()
         let signedOut = await attempt { try await tokens.signOut(device: deviceToken) }
         await order { await $0.stop() }

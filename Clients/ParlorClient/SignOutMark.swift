@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file that exists during a sign-out, so that the next start notices if the app ended before it was complete.
+/// A file that exists during a sign-out. It shows the next start whether the app ended before the sign-out did.
 ///
 /// While the file exists, `RoomFiles` reads and writes none of the person's other files.
 struct SignOutMark: Sendable {

@@ -7,7 +7,7 @@ import Foundation
 public struct AccountsAPI: Sendable {
     let caller: ServerCaller
 
-    /// - Parameter makeRequestID: returns an id for each request, by which the server's log names it.
+    /// - Parameter makeRequestID: returns an id for each request. The server's log has it too.
     public init(
         transport: any HTTPTransport,
         makeRequestID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() }
@@ -37,11 +37,11 @@ public struct AccountsAPI: Sendable {
         try await session("login", ["username": .string(username), "password": .string(password)])
     }
 
-    /// Renews a session. A refresh token works once: using it a second time ends the session, unless that is a repeat
-    /// with the same `attemptID`.
+    /// Renews a session. A refresh token works once. A second use ends the session, unless it repeats the first use
+    /// with the same `attemptID` within a minute.
     ///
     /// - Parameter attemptID: 1 to 64 characters. A repeat within a minute, with the same token and id, gets
-    ///   the same answer. Store the id before this call. Older servers ignore it.
+    ///   the same answer. Store the id before this call. Older servers ignore the id.
     public func refresh(_ refreshToken: String, attemptID: String? = nil) async throws -> Session {
         try await session(
             "refresh",

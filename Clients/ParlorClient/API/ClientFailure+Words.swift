@@ -1,7 +1,7 @@
 import Foundation
 
 extension ClientFailure: LocalizedError {
-    /// A sentence for an alert: the server's message for a refusal, otherwise an English one.
+    /// A sentence for an alert: the server's message for a refusal, otherwise one of the library's, in English.
     public var errorDescription: String? {
         switch self {
         case .offline: "The server cannot be reached."

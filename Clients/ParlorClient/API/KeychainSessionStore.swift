@@ -21,10 +21,10 @@
         ///   - service: identifies the server, for example by its address.
         ///   - account: identifies the person, if the app has several.
         ///   - accessGroup: the group shared with extensions; nil for the app alone. A store with a group does not
-        ///     find what one without it has stored: <doc:Notifications> shows how to move the session.
+        ///     find sessions that a store without a group has stored: <doc:Notifications> shows how to move them.
         ///   - lock: a file in the app group's container, the same for the app and its extensions. It is created
-        ///     if missing. With it, only one of them changes the keychain at a time. nil if no extension renews the
-        ///     session.
+        ///     if missing. With a lock, only one process changes the keychain at a time. Pass nil if no extension
+        ///     renews the session.
         public init(service: String, account: String = "session", accessGroup: String? = nil, lock: URL? = nil) {
             self.service = service
             self.account = account

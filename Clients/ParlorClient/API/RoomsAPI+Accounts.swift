@@ -1,7 +1,7 @@
 import Foundation
 
 extension RoomsAPI {
-    /// Returns the caller.
+    /// Returns the signed-in person.
     public func me() async throws -> Person {
         try await value(of: try HTTPRequest("GET", to: ["users", "me"]))
     }

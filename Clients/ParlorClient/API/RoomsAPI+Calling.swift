@@ -19,10 +19,10 @@ extension RoomsAPI {
     ///   - body: must encode as a JSON object; a ``JSON`` value is sent as it is. Dates become times as the server
     ///     writes them. `GET` has none.
     /// - Returns: the decoded `data`. The type may be ``JSON``. Dates are decoded from the server's times.
-    /// - Throws: `ClientFailure` or `CancellationError`. `refused` has the service's own code, or `route_not_found`: no
-    ///   service has the route, or the path is empty, or a segment is empty, `.` or `..`. `unreadable` means that the
-    ///   data has another form, or that the body cannot be encoded; in the latter case nothing was sent. If the task is
-    ///   cancelled, the server may have acted.
+    /// - Throws: `ClientFailure` or `CancellationError`. `refused` has the service's own code. Its code is
+    ///   `route_not_found` if no service has the route, if the path is empty, or if a segment is empty, `.` or `..`.
+    ///   `unreadable` means that the data does not match the type, or that the body cannot be encoded. In the latter
+    ///   case nothing was sent. If the task is cancelled, the server may have acted.
     @concurrent
     public func call<Answer: Decodable & Sendable>(
         _ method: String, _ path: [String], query: [(name: String, value: String?)] = [],

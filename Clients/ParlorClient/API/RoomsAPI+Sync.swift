@@ -68,8 +68,8 @@ private struct MissedEvent: Decodable {
         do {
             event = try members.decode(DecodedEvent.self, forKey: .data, configuration: name).event
         } catch {
-            // As on the socket, an event that cannot be decoded must not discard the others. Its data is `null` if it
-            // has a number that Foundation cannot decode.
+            // As on the socket, an event that cannot be decoded must not discard the others. If the data has a number
+            // that Foundation cannot decode, the event gets `null` as its data.
             event = .unknown(name: name, data: (try? members.decode(JSON.self, forKey: .data)) ?? .null)
         }
     }

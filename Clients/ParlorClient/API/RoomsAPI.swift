@@ -9,7 +9,7 @@ public struct RoomsAPI: Sendable {
     let caller: ServerCaller
     let tokens: any TokenProvider
 
-    /// - Parameter makeRequestID: returns an id for each request, by which the server's log names it.
+    /// - Parameter makeRequestID: returns an id for each request. The server's log has it too.
     public init(
         transport: any HTTPTransport, tokens: any TokenProvider,
         makeRequestID: @escaping @Sendable () -> String = { UUID().uuidString.lowercased() }
@@ -74,9 +74,9 @@ public struct RoomsAPI: Sendable {
         return response.status == 204 ? nil : try caller.read(type, response).data
     }
 
-    // `@concurrent` avoids a fault of release builds with Swift 6.3. A function that inherits its caller's actor, and
-    // still works after its last `await`, can return off that actor. The caller of a `@concurrent` function always
-    // returns to its own.
+    // `@concurrent` avoids a fault of release builds with Swift 6.3. A function that inherits its caller's actor can
+    // return off that actor, if it has work to do after its last `await`. After a `@concurrent` function, the caller
+    // always continues on its own actor.
     @concurrent
     func page<Item: Decodable & Sendable>(
         _ type: Item.Type = Item.self, of request: HTTPRequest

@@ -14,7 +14,8 @@ public protocol SessionStore: Sendable {
     /// Replaces the stored sessions. When this returns, they must survive the end of the process.
     func save(_ sessions: KeptSessions) throws
 
-    /// Runs the body while no other process of the app runs one. The body loads the sessions and saves a change.
+    /// Runs the body. Meanwhile no other process of the app can run a body on the same store. The body loads the
+    /// sessions and saves a change.
     ///
     /// It blocks the calling thread, so the wait for another process needs a limit: two seconds in the library's
     /// stores. By default it only runs the body, which is right for a store that one process uses.
@@ -38,7 +39,7 @@ public struct KeptSessions: Codable, Equatable, Sendable {
     }
 }
 
-/// A session whose person has signed out, while the server has not confirmed its end.
+/// A session whose person has signed out, but whose end the server has not confirmed.
 public struct EndingSession: Codable, Equatable, Sendable {
     public var session: Session
     /// The device to unregister with the session.

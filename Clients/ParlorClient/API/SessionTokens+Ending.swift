@@ -5,8 +5,9 @@ extension SessionTokens {
     /// Signs out on this device at once, and on the server as soon as it can be reached.
     ///
     /// When this returns, there are no more tokens, and the store has the session in ``KeptSessions/ending``. The
-    /// request to end it is retried until the server ends the session or permanently refuses, with a ``SessionStore``
-    /// also after a restart. ``settleEnding()`` waits for that. The end of a session also unregisters its device.
+    /// request to end it is retried until the server ends the session or permanently refuses. With a ``SessionStore``,
+    /// it is also retried after a restart. ``settleEnding()`` waits for the end. The end of a session also unregisters
+    /// its device.
     ///
     /// - Parameter token: the device's token, for servers that do not unregister the device with the session.
     /// - Throws: the store's error. The sign-out still takes effect. Each later request, and each later `signOut`,
@@ -38,7 +39,7 @@ extension SessionTokens {
     /// Notes that the server can be reached, and ends the pause before the next try to end sessions.
     public func noteConnection() { endingPause?.cancel() }
 
-    /// Starts to end the signed-out sessions on the server, one after the other, unless that is running.
+    /// Starts to end the signed-out sessions on the server, one after the other, unless a task already does so.
     func endSessions() {
         guard ending == nil, !kept.ending.isEmpty else { return }
         ending = Task {

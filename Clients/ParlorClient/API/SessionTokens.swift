@@ -4,8 +4,8 @@ import Foundation
 ///
 /// The first caller in the last minute before the token expires renews the session. A token that the server
 /// refuses also leads to a refresh. If the device's clock is so far ahead that new tokens seem expired, only
-/// a refusal does. Callers in the meantime wait for the same refresh. A refresh is never cancelled: its token
-/// works once, and its answer is the new session.
+/// a refusal leads to a refresh. Callers that come during a refresh wait for it. A refresh is never cancelled: its
+/// token works once, and its answer is the new session.
 ///
 /// Each refresh has an attempt id, which is stored before the request. If the answer is lost or the app ends,
 /// the refresh is repeated with that id. For a minute, the server gives the same answer.

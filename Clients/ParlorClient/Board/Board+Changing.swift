@@ -67,6 +67,7 @@ extension Board {
 
     /// Settles a conflict.
     ///
-    /// - Parameter overwriting: true to send the own content again, in place of the others'; false to drop it.
+    /// - Parameter overwriting: true to send the person's content again and replace that of the others; false to drop
+    ///   the person's content.
     public func resolve(_ id: BoardConflict.ID, overwriting: Bool) { act { $0.resolve(id, overwriting: overwriting) } }
 }

@@ -12,7 +12,7 @@ public final class Board {
     /// The items, oldest first.
     public private(set) var items: [BoardItem] = []
     /// The person's content that the server did not store, because others had changed the element first. Each
-    /// stays on disk until ``resolve(_:overwriting:)``, or until the element is deleted.
+    /// conflict stays on disk until ``resolve(_:overwriting:)``, or until the element is deleted.
     public private(set) var conflicts: [BoardConflict] = []
     /// True if everything shown has been fetched, and later changes arrive as events because the room is joined.
     public var isVerified: Bool { isFetched && !isAway && isRoomJoined() }
@@ -60,10 +60,10 @@ public final class Board {
     @ObservationIgnored private var areChangesWritten = true
     @ObservationIgnored private var keeping: Task<Void, Never>?
     @ObservationIgnored private var isEnded = false
-    /// The number of screens that show the board. With none, only a conflict, ``refresh()`` and ``clear()`` fetch.
+    /// The number of screens that show the board. While it is 0, only a conflict, ``refresh()`` and ``clear()`` fetch.
     @ObservationIgnored private var screens = 0
 
-    /// The largest page that the server returns.
+    /// The server's default size of a page of elements.
     private static let pageSize = 200
     /// The delay before changed elements are written to the cache: changes within it are written together.
     private static let cachePause: Duration = .milliseconds(500)
@@ -167,7 +167,7 @@ public final class Board {
         if screens == 1 || !isLoading { load() }
     }
 
-    /// Notes that a screen closed. After the last one events may stop, so the next opening fetches everything.
+    /// Notes that a screen closed. When no screen is left, events may stop, so the next opening fetches everything.
     func noteClosed() {
         screens = max(0, screens - 1)
         guard !isShown else { return }
@@ -285,8 +285,8 @@ public final class Board {
 
     // MARK: Keeping
 
-    /// Reads the data of an earlier process, once. Returns when that has succeeded or failed, as it does while the
-    /// device is locked. The next change, fetch or connect then tries again.
+    /// Reads the data of an earlier process, once. Returns when that has succeeded or failed. After a failure, for
+    /// example because the device is locked, the next change, fetch or connect tries again.
     func restore() async {
         beginRestoring()
         await restoring?.value

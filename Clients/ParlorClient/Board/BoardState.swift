@@ -211,8 +211,8 @@ struct BoardState: Sendable {
         }
     }
 
-    /// Rebases edits that are based on the previous version. Only the person's own change made this version from that
-    /// one.
+    /// Rebases edits that are based on the previous version. Only the person's own change lies between the two
+    /// versions.
     private mutating func rebaseEdits(on element: Element) {
         for index in operations.indices where operations[index].elementID == element.id {
             guard case .edit(let content, let version?) = operations[index].change, version == element.version - 1

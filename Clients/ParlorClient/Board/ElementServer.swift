@@ -15,7 +15,7 @@ public protocol ElementServer: Sendable {
     /// - Parameters:
     ///   - content: nil to keep the content.
     ///   - version: the version that the change is based on. If it is outdated, the server refuses with
-    ///     `version_conflict`. nil changes any version.
+    ///     `version_conflict`. If it is nil, the change is made in any case.
     func update(
         _ elementID: String, content: JSON?, position: PositionChange, version: Int?, in roomID: String
     ) async throws -> Element

@@ -3,7 +3,7 @@ import Foundation
 extension Conversation {
     /// Fetches the page before the first message. On an error, it sets ``failure``.
     ///
-    /// Does nothing if there is no older page, while one is being fetched, and until the newest page has been fetched.
+    /// Does nothing if there is no older page, if one is being fetched, or if the newest page was not fetched yet.
     public func loadOlder() async {
         guard isEntered, isFetched, !isLoadingOlder, store.hasOlder, let floor = store.floor else { return }
         isLoadingOlder = true

@@ -63,7 +63,8 @@ extension Conversation {
         message.senderId != ownID && !message.readBy.contains { $0.userId == ownID }
     }
 
-    /// Sets ``firstUnread`` when the room is loaded, for a line above that message. It stays for the whole visit.
+    /// Sets ``firstUnread`` when the room is loaded. A screen can draw a line above that message. The value stays for
+    /// the whole visit.
     func noteFirstUnread() {
         guard firstUnread == nil else { return }
         firstUnread = items.first { $0.message.map(isUnread) ?? false }?.id

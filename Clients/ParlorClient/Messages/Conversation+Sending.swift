@@ -3,7 +3,7 @@ import Foundation
 extension Conversation {
     /// Shows a message at once, and sends it now or when the server can be reached. White space around it is removed.
     ///
-    /// - Returns: the item's id; nil if nothing is left of the text, which is then not sent.
+    /// - Returns: the item's id; nil if nothing is left of the text. Nothing is then sent.
     @discardableResult
     public func send(_ text: String) -> MessageItem.ID? {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -23,13 +23,13 @@ extension Conversation {
 
     /// Discards a message that is not sent yet.
     ///
-    /// - Returns: false if it is being sent or already stored. Once it is stored, ``delete(_:)`` removes it. It is also
-    ///   false if the device cannot delete the message. Its state is then failed, with `not_discarded`.
+    /// - Returns: false if the message is being sent or already stored; once it is stored, ``delete(_:)`` removes it.
+    ///   Also false if the device cannot delete the message. The message has then failed with `not_discarded`.
     @discardableResult
     public func discard(_ id: MessageItem.ID) async -> Bool { await backing.outbox.discard(id, in: roomID) }
 
-    /// Deletes an own message for everyone. It disappears when the server has confirmed the deletion. Does nothing if
-    /// the server has not stored the message.
+    /// Deletes one of the person's own messages for everyone. It disappears when the server has confirmed the deletion.
+    /// Does nothing if the server has not stored the message.
     ///
     /// - Throws: `ClientFailure` or `CancellationError`. It is no error if the message is already deleted.
     public func delete(_ id: MessageItem.ID) async throws {

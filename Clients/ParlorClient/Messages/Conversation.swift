@@ -54,8 +54,8 @@ public final class Conversation {
         public var refetchPageSize = 200
         /// The time to wait for a message that is missing between others, before it is fetched.
         public var gapPause: Duration = .milliseconds(500)
-        /// The bound of the pause before a failed fetch is repeated. A random part of it is used, and it doubles with
-        /// each failure. A connection that comes earlier ends the pause.
+        /// The first bound of the pause before a failed fetch is repeated. Each pause is random, up to the bound, and
+        /// each failure doubles the bound. A connection that comes earlier ends the pause.
         public var retryPause: Duration = .seconds(5)
         /// The maximum of that bound.
         public var longestPause: Duration = .seconds(30)
@@ -71,7 +71,7 @@ public final class Conversation {
     /// The id of the signed-in person.
     public let ownID: String
 
-    /// The messages, in order: the server's, then own ones that are not sent yet.
+    /// The messages, in order: the server's, then the person's that are not sent yet.
     public private(set) var items = MessageItems()
     /// Rises with every change of ``items``.
     public private(set) var version = 0
@@ -204,8 +204,8 @@ public final class Conversation {
         await refresh()
     }
 
-    /// Leaves the room, when its screen is closed: events are no longer applied. The shown messages stay for the next
-    /// visit, and messages that are not sent yet are still sent.
+    /// Leaves the room. Call it when the room's screen is closed. Events are no longer applied. The shown messages stay
+    /// for the next visit, and messages that are not sent yet are still sent.
     ///
     /// Returns when the shown messages are cached, without waiting for the server. If the room is entered again
     /// meanwhile, it stays entered.
@@ -246,8 +246,8 @@ public final class Conversation {
         return leaving
     }
 
-    /// Notes that the cache is current, so that the next visit on this connection needs no page, unless it opens at an
-    /// unread message that the cache lacks.
+    /// Notes that the cache is current, so that the next visit on this connection needs no page. Does nothing if the
+    /// cache lacks an unread message, because the next visit opens there.
     private func noteFresh(on cursor: String) {
         let newest = store.newest(backing.cache.messageLimit)
         let older = store.items.stored.dropLast(newest.count)

@@ -38,7 +38,7 @@ final class FreshRooms: Sendable {
 }
 
 extension RoomEvent {
-    /// The room of a message event, which only that room receives; nil for other events.
+    /// The room of a message event that goes only to sockets in that room; nil for other events.
     var messageRoomID: String? {
         switch self {
         case .messageNew(let message): message.roomId

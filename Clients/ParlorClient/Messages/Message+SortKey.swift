@@ -6,9 +6,9 @@ extension Message {
 
     /// The message's position among a room's messages: its `seq`.
     ///
-    /// Older servers send no `seq`. Their messages are sorted by time, before all that have one. Ids break ties within
-    /// a millisecond. Times do not reveal gaps, and pages cannot be requested by time. So such a room shows its newest
-    /// page and later events.
+    /// Older servers send no `seq`. Their messages are sorted by time, before all messages with a `seq`. Ids break ties
+    /// within a millisecond. Times do not reveal gaps, and pages cannot be requested by time. So such a room shows its
+    /// newest page and later events.
     var sortKey: Int {
         guard seq <= 0 else { return seq }
         // The time in milliseconds takes 42 bits, until the year 2109. The other 20 bits are of the id.

@@ -103,7 +103,8 @@ public actor MessageCache {
         try? files.remove(roomID)
     }
 
-    /// Removes rooms beyond the limit, but not the new one, which a clock that was set back may have made the oldest.
+    /// Removes the oldest rooms beyond the limit, but never the new one. After the clock was set back, the new one may
+    /// seem to be the oldest.
     private func evict(for newRoomID: String) {
         let others = opened().filter { $0.key != newRoomID }
         let oldestFirst = others.sorted { ($0.value, $0.key) < ($1.value, $1.key) }
@@ -126,7 +127,7 @@ public actor MessageCache {
             let attributes = try? FileManager.default.attributesOfItem(atPath: files.url(of: roomID).path)
             times[roomID] = attributes?[.modificationDate] as? Date ?? .distantPast
         }
-        // The clock was ahead at that time. Otherwise these rooms would stay until that time has come.
+        // These times are in the future: the clock was ahead. Without this change, these rooms would stay until then.
         let now = clock.now
         let early = times.filter { $0.value > now }.keys
         for roomID in early { times[roomID] = now }

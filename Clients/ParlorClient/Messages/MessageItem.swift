@@ -2,7 +2,7 @@ import Foundation
 
 /// A line of a conversation: a stored or a pending message.
 ///
-/// Two items are equal if everything that a screen shows of them is, including receipts.
+/// Two items are equal if everything that a screen shows of them is equal, including receipts.
 public struct MessageItem: Hashable, Sendable, Identifiable {
     /// How far the message has come.
     public enum State: Hashable, Sendable {
@@ -22,8 +22,8 @@ public struct MessageItem: Hashable, Sendable, Identifiable {
         case pending(PendingMessage)
     }
 
-    /// The `tempId` of an own message, or the id of another's. It does not change when a pending message is
-    /// stored, so a list keeps its row.
+    /// The `tempId` if the message is the person's own and has one; otherwise the message's id. It does not change when
+    /// a pending message is stored, so a list keeps its row.
     public let id: String
     public let content: Content
     public let senderID: String

@@ -19,7 +19,7 @@ public protocol MessageServer: Sendable {
     /// and returns the first message.
     func send(_ text: String, tempID: String, in roomID: String) async throws -> Message
 
-    /// Deletes an own message for everyone.
+    /// Deletes one of the person's own messages for everyone.
     func deleteMessage(_ id: String, in roomID: String) async throws
 
     /// Marks messages as read.

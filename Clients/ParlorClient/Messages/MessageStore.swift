@@ -2,9 +2,9 @@ import Foundation
 
 /// One room's messages. The store has all rules about what is shown and in which order. It fetches and sends nothing.
 ///
-/// ``items`` do not depend on the order in which data arrives, nor on how often. They are sorted by `seq`, each
-/// message once, without deleted ones, and with own messages that are not sent yet at the end. ``version`` rises
-/// with every change of ``items``, including a change of order alone, and only then.
+/// ``items`` do not depend on the order in which data arrives, nor on how often it arrives. They are sorted by `seq`.
+/// Each message is there once, and deleted ones are not. The person's messages that are not sent yet come last.
+/// ``version`` rises with every change of ``items``, including a change of order alone, and only then.
 ///
 /// The store knows which ranges of `seq` it has. A message whose number is missing within them was deleted.
 public struct MessageStore: Sendable {
@@ -29,7 +29,7 @@ public struct MessageStore: Sendable {
     var gone = RecentValues<Bool>(limit: rememberedIDs)
     /// The sort key of each stored message, by id.
     private var sortKeys: [String: Int] = [:]
-    /// The `tempId`s of own stored messages.
+    /// The `tempId`s of the person's stored messages.
     private(set) var ownTempIDs: Set<String> = []
     /// The `tempId`s of messages that are no longer pending, because the server has or had them. The outbox has to be
     /// notified of these.
@@ -62,7 +62,7 @@ public struct MessageStore: Sendable {
             let wasPending = message.senderId == store.ownID && store.settle(message.tempId)
             guard store.gone[message.id] == nil else { return wasPending }
             let isShown = store.items.slot(of: message.sortKey) != nil
-            // A message without a `seq` may be late: times within a verified range do not show that it was deleted.
+            // A message without a `seq` may only be late. A time within a verified range does not prove a deletion.
             let isDeleted = message.seq != 0 && !isShown && store.verified.contains(message.sortKey)
             let isLoaded = message.sortKey >= store.floor ?? Message.lowestSortKey
             guard isShown || isLoaded, !isDeleted else { return wasPending }

@@ -1,5 +1,5 @@
 extension Outbox {
-    /// Starts sending the room's messages, unless that is running.
+    /// Starts sending the room's messages, unless a task already does so.
     func wake(_ roomID: String) {
         guard !isStopped, queues[roomID]?.sender == nil, firstQueued(in: roomID) != nil else { return }
         queues[roomID]?.sender = Task { await sendAll(in: roomID) }
@@ -28,7 +28,7 @@ extension Outbox {
         do {
             return .stored(try await server.send(message.text, tempID: message.tempID, in: roomID))
         } catch ClientFailure.refused(let refusal) {
-            // The server refuses the token, not the message. It is sent after the next sign-in.
+            // The server refuses the token, not the message. The message is sent after the next sign-in.
             if refusal.isRetryable || refusal.code == "unauthenticated" { return .later(refusal.retryAfter) }
             // An earlier attempt has arrived, and the message has been deleted since.
             if refusal.code == "message_not_found" { return .deleted }

@@ -31,8 +31,8 @@ extension Outbox {
         Task { await notifyObservers(.all(messages(in: roomID)), in: roomID) }
     }
 
-    /// Sets a message's state, and notifies the followers. The file changes only if the message fails, or no longer
-    /// does.
+    /// Sets a message's state, and notifies the followers. The file is written only if the old or the new state is
+    /// failed.
     ///
     /// - Parameter state: `failed` is used instead if the message cannot be stored.
     func setState(_ state: PendingMessage.State, of tempID: String, in roomID: String) async {

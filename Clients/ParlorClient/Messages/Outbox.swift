@@ -1,6 +1,6 @@
 import Foundation
 
-/// A change of an own message that is being sent.
+/// A change of a message in the outbox.
 public enum OutboxChange: Equatable, Sendable {
     /// All unsent messages of the room, in the order in which they were typed; the first change for
     /// a new follower.
@@ -12,24 +12,24 @@ public enum OutboxChange: Equatable, Sendable {
     case removed(tempID: String)
 }
 
-/// Stores own messages and sends them, until the server has stored them, also after a restart of the app.
+/// Stores the person's messages, and sends each until the server has stored it, also after a restart of the app.
 ///
 /// When ``append(_:in:)`` returns, a message is on disk, or has failed with `not_kept`. A message that failed in
 /// this way stays until it is retried or discarded, or the app ends. Each room sends one message at a time, in the
 /// order typed. Rooms do not wait for each other. A message whose answer was lost is sent again with the same
 /// `tempId`, so the server stores it once. A message leaves the outbox only when the server has stored it, when it is
-/// discarded, or when the person is no longer in its room.
+/// discarded, when the person is no longer in its room, or when the person signs out.
 ///
 /// If the server cannot be reached or sends an unreadable answer, the first message of a room waits for the next
-/// connection, or for a pause that doubles up to ``Settings/longestPause``. If the server asks to wait, it waits for
-/// that time. The room's other messages wait behind it. If the server permanently refuses a message, that message fails
-/// and later ones are still sent, so a text that is too long does not block its room. A retried message is sent before
-/// later ones that still wait.
+/// connection, or for a pause that doubles up to ``Settings/longestPause``. If the server asks for a pause, the message
+/// waits for that time. The room's other messages wait behind it. If the server permanently refuses a message, that
+/// message fails and later ones are still sent, so a text that is too long does not block its room. A retried message
+/// is sent before later ones that still wait.
 public actor Outbox {
     /// The settings of an outbox.
     public struct Settings: Sendable {
-        /// The bound of the first pause, which doubles with each failure. A random part of it is used, so that devices
-        /// do not all return at once.
+        /// The bound of the first pause. Each pause is random, up to the bound, so that devices do not all return at
+        /// once. Each failure doubles the bound.
         public var firstPause: Duration = .milliseconds(500)
         /// The maximum of that bound.
         public var longestPause: Duration = .seconds(30)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An own message that is not known to be stored on the server.
+/// A message of the person that is not known to be stored on the server.
 public struct PendingMessage: Hashable, Sendable, Identifiable {
     public enum State: Hashable, Sendable {
         /// It waits for its turn, or for the connection.

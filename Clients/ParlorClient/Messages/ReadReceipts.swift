@@ -14,7 +14,8 @@ public actor ReadReceipts {
         public var pause: Duration = .milliseconds(500)
         /// The maximum time from the first read message to the request.
         public var longestWait: Duration = .seconds(2)
-        /// The bound of the first pause before a retry. A random part of it is used, and it doubles with each retry.
+        /// The bound of the first pause before a retry. Each pause is random, up to the bound, and each retry doubles
+        /// the bound.
         public var retryPause: Duration = .seconds(10)
         /// The maximum of that bound.
         public var longestPause: Duration = .seconds(60)

@@ -13,7 +13,7 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
     public var updatedAt: Date
     /// The time when a message was last sent or deleted; nil before the first message.
     public var messagesUpdatedAt: Date?
-    /// The time of the room's last activity of any kind, in milliseconds. The other times are whole seconds.
+    /// The time of the room's last activity of any kind, with milliseconds. The other times are whole seconds.
     public var lastActivityAt: Date
     public var lastActivityType: ActivityType
     /// True if somebody has the room open.

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Fetches what the payload of a push may lack: the whole text, even if the server sends none in payloads, and
-/// current names.
+/// Fetches what the payload of a push may lack: the whole text and current names. The server may be set to send no
+/// text in payloads.
 ///
 /// It is for a notification service extension, which runs whether or not the app does. Both share the session
 /// (``ExtensionTokens``).
 public struct NotificationLoader: Sendable {
-    /// The time limit for a refresh, which begins after that of ``content(of:within:)``. An extension has half a
-    /// minute for both.
+    /// The limit of the wait for a refresh that is still in progress after the message was fetched, or was not fetched
+    /// in time. An extension has half a minute for both.
     private static let longestRefresh: Duration = .seconds(20)
     /// The time limit of one request, in seconds.
     private static let requestTimeout: TimeInterval = 8

@@ -1,9 +1,9 @@
 /// Remembers which ids were seen, in bounded memory. Ids sort by creation.
 ///
-/// It has the last ids. If ids arrive about in order of creation, it also has the newest id that it dropped. All ids up
-/// to that one count as seen.
+/// It remembers the last ids. For ids that arrive about in order of creation, it also remembers the newest id that it
+/// dropped: all ids up to that one count as seen.
 struct RecentIDs: Sendable {
-    /// The number of remembered ids. If more later events arrive before an event, that event counts as seen.
+    /// The number of remembered ids. If more than this many later events overtake an event, that event counts as seen.
     private static let limit = 64
     private let isByCreation: Bool
     private var ids = RecentValues<Bool>(limit: limit)

@@ -16,8 +16,8 @@ public struct RoomCount: Hashable, Sendable {
     /// It is the server's value, until the library itself changes ``unseenElements`` or ``unreadMessages``: the library
     /// counts new elements and messages, and opening a room marks its elements as seen. From then on it is true if one
     /// of the two counts is above zero, or if the server had another reason. Such a reason is the badge of an added
-    /// service above zero. If the server's value was true while all badges were zero, the reason is unknown. The next
-    /// `room:badges` event and the next answer set it to the server's value again.
+    /// service above zero. If the server's value was true while all badges were zero, there is an unknown reason, which
+    /// also counts. The next `room:badges` event or answer sets it to the server's value again.
     public private(set) var hasUnread: Bool
     /// True if the server's value was true for another reason than the two counts.
     private var isUnreadOtherwise: Bool

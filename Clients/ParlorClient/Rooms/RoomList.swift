@@ -4,9 +4,9 @@ import Observation
 /// The live rooms of one person, sorted and also grouped by person.
 ///
 /// All events arrive through ``apply(_:)-(SocketUpdate)``, in order. Answers to requests also change the rooms. An
-/// event's data is shown at once, and that of the events that follow within 100 ms is shown together. If an event lacks
-/// data, such as a message's text, the room is fetched, once for many events. If the server cannot be reached, the
-/// rooms stay and ``failure`` is set.
+/// event is shown at once. Events that follow within 100 ms are shown together. If an event lacks data, such as a
+/// message's text, the room is fetched, once for many events. If the server cannot be reached, the rooms stay and
+/// ``failure`` is set.
 ///
 /// An answer never undoes an event that came during its request. Events of other people's rooms are ignored.
 @MainActor @Observable
@@ -236,10 +236,10 @@ public final class RoomList {
 
     /// Returns true for badges that may not match the events so far, so that the room has to be fetched.
     ///
-    /// The gateway composes badges independently of the events of new messages and elements. So badges may lack one
-    /// that is already counted here, or include one whose event is still to come and would count it a second time. In
-    /// the latter case the badges are higher than the counts here. By the contract, a new message or element itself
-    /// sends no `room:badges` event.
+    /// The gateway composes badges independently of the events of new messages and elements. So badges may lack a
+    /// message or element that is already counted here. Or they include one whose event is still to come, and which
+    /// would then be counted twice. In the latter case the badges are higher than the counts here. By the contract, a
+    /// new message or element itself causes no `room:badges` event.
     private func isDoubtful(_ event: RoomEvent) -> Bool {
         guard case .badges(let roomID, let badges, _) = event, !counts.isOpen(roomID),
             let known = counts.latest(of: roomID)

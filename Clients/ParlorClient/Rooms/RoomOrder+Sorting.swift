@@ -23,7 +23,7 @@ extension Room {
 
     /// The room with times that sort as on the server.
     ///
-    /// The server sorts by times in milliseconds, but sends only `lastActivityAt` in milliseconds. This copies
+    /// The server sorts by times with milliseconds, but sends only `lastActivityAt` with milliseconds. This copies
     /// `lastActivityAt` to `messagesUpdatedAt` or `updatedAt`, as `lastActivityType` says. Otherwise rooms of the same
     /// second could sort differently than on the server.
     var withFullTimes: Room {

@@ -48,7 +48,8 @@ public actor RoomsSocket {
     /// The pause before the next attempt.
     private var pause: Task<Void, any Error>?
     private var skipsPause = false
-    /// While the reason of a dismissal is sought, whether ``start()`` was called meanwhile. At other times nil.
+    /// True if ``start()`` was called while the socket finds out why the server ended the connection for good; false if
+    /// it was not. nil at other times.
     private var startsAgain: Bool?
     private var backoff = Backoff()
     private(set) var cursor: String?
@@ -102,7 +103,8 @@ public actor RoomsSocket {
     /// the server does not want this client to reconnect.
     ///
     /// While it is started, this object stays in memory, even without a reference from the app. A call while it is
-    /// started does nothing. A call while the reason of a dismissal is sought connects again after `disconnected`.
+    /// started does nothing, with one exception. If the server ends the connection for good, the socket first finds out
+    /// why. A call during that time connects again after `disconnected`.
     public func start() {
         guard running == nil else {
             if startsAgain != nil { startsAgain = true }
@@ -327,7 +329,7 @@ public actor RoomsSocket {
         } catch ClientFailure.signedOut {
             return .signedOut
         } catch {
-            // Without an answer it stays unknown.
+            // Without an answer, the reason stays unknown.
         }
         return dismissal
     }

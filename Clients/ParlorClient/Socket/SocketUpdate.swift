@@ -9,8 +9,8 @@ public enum SocketUpdate: Sendable, Equatable {
     /// An event. A missed event has the payload of the time when it was first sent. Some missed events may have been
     /// delivered before; the order is the same.
     case event(RoomEvent)
-    /// Missed events are complete. If the value is false, some are missing, and everything shown has to be fetched
-    /// again.
+    /// The replay of missed events is over. If the value is false, some events are missing, and everything shown has
+    /// to be fetched again.
     ///
     /// It is false after the first connect, and later if the server cannot replay everything. A second `recovered`
     /// with false follows if the events of a joined room cannot be replayed.

@@ -7,7 +7,8 @@
 /// An update gets its place at once, even if its sender then waits for room. So the order is always that of the
 /// socket's states.
 final class SocketUpdateQueue: Sendable {
-    /// The limit is the size of a page of a replay, so that the reader can add a whole page without waiting.
+    /// The limit is above the 500 entries of a page of the server's replay, so that the reader can usually add a whole
+    /// page without waiting.
     static let capacity = 512
 
     private struct State {

@@ -10,7 +10,7 @@ import Foundation
         /// - Parameter session: opens the WebSockets; its delegate may check certificates.
         public init(session: URLSession = URLSession(configuration: .ephemeral)) { self.session = session }
 
-        /// Returns at once, before the connection exists. The first `receive` throws a failure to connect.
+        /// Returns at once, before the connection exists. If connecting fails, the first `receive` throws the failure.
         public func connect(to url: URL) async throws -> any SocketConnection {
             let task = session.webSocketTask(with: url)
             task.maximumMessageSize = 4 << 20

@@ -2,7 +2,7 @@
 ///
 /// A person types until the server says that they stopped, or until their message arrives. There is no time limit: the
 /// server sends no renewals, however long somebody types. It always sends the end, even if that person's app or gateway
-/// is gone. When the own connection ends, everybody is removed.
+/// is gone. When this client's connection ends, everybody is removed.
 public struct Typists: Equatable, Sendable {
     private let ownID: String
     public private(set) var userIDs: [String] = []
