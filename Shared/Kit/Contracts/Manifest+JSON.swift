@@ -53,7 +53,7 @@ extension Route {
             if wantsClient { $0.member("wantsClient", true) }
             // Routes without login and routes with `client` are always confidential, so it is not written for them.
             if isConfidential, needsLogin, !wantsClient { $0.member("confidential", true) }
-            // A member of its own, as an older gateway leaves out a route whose `answer` it does not know.
+            // `shows` is not a case of `answer`: an older gateway leaves out a route whose `answer` it does not know.
             if let shows { $0.member("shows", shows.rawValue) }
         }
     }
@@ -153,9 +153,10 @@ extension Contribution.Role {
         }
     }
 
-    /// Returns the role of a field that names none. A service from before roles existed announces none: its `badges.*`
-    /// values are badges, and its time `messagesUpdatedAt` is an activity. So older and newer instances of a service
-    /// announce the same. Remove this once rolling updates from a service without roles are no longer supported.
+    /// Returns the role of a field that names none. Services from before roles existed announce none: their `badges.*`
+    /// values are badges, and their time `messagesUpdatedAt` is an activity. With this default, older and newer
+    /// instances of a service announce the same roles. Remove it once rolling updates from such services are no longer
+    /// supported.
     fileprivate static func implied(by path: String, _ kind: Contribution.Kind) -> Contribution.Role? {
         switch kind {
         case .value where path.hasPrefix("badges."): .badge(String(path.dropFirst("badges.".count)))

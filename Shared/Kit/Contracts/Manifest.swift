@@ -7,7 +7,7 @@ public struct Manifest: Sendable, Equatable {
     public var routes: [Route]
     public var socketEvents: [SocketEvent]
     public var contribution: Contribution?
-    /// The fields that it adds to objects other than Rooms.
+    /// The fields that the service adds to objects other than Rooms.
     public var objectContributions: [ShownObject: Contribution] = [:]
     /// True if the service keeps an event log that gateways follow.
     public var hasEventLog: Bool
@@ -23,8 +23,8 @@ public struct Manifest: Sendable, Equatable {
     /// tokens. Until a gateway knows which sessions ended, it refuses every token that names a
     /// session.
     public var logsEndedSessions: Bool
-    /// The subject of the request when a person opens or closes a room on a gateway: `{gateway, rooms:
-    /// [{roomId, userId}], isOpen}`.
+    /// The subject of the request that a gateway sends when people open or close rooms there:
+    /// `{gateway, rooms: [{roomId, userId}], isOpen}`.
     public var presenceSubject: String?
     public var limits: [RateLimit]
     /// The requests that gateways make of this service before they forward others.
@@ -148,18 +148,19 @@ public struct SocketEvent: Sendable, Equatable {
     }
 }
 
-/// The fields that a service adds to a Room, or to another object, as one person sees it.
+/// The fields that a service adds to a Room, a Message or a Person, as one person sees it.
 ///
-/// The request is `{userId, roomIds}` for many rooms at once. The reply is `{rooms: [[value, …], …]}`: a list
-/// for each room, in the order of `roomIds`, with a value for each field, in the order of `fields`. The list
-/// of an unknown room is null. For messages and people these members have the names of `ShownObject`.
+/// The request is `{userId, roomIds}` for many rooms at once. The reply is `{rooms: [[value, …], …]}`: a list for each
+/// room, in the order of `roomIds`, with a value for each field, in the order of `fields`. The list of an unknown room
+/// is null. For messages and people, `roomIds` is `messageIds` or `personIds`, and `rooms` is `messages` or `people`
+/// (`ShownObject`).
 public struct Contribution: Sendable, Equatable {
     public enum Kind: String, Sendable {
-        /// A value that is copied into the Room unchanged.
+        /// A value that is copied into the object unchanged.
         case value
-        /// Milliseconds since 1970 or null. It is written in the format of a room's times; null stays null.
+        /// Milliseconds since 1970 or null. It is written in the format of the object's own times; null stays null.
         case time
-        /// Milliseconds or null. The room's own field becomes the later of the two.
+        /// Milliseconds since 1970 or null. The Room's `updatedAt` becomes this time if that is later. Rooms only.
         case laterTime
     }
 
@@ -168,8 +169,8 @@ public struct Contribution: Sendable, Equatable {
         /// A member of the Room's `badges` with this name. A room with a badge above zero has something
         /// unread.
         case badge(String)
-        /// A `time` of the last activity of a kind. If it is the latest of all, it is the room's last
-        /// activity, with this type; lists of rooms can be sorted by it, under the name `sort`.
+        /// A `time` of the last activity of a kind. If it is the latest of all, it becomes the room's last activity,
+        /// with this type. Lists of rooms can be sorted by it, under the name `sort`.
         case activity(type: String, sort: String)
     }
 

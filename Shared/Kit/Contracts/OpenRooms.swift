@@ -1,8 +1,7 @@
 import JSON
 
-/// The request at `Subject.openRooms(of:)`. For each given room and person it asks which of the person's
-/// sockets have the room open on this gateway, and up to which position of the stream each of them is known
-/// to have the events.
+/// The request at `Subject.openRooms(of:)`. For each given room and person it asks two things: which of the person's
+/// sockets have the room open on this gateway, and which entries of the stream each of these sockets certainly has.
 public struct OpenRoomQuestion: Sendable, Equatable {
     public struct Member: Sendable, Hashable {
         public let roomID: String
@@ -76,8 +75,8 @@ public struct OpenRoomQuestion: Sendable, Equatable {
 public struct SocketEvidence: Sendable, Equatable {
     /// The milliseconds since its last activity: it answered a ping, connected or sent something.
     public let age: Int
-    /// The last position of the stream that it is certain to have: it has answered a ping that was sent after
-    /// that.
+    /// The last position of the stream that the socket certainly has: it answered a ping that was sent after that
+    /// entry.
     public let confirmed: Int
 
     public init(age: Int, confirmed: Int) {

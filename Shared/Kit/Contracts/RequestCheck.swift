@@ -13,8 +13,8 @@ public struct RequestCheck: Sendable, Equatable {
         case deny
     }
 
-    /// The subject of the requests that it precedes, whichever route or socket event they come by; or
-    /// `join`. While no service has the subject, the check has no effect.
+    /// The subject of the requests that are checked, whether a route or a socket event brings them; or `join`. While no
+    /// service has the subject, the check has no effect.
     public let before: String
     /// The check's own subject.
     public let subject: String

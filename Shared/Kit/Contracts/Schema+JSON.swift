@@ -1,7 +1,7 @@
 import JSON
 
-// Schemas from outside: another program's, which may be in another language, wrong or hostile. A document
-// that has such a schema in it stays valid, as only what is known and well-formed is kept.
+// Schemas of other programs, which may be written in another language, wrong or hostile. Only known and well-formed
+// parts are kept, so a document that contains such a schema stays valid.
 extension Schema {
     /// The limit of nesting, which is also that of recursion here.
     static let maxDepth = 24

@@ -203,7 +203,7 @@ extension Schema {
         return schema
     }
 
-    /// The names to which it refers for the value itself, and not for a part of it.
+    /// The names of the schemas that the value itself must match. Schemas of its members and items are left out.
     var referencesInPlace: Set<String> {
         (alternatives + parts).reduce(Set([reference].compactMap(\.self))) { $0.union($1.referencesInPlace) }
     }

@@ -45,8 +45,8 @@ extension ServiceDescription {
         self.schemas = Self.withoutCircles(schemas("schemas").filter { Schema.isName($0.key) })
     }
 
-    /// Returns the schemas without those whose value is defined by a circle of references, as by `"A": {"$ref": "A"}`,
-    /// and without those that refer to such a schema in place. A tool would follow the references for ever.
+    /// Removes schemas whose value is defined by a circle of references, such as `"A": {"$ref": "A"}`, and schemas that
+    /// refer to such a schema in place. A tool would follow these references for ever.
     private static func withoutCircles(_ schemas: [String: Schema]) -> [String: Schema] {
         // A schema is kept when all schemas that it refers to in place have been kept, which never happens in a circle.
         var open = schemas.mapValues { $0.referencesInPlace.filter { schemas[$0] != nil } }

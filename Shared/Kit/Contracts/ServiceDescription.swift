@@ -75,7 +75,8 @@ public struct RequestDescription: Sendable, Equatable {
         self.errors = errors
     }
 
-    /// Returns the same request in a room: with a `roomId`, and the error of everyone who is not in it.
+    /// Returns the same request in a room: it also takes a `roomId`, and fails with `room_not_found` for callers who
+    /// are not in the room.
     public var inRoom: RequestDescription {
         guard !takes.members.contains(where: { $0.name == "roomId" }) else { return self }
         var request = self

@@ -107,7 +107,7 @@ public struct ServiceError: Error, Sendable, Equatable {
     public static let messageNotFound = ServiceError(.messageNotFound, "There is no such message in this room.")
     public static let elementNotFound = ServiceError(.elementNotFound, "There is no such element in this room.")
     public static let userNotFound = ServiceError(.userNotFound, "There is no such person.")
-    /// The error when another service's reply is malformed, which counts as none.
+    /// The error for a malformed reply of another service. Such a reply counts as none.
     public static let noAnswer = ServiceError(.internal, "A service gave no answer.")
 
     public static func unavailable(_ what: String) -> ServiceError {

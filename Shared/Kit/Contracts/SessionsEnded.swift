@@ -1,7 +1,8 @@
 import JSON
 
-/// Sessions of one person that ended together. It is an entry's only emission in the log of the service that
-/// ends them (`Manifest.logsEndedSessions`). It is for gateways and push, and never sent to a client.
+/// Sessions of one person that ended together. They are written as the only emission of an entry, in the log of the
+/// service that ends them (`Manifest.logsEndedSessions`). The entry is for gateways and push, and is never sent to a
+/// client.
 public struct SessionsEnded: Sendable, Equatable {
     public let sessionIDs: [String]
     /// The time at which the last of their access tokens expires; it is in the past if none is valid any more.

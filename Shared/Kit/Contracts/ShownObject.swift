@@ -5,7 +5,7 @@ import JSON
 public enum ShownObject: String, Sendable, CaseIterable {
     case messages, people
 
-    /// The member with the objects' ids in the question to a service, and in the fact of a change.
+    /// The member with the objects' ids, in the request to a service and in the fact `fieldsChanged`.
     public var ids: String {
         switch self {
         case .messages: "messageIds"
@@ -37,7 +37,7 @@ public enum ShownObject: String, Sendable, CaseIterable {
         }
     }
 
-    /// The members that it has of its own, which no service may contribute.
+    /// The object's own members, which no service may contribute.
     public var ownMembers: [String] {
         switch self {
         case .messages:

@@ -9,8 +9,7 @@ public struct StatusReport: Sendable, Equatable {
     public let uptime: Duration
     /// The counters, in the order of display.
     public var figures: [Figure]
-    /// The part's position in each service's event log that it follows. For the log's owner, the end of the
-    /// log.
+    /// The part's position in each event log that it follows. For its own log, the position is the log's end.
     public var positions: [Figure]
 
     public struct Figure: Sendable, Equatable {

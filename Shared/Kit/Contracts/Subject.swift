@@ -23,8 +23,7 @@ public enum Subject {
     public static let forgettingReports = "gateways.forgotten"
     /// The subject of a gateway's heartbeat: its id, every 800 ms.
     public static let gatewayAlive = "gateways.alive"
-    /// Returns the subject on which a gateway is asked whose sockets have rooms open there, with an
-    /// `OpenRoomQuestion`.
+    /// Returns the subject on which a gateway is asked who has rooms open there. The request is an `OpenRoomQuestion`.
     public static func openRooms(of gateway: String) -> String { "gateways.\(gateway).open" }
     /// The request for the ids of the caller's rooms, in pages.
     public static let roomIDs = "rooms.ids"
@@ -37,8 +36,8 @@ public enum Subject {
     public static func log(of service: String) -> String { "\(service).log" }
     /// Returns the subject of requests for a page of the log: a `LogQuery`, answered with a `LogPage`.
     public static func logPage(of service: String) -> String { "\(service).events" }
-    /// Returns the subject of requests by which a gateway reports to a service that it refuses its announcement:
-    /// `{what, of}`, the claim and the service that already has it.
+    /// Returns the subject on which a gateway tells a service that its announcement was refused. Its data is
+    /// `{what, of}`: the claim, and the service that already has it.
     public static func refusal(of service: String) -> String { "\(service).refused" }
     /// Returns the subject of requests that check whether one instance works.
     public static func health(of service: String) -> String { "\(service).health" }

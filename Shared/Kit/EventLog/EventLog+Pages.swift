@@ -10,8 +10,8 @@ extension EventLog {
 
     /// Answers a query, over one snapshot.
     ///
-    /// - Parameter userID: the person whose rooms the query names, if it is made for a person. Entries without a room
-    ///   that have no event to them are left out then.
+    /// - Parameter userID: the person whose rooms the query names; nil if the query is not made for a person. For a
+    ///   person, entries without a room are left out if they have no event to that person.
     public func page(for query: LogQuery, to userID: String? = nil) async throws -> LogPage {
         let limit = min(max(query.limit ?? LogQuery.maxEntries, 0), LogQuery.maxEntries)
         return try await database.read { [database] connection in

@@ -29,7 +29,7 @@ public struct EventLog: Sendable {
     /// - Parameters:
     ///   - fact: what happened, if another service needs to know.
     ///   - requestID: the request that caused the change; nil if none did.
-    /// - Returns: the entry's `seq`, or that of the entry without a room.
+    /// - Returns: the entry's `seq`; if there is a second entry, the `seq` of that one.
     @discardableResult
     public static func append(
         at time: Timestamp, roomID: String, participants: [String], emissions: [Emission],
@@ -52,8 +52,8 @@ public struct EventLog: Sendable {
         at time: Timestamp, roomID: String, participants: [String], emissions: consuming [Emission], fact: Fact?,
         requestID: String?, on connection: any Connection
     ) throws -> Int {
-        // The newest entry is never pruned, so the highest number in the table is the highest ever used, and
-        // no other writer can use one within the transaction.
+        // The newest entry is never pruned, so the highest number in the table is the highest ever used. Within the
+        // transaction, no other writer can take a number.
         let last = try (connection.lastReported as? LogEntry)?.seq ?? head(on: connection)
         let entry = LogEntry(
             seq: last + 1, at: time, roomID: roomID, participants: participants, emissions: emissions, fact: fact,

@@ -59,7 +59,7 @@ public struct LogClient: Sendable {
             guard let page = try LogPage(payload) else { throw ServiceError.unavailable(owner) }
             return page
         }
-        // The owner does not know how much the bus carries: a NATS server may carry less than ours.
+        // The owner does not know how much the bus carries: a NATS server may carry less than Parlor's own bus.
         let askForLess = { @Sendable [self] in
             guard let shorter = query.halved else { return false }
             page(of: stream, shorter, context, completion: completion)

@@ -5,9 +5,9 @@ import Storage
 
 /// A change in a service's event log: the events to send to clients, and the fact for other services.
 ///
-/// An entry that was appended in this process has its emissions and its fact as they were given. An entry
-/// from a database or the wire has their JSON, which is parsed at each access: all of it for `emissions`; for
-/// `fact` the array is split, and its first element parsed.
+/// An entry that was appended in this process has its emissions and its fact as they were given. An entry from a
+/// database or the wire has only their JSON, which is parsed at each access. `emissions` parses all of it; `fact`
+/// splits the array and parses its first element.
 ///
 /// A class, as the bus, followers and the gateways' buffers share it after the commit.
 public final class LogEntry: CommitEvent {

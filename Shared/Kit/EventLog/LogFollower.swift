@@ -94,7 +94,7 @@ public actor LogFollower: LoopActor {
         enqueue { $0.noteHead(head) }
     }
 
-    /// Notes that a reply names this entry, which is fetched if it does not arrive by itself.
+    /// Notes that this entry exists, because a reply names it. It is fetched if it does not arrive on the bus.
     public nonisolated func expect(_ seq: Int) {
         enqueue { follower in
             follower.cursor.expect(seq)
@@ -136,8 +136,8 @@ public actor LogFollower: LoopActor {
         switch databaseID {
         case head.databaseID:
             cursor.expect(head.seq)
-            // An announcement of an earlier position may be late, or be that of a restored backup: the
-            // owner's log shows which.
+            // An announcement of an earlier position may be late, or may come from a restored backup. The owner's log
+            // shows which.
             fetch(
                 evenIfNothingIsMissing: known.map {
                     head.seq < $0.seq || (head.seq == $0.seq && head.digest != $0.digest)
@@ -190,7 +190,7 @@ public actor LogFollower: LoopActor {
         guard !isStopped else { return }
         // The request was about the previous database, and its reply says nothing about this one.
         guard asked == databaseID else { return fetchIfBehind(after: Self.maxWait) }
-        // After an error the owner is asked again.
+        // After an error the owner is asked again, if an entry is missing.
         guard case .success(let page) = answer else { return fetchIfBehind(after: Self.retryInterval) }
         guard page.head.databaseID == databaseID else { return noteHead(page.head) }
         // Pruned entries are gone, but the log is still the same.

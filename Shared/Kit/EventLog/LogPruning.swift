@@ -8,7 +8,8 @@ import Synchronization
 /// A client that was away for longer cannot be caught up entry by entry, as the log no longer contains its
 /// position.
 public final class LogPruning: Sendable {
-    /// No access token lives longer, so each socket that was connected when a deleted entry was written is closed.
+    /// No access token lives longer. So each socket that was connected when a deleted entry was written has closed by
+    /// now.
     public static let age: Duration = .seconds(86_400)
     /// The interval between deletions, short enough that each one is small.
     static let interval: Duration = .seconds(600)

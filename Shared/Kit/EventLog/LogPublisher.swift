@@ -34,7 +34,7 @@ public final class LogPublisher: Sendable {
         }
     }
 
-    /// The pause before an announcement that the bus had no room for is repeated.
+    /// The pause before an announcement is repeated because the bus's queue was full.
     private static let retryInterval: Duration = .milliseconds(250)
 
     private let service: String
@@ -100,7 +100,7 @@ public final class LogPublisher: Sendable {
         let watching = Task {
             while true {
                 do { try await Task.sleep(for: interval) } catch { return }
-                // Nothing is missed, as the next round reads it.
+                // A failed read loses nothing: the next round reads the end again.
                 guard let end = try? await EventLog(database).position(), end.seq > lastPublished else { continue }
                 announce(end)
             }

@@ -27,12 +27,12 @@ public final class ReadIndex: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - loop: waits for the replies if the first caller of a round is on no loop, so that no thread has to be
-    ///     woken for them.
+    ///   - loop: runs the requests if the first caller is on no loop, so that no other thread has to be woken for the
+    ///     replies.
     ///   - maxWait: the limit of the wait: longer than a healthy reply takes. If it passes, the caller does not use its
     ///     cache and composes again, which takes time too.
-    ///   - pause: the time for which no owner is asked after one has not replied. If it is as long as `maxWait`,
-    ///     an owner that is away or overloaded makes callers wait during at most half of the time.
+    ///   - pause: the time for which no owner is asked after one has not replied. If it equals `maxWait`, an owner that
+    ///     is away or overloaded delays callers for at most half of the time.
     public init(
         _ client: LogClient, on loop: EventLoop, maxWait: Duration = .milliseconds(500),
         pause: Duration = .milliseconds(500)

@@ -1,5 +1,5 @@
-/// Decides which warnings about others are logged, so that a peer that repeats a fault does not fill the log: each
-/// reason once a minute for a peer, and one line a second for a peer.
+/// Decides which warnings about others are logged, so that a peer that repeats a fault does not fill the log. For each
+/// peer, a reason is logged at most once a minute, and at most one line a second is written.
 public struct LogThrottle: Sendable {
     private static let repeatPause: Duration = .seconds(60)
     private static let pause: Duration = .seconds(1)

@@ -32,7 +32,7 @@ public final class AnswerFaults: Sendable {
         }
     }
 
-    /// Notes an error that came of reading a service's answer, unless it is the error that the service gave.
+    /// Notes that a service's answer could not be read. An error that the service itself sent is not noted.
     public func note(_ error: ServiceError, reading payload: any BusPayload, on subject: String, _ context: BusContext)
     {
         guard error == .noAnswer, !(payload is ServiceError), payload.json.object?["error"] == nil else { return }

@@ -18,8 +18,8 @@ final class ClientUsage: Sendable {
         /// A client that has connected or signed in, as this person; nil if the application has set none. A
         /// person may have as much as an address, from any number of addresses.
         case known(person: String?)
-        /// A known client that is reading the buffered answer. Its limit of the total is one and a half times
-        /// as high, so that it can finish when others have filled the total.
+        /// A known client that is reading the buffered answer. For it the limit in total is one and a half times as
+        /// high, so that it can finish when others have filled the total.
         case reader(person: String?)
 
         fileprivate var person: String? {
@@ -35,7 +35,7 @@ final class ClientUsage: Sendable {
     /// The bytes that are buffered for one client.
     struct Buffered: Equatable {
         var bytes = 0
-        /// The client's address; nil counts in the total only.
+        /// The client's address; nil if its bytes count for no address.
         var address: IPAddress?
         var standing = Standing.stranger
 

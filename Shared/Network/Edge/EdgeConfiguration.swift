@@ -100,7 +100,7 @@ public struct EdgeEndpoint: Sendable {
     /// The size limit of WebSocket messages, in bytes.
     public var maxMessageBytes: Int
 
-    /// Engine.IO: whether a request without `EIO` is of version 4. The reference server refuses it.
+    /// Engine.IO: true to treat a request without `EIO` as one of version 4. The reference server refuses it.
     public var takesMissingVersion = false
     /// Socket.IO: the time in which a client must connect to a namespace, or it is closed.
     public var connectTimeout: Duration? = .seconds(45)

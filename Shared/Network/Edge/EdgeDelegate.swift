@@ -5,7 +5,7 @@ import SocketIO
 
 /// The application behind requests and sockets. There is one for each loop, and it is called on that loop only.
 public protocol EdgeDelegate: AnyObject {
-    /// Asks whether a new request exceeds its client's rate, before anything else is done for it. It may be
+    /// Asks whether a new request exceeds its client's rate, before anything else is done for it. The request may be
     /// for any path.
     ///
     /// - Returns: the seconds after which the client may come back; it gets a 429 and its connection ends.
@@ -34,8 +34,8 @@ public protocol EdgeDelegate: AnyObject {
     /// Returns the response to a request that could not be served, and may log it.
     func response(to failure: HTTPFailure) -> HTTPResponse
 
-    /// Handles a client's request to connect to a namespace. Answer with `socket.accept` or `socket.refuse`,
-    /// now or later; its events wait.
+    /// Handles a client's request to connect to a namespace. Answer with `socket.accept` or `socket.refuse`, now or
+    /// later. Until then the client's events wait.
     func socket(_ socket: Socket, asksToConnect namespace: String, auth: JSONValue?)
 
     /// Asks whether to take a large event, of which only the name has been read. `received` or `refused`

@@ -1,7 +1,7 @@
 import Reactor
 
-/// The limits of what clients may hold of a server at once: in total, over all loops, and from one address
-/// (`IPAddress.subscriber`).
+/// The limits of the connections, sockets and memory that clients may hold at once: in total, over all loops, and from
+/// one address (`IPAddress.subscriber`).
 ///
 /// At the total limit, a new connection evicts the one that has been idle longest on its loop, or
 /// else the socket there that has waited longest for its CONNECT. A new socket evicts such a

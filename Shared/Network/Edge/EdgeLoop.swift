@@ -146,7 +146,8 @@ final class EdgeLoop {
     /// Adds a WebSocket, which has been counted as an HTTP connection.
     func add(_ webSocket: WebSocketConnection) { webSocketCount += 1 }
 
-    /// Rounds bytes up to a step, so that clients with next to nothing cost nothing to count.
+    /// Rounds bytes up to a multiple of 4 KiB, and less than 1 KiB down to 0: clients with next to nothing are not
+    /// counted.
     static func counted(_ bytes: Int) -> Int {
         let step = 4096
         return bytes < step / 4 ? 0 : (bytes + step - 1) / step * step
@@ -196,7 +197,7 @@ final class EdgeLoop {
     /// Moves a request to the loop of its session, with the connection and the bytes that came after the
     /// request.
     ///
-    /// - Parameter isWhole: false if the loop has to decide first whether to take the body.
+    /// - Parameter isWhole: false if the other loop still has to decide whether to take the body.
     func move(_ connection: HTTPConnection, with request: HTTPRequest, isWhole: Bool, to index: Int) {
         let target = all[index]
         guard let (detached, parser) = connection.detach() else { return }

@@ -138,7 +138,7 @@ final class EngineConnection: Waiting {
         perform(engine.post(body[...]), answering: (connection, exchange))
     }
 
-    /// Handles that the client of the held GET hung up.
+    /// Handles the loss of the held GET's connection.
     func pollLost() {
         heldPoll = nil
         perform(engine.pollLost())
@@ -146,8 +146,8 @@ final class EngineConnection: Waiting {
 
     // MARK: WebSocket
 
-    /// Attaches a WebSocket that names this session. One that comes too late, or a second one, is opened and
-    /// closed, as the reference server does: clients take a refusal for a failure of the session.
+    /// Attaches a WebSocket that names this session. One that comes too late, or a second one, is opened and closed, as
+    /// the reference server does. If it were refused, clients would take the whole session for failed.
     func attach(_ webSocket: WebSocketConnection) {
         let actions = engine.attachWebSocket()
         if actions.contains(.refuse) { return webSocket.close(.normal) }
@@ -336,7 +336,8 @@ final class EngineConnection: Waiting {
             self.webSocket = nil
             edge.counters.webSockets.add(-1)
             switch closeReason {
-            // A client that does not read would not read a close frame either; and a slot is needed at once.
+            // A client that does not read would not read a close frame either. Under overload, its slot is needed at
+            // once.
             case .slowReader, .overload: webSocket.abort()
             case .draining: webSocket.close(.goingAway)
             case .tooManyMessages: webSocket.close(.policyViolation, reason: "too many messages before CONNECT")

@@ -1,7 +1,7 @@
 import Reactor
 import SocketIO
 
-/// The timers of one session. They hold it without ownership: all are cancelled before it is released.
+/// The timers of one session. They refer to it `unowned`, so all are cancelled before it is released.
 struct EngineTimers {
     /// The lateness up to which a timer counts as punctual. A timer fires within a millisecond of its time,
     /// unless its loop is busy.

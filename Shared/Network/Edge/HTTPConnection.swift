@@ -10,7 +10,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private static let maxPipelinedBytes = 64 * 1024
     /// The unread output up to which a client's next request is still taken.
     private static let maxUnreadCost = 64 * 1024
-    /// The bytes of a body to receive at a time, until it is known that a large body is to be taken. With a thousand
+    /// The number of bytes of a body that are received at a time, until a large body has been accepted. With a thousand
     /// connections whose input is full, a turn then reads for a few milliseconds, not for a hundred.
     private static let portion = 16 * 1024
     /// The number of requests of one connection that are taken in a turn, before other connections have theirs.
@@ -341,7 +341,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         if exchange?.id == id { exchange?.poll = session }
     }
 
-    /// Makes its answer the connection's last.
+    /// Makes the answer to this request the connection's last.
     func endKeepAlive(_ id: Int) {
         if exchange?.id == id { exchange?.keepsAlive = false }
     }
@@ -352,7 +352,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         close(exchange: id)
         let keepsAlive = answered.keepsAlive && !edge.isDraining
         for piece in answered.encode(response, keepsAlive: keepsAlive, date: edge.httpDate) { channel.write(piece) }
-        // A client that has read nothing since must not gain time by asking for more.
+        // A client that has stopped reading must not gain time by sending another request.
         if !channel.isStalled { deadline.look(after: edge.configuration.writeTimeout) }
         guard keepsAlive else { return channel.close() }
         process()
@@ -384,7 +384,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         }
     }
 
-    /// The time that a connection that was just accepted has to send its first request when the server drains.
+    /// When the server drains, a connection that was just accepted has this long to send its first request.
     private static let drainGrace: Duration = .milliseconds(100)
 
     /// Closes if no request is open. A request that has at least begun to arrive is answered first, and its answer ends

@@ -28,8 +28,8 @@ struct HTTPDeadline {
         timer = loop.schedule(after: timeout, fire)
     }
 
-    /// Sets the deadline for a request, or for the rest of one that has begun. Does nothing if it was set for
-    /// the same before.
+    /// Sets the deadline for a request, or for the rest of one that has begun. Does nothing if a deadline for the same
+    /// progress is set already.
     mutating func set(for progress: HTTPRequestParser.Progress, on edge: EdgeLoop, isStalled: Bool) {
         guard instant == nil || progress != awaited else { return }
         awaited = progress

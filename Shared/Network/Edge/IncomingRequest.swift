@@ -1,8 +1,8 @@
 import HTTP
 import Reactor
 
-/// A request whose head has arrived, or all of it. It is counted for its client and passed to the code that
-/// serves its path.
+/// A request whose head has arrived; its body may still be arriving. It is counted for its client and passed to the
+/// code that serves its path.
 struct IncomingRequest {
     let request: HTTPRequest
     let connection: HTTPConnection

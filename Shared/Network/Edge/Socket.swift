@@ -52,8 +52,8 @@ public struct Socket: Sendable, Hashable {
     /// Queues a packet; a turn's packets go out together. If a client would then have more than
     /// `EdgeConfiguration.maxUnsentBytes` waiting, it is disconnected instead.
     ///
-    /// - Parameter droppable: true to drop the packet if half of that is waiting. For events that are useful
-    ///   only at once, or can be sent later.
+    /// - Parameter droppable: true to drop the packet if half of that is waiting. For events that are useless when
+    ///   late, or that can be sent again later.
     /// - Returns: false if it was dropped.
     @discardableResult
     public func send(_ packet: OutgoingPacket, droppable: Bool = false) -> Bool {

@@ -17,7 +17,7 @@ final class WebSocketConnection: ChannelHandler {
 
     /// The receiver of its messages.
     private enum Receiver {
-        /// The session that the WebSocket is, or is to become, the transport of.
+        /// The session whose transport this WebSocket is, or is to become.
         case session(EngineConnection)
         case plain(PlainWebSocket)
     }

@@ -16,7 +16,7 @@ public enum HTTPEvent: Sendable, Equatable {
     /// continue.
     case drained
 
-    /// The request that ends with this event, or to whose body the event belongs.
+    /// The request that comes with this event; nil for an event without one.
     public var request: HTTPRequest? {
         switch self {
         case .request(let request), .largeBody(let request), .bodyTooLarge(let request): request

@@ -19,8 +19,8 @@ struct HTTPHead {
         }
     }
 
-    /// Returns the request up to the end of its head, after the empty line, or nil if there was nothing
-    /// before it. Resets this value.
+    /// Returns the request once an empty line has ended its head; nil if nothing came before that line. Resets this
+    /// value.
     mutating func finish() -> HTTPRequest? {
         var finished = request.take()
         finished?.headers = headers

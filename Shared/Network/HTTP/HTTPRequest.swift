@@ -1,10 +1,10 @@
-/// A request that has arrived whole.
+/// A request that has arrived whole, or whose body is left out (`HTTPEvent.largeBody`, `HTTPEvent.bodyTooLarge`).
 public struct HTTPRequest: Sendable, Equatable {
     public enum Version: Sendable {
         /// HTTP/1.0, with one request for each connection unless the client asks for more.
         case http10
-        /// HTTP/1.1, and any later 1.x, which RFC 9110, section 2.5, has us read as the highest version we
-        /// know.
+        /// HTTP/1.1, and any later 1.x. By RFC 9110, section 2.5, a server reads a later 1.x as the highest version
+        /// that it supports.
         case http11
     }
 

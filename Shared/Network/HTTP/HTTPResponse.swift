@@ -19,8 +19,8 @@ public struct HTTPResponse: Sendable, Equatable {
     /// more than sending it separately.
     ///
     /// - Parameters:
-    ///   - keepAlive: true if the connection stays open. It is written in either case, as HTTP/1.0 needs it and
-    ///     1.1 allows it.
+    ///   - keepAlive: true if the connection stays open. `Connection` is written in either case, as HTTP/1.0 needs it
+    ///     and 1.1 allows it.
     ///   - headOnly: true for a response to HEAD: the length is that of the body, which is not sent.
     ///   - date: the result of `HTTPDate.string`; callers with many responses format it once a second.
     public func encode(keepAlive: Bool, headOnly: Bool = false, date: String) -> [[UInt8]] {

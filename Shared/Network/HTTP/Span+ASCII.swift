@@ -1,7 +1,7 @@
 import Glibc
 
-/// Functions to read lines through spans. They are checked like arrays, but without reference counting at
-/// every step, which took most of the time of a request.
+/// Functions to read lines through spans. Spans check bounds as arrays do, but count no references. With arrays,
+/// reference counting took most of the time of a request.
 extension Span<UInt8> {
     func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
         guard start < count else { return nil }

@@ -226,7 +226,7 @@ public struct EngineSession: Sendable {
     /// The destination of a packet.
     public enum Destination: Sendable { case webSocket, queue, nowhere }
 
-    /// True if senders may write to the WebSocket without asking for each packet.
+    /// True if senders may write to the WebSocket directly, without calling `send` for each packet.
     public var sendsOnWebSocket: Bool {
         if case .webSocket = state { true } else { false }
     }

@@ -21,8 +21,8 @@ public struct SocketIOPacket: Sendable, Equatable {
     /// The payload: for CONNECT an object or nil, for CONNECT_ERROR an object or a string, for events and
     /// acks the whole array; nil if the arguments are left out.
     public private(set) var payload: JSONValue?
-    /// The reason why the arguments of an event are left out, although its name is known; nil if they are not. The text
-    /// is not read beyond the first bracket that exceeds the limit, or beyond the refused text.
+    /// The reason why parsing left out an event's arguments, although its name is known; nil if nothing was refused.
+    /// The text is not read beyond the first bracket that exceeds the limit, or beyond the refused text.
     public private(set) var refusal: SocketIORefusal?
     /// The number of binary messages that follow this one.
     public private(set) var attachmentCount = 0
@@ -125,7 +125,8 @@ public struct SocketIOPacket: Sendable, Equatable {
             let maxDepth = attachmentCount > 0 ? Self.maxDepthWithAttachments : JSONValue.defaultMaxDepth
             value = try JSONValue(parsing: text, maxDepth: maxDepth)
         } catch {
-            // Nesting and texts are errors of the application's request, not of the packet, so the sender gets an answer.
+            // Nesting and texts are errors of the application's request, not of the packet, so the sender gets an
+            // answer.
             guard let refusal = SocketIORefusal(error.cause), kind == .event || kind == .binaryEvent else {
                 throw ProtocolViolation("a payload that is not JSON")
             }

@@ -10,8 +10,8 @@ struct Backup {
     let databases: [String]
     let target: String
 
-    /// - Parameter databases: the databases in the order of copying; others in the folder are copied before
-    ///   them. A file in the folder with the name of a database that is elsewhere is left out: it was moved.
+    /// - Parameter databases: the databases in the order of copying. Other databases in the folder are copied before
+    ///   them. If a database is elsewhere, a file in the folder with its name is left out: the database was moved.
     init(of folder: String, databases: [String], to target: String) {
         self.folder = folder
         self.databases = databases

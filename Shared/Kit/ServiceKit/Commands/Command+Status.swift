@@ -72,7 +72,8 @@ struct StatusTables {
         var kinds: [[String]] = []
         var tables: [[String]: [[String]]] = [:]
         for report in reports.sorted(by: { ($0.part, $0.instance) < ($1.part, $1.instance) }) {
-            // An end is at least each position, and a report comes from a peer: positions may be as far apart as they can.
+            // The end is the highest reported position, so no difference is negative. Peers may report any numbers, so
+            // a difference may exceed `Int.max`.
             let behind = report.positions.map {
                 (name: "\($0.name.printable) behind", value: UInt(bitPattern: (ends[$0.name] ?? $0.value) &- $0.value))
             }

@@ -28,7 +28,7 @@ struct Recount {
         while true {
             let page = try database.read { connection in
                 try service.rooms(after: last, limit: Self.roomsInSnapshot, on: connection).map { room in
-                    // Read the members after the messages, so that every counted person is among them.
+                    // Read the members after the snapshot has begun, so that every counted person is among them.
                     let members = try members(room)
                     let found = try service.differences(in: room, members: members, on: connection)
                     return (room: room, members: members, texts: found.map(\.text))

@@ -18,7 +18,7 @@ struct ServiceOverview {
     /// - Parameters:
     ///   - reports: those to one question, in any order.
     ///   - alive: the ids of the gateways that sent a heartbeat.
-    ///   - instances: how many instances of each service reported their status. A service need not.
+    ///   - instances: how many instances of each service reported their status; a service need not report it.
     ///   - name: the service that was asked for; nil for all.
     init(_ reports: [ServiceReport], alive: Set<String>, instances: [String: Int], of name: String?) {
         var gateways: [String: Gateway] = [:]

@@ -1,7 +1,7 @@
 /// The values of a program's settings: from the command line, otherwise from the environment, otherwise their
 /// defaults.
 ///
-/// Only the wiring reads it, and passes values to services.
+/// Components and services read their settings from it when they are created. From then on they use plain values.
 public struct Configuration: Sendable {
     /// The values as valid texts, by the settings' names.
     private var values: [String: String] = [:]
@@ -40,8 +40,8 @@ public struct Configuration: Sendable {
         return setting.value(of: text)
     }
 
-    /// Returns the text of `--help`: a line for each setting, with its flag, its name in the environment, its
-    /// effect and its default. deploy/separate and the README's test read these lines.
+    /// Returns the text of `--help`: a line for each setting, with its flag, its name in the environment, its effect
+    /// and its default. `deploy/separate` and `deploy/settings-doc` parse these lines.
     public static func help(program: String, summary: String, _ settings: [any AnySetting]) -> String {
         var lines = [summary, "", "usage: \(program) [--flag VALUE]…", ""]
         let names = settings.map { "  \($0.flag) \($0.name)" }

@@ -31,8 +31,8 @@ public struct Rate: Sendable, Equatable {
         self.addressWindow = addressWindow
     }
 
-    /// Returns true if the window is as short as a limit's may be, and has at least a nanosecond for each call: the
-    /// limiter counts in whole nanoseconds.
+    /// Returns true if the window is at most `RateLimit.maxSeconds` long, and has at least one nanosecond for each
+    /// call: the limiter counts in whole nanoseconds.
     private static func isCountable(_ count: Int, in window: Duration) -> Bool {
         window > .zero && window <= .seconds(RateLimit.maxSeconds) && .nanoseconds(count) <= window
     }

@@ -4,8 +4,8 @@
 /// turn is one firing of the owner's timer. A process that is held up counts none, so it does not treat
 /// gateways as dead whose heartbeats it has not read yet.
 struct GatewayLeases: Sendable {
-    /// The turns of a lease. Thirteen turns of 200 ms end 2.4 to 2.6 s after the last heartbeat: one may be
-    /// lost, and the next one late.
+    /// The turns of a lease. Thirteen turns of 200 ms end 2.4 to 2.6 s after the last heartbeat. So one heartbeat may
+    /// be lost, and the next one late.
     static let maxSilentTurns = 13
     /// The turns after which a silent gateway is forgotten: an hour. If it sends a heartbeat later, it joins.
     static let maxRememberedTurns = 18_000

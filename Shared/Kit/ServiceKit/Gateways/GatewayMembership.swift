@@ -113,8 +113,8 @@ public final class GatewayMembership: Sendable {
         if let change { running?.onChange(change) }
     }
 
-    /// Notes a gateway that has left state behind and may be alive. If it stays silent, it leaves like one
-    /// that has just sent a heartbeat.
+    /// Notes a gateway that has left state behind and may be alive. If it stays silent, it counts as dead after a
+    /// lease, as if it had just sent a heartbeat.
     public func expect(_ gateway: String) {
         guard gateway != ownID else { return }
         state.withLock { $0.leases.expect(gateway) }

@@ -14,8 +14,8 @@ public final class LogWriter: Sendable {
     private static let maxLines = 16_384
     private static let linesAtOnce = 256
 
-    /// The state shared with the thread. The thread does not hold the writer, which could not be released
-    /// then.
+    /// The state shared with the thread. The thread does not hold the writer itself; otherwise the writer would never
+    /// be released.
     private final class Pending: Sendable {
         let lines: BlockingQueue<[UInt8]>
         let dropped = Counter()

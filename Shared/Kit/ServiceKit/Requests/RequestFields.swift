@@ -125,7 +125,7 @@ public struct RequestFields: Sendable {
     public func optionalText(
         _ name: String, length: ClosedRange<Int>, trimmed: Bool
     ) throws(ServiceError) -> String? {
-        // Decoding and checking a megabyte takes ten milliseconds.
+        // Do not decode a text that is certainly too long: decoding and checking a megabyte takes ten milliseconds.
         if let value = object[name], value.kind == .string, value.bytes.count > Self.maxBytes(of: length) {
             guard trimmed, let given = Self.shortString(value, upTo: Self.maxBytes(of: length)) else {
                 throw Self.wrongLength(name, length)

@@ -120,7 +120,7 @@ public struct RequestTable: Sendable {
         add(Endpoint(Subject.logPage(of: service)), .logPage(log))
     }
 
-    /// Returns what a service with these endpoints says about them.
+    /// Returns the description of a service with these endpoints.
     func description(of service: any Service.Type) -> ServiceDescription {
         var requests: [String: RequestDescription] = [:]
         for (endpoint, entry) in entries {

@@ -37,8 +37,8 @@ public struct BusPeer: Sendable, Equatable {
         BusRights(
             publish: [Subject.statusRequest, Subject.listServices, Subject.forgetService], subscribe: [">"]))
 
-    /// The names that no service may have. They are first tokens of other subjects, so the service could
-    /// publish, serve or be requested in place of others.
+    /// The names that no service may have. They are the first tokens of other subjects, or the names of other peers. A
+    /// service with such a name could publish, serve or be requested in place of others.
     package static let reservedNames: Set<String> = ["services", "status", "gateways", "gateway", "operator"]
 
     /// Returns the peers in order, without further ones of the same name.

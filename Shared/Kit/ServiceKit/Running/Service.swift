@@ -75,8 +75,8 @@ public struct LogContents: OptionSet, Sendable {
 
     /// Events for clients (`Manifest.hasEventLog`).
     public static let clientEvents = LogContents(rawValue: 1)
-    /// An entry for each change of what lists of rooms show, and for each change of its fields of messages and
-    /// people, with the fact `fieldsChanged` (`Manifest.logsWhatRoomsShow`).
+    /// An entry for each change of what lists of rooms show. The service's fields of messages and people also get an
+    /// entry for each change, with the fact `fieldsChanged` (`Manifest.logsWhatRoomsShow`).
     public static let roomChanges = LogContents(rawValue: 2)
     /// Sessions that ended (`Manifest.logsEndedSessions`).
     public static let endedSessions = LogContents(rawValue: 4)

@@ -123,8 +123,8 @@ extension ServiceHost {
         if !(answer is JSONValue) { note(answer, to: request.context, request.subject, took) }
     }
 
-    /// Converts errors to `ServiceError`. Other errors are logged here, except overload and text
-    /// that cannot be stored. Of an unexpected error the caller sees only that the request failed.
+    /// Converts an error to a `ServiceError`. An error of another type is logged here, unless it is overload or text
+    /// that cannot be stored. The caller sees no details of an unexpected error, only that the request failed.
     private func translated(_ error: any Error, _ subject: String, _ requestID: String) -> ServiceError {
         if let error = error as? ServiceError {
             if error.code.isRetryable, error.code != .rateLimited { failures.add() }
