@@ -1,7 +1,7 @@
 /// Navigates text that has been validated. On any other text it stops early, within bounds.
 ///
-/// It returns ranges, counted from the start of the text, instead of slices: each slice would add a reference
-/// count, and an object has a dozen members.
+/// It returns ranges, counted from the start of the text, instead of slices: each slice would cost a retain and a
+/// release, and an object has a dozen members.
 struct JSONScanner {
     struct Member {
         /// The range between the quotation marks.
@@ -52,7 +52,7 @@ struct JSONScanner {
         if written.count == name.count { return written.elementsEqual(name) }
         // An escape is longer than the character that it encodes.
         guard written.count > name.count, written.contains(UInt8(ascii: "\\")) else { return false }
-        // Compare bytes again: texts with equal normal forms are equal as strings, but are two names.
+        // Compare bytes again, not strings: strings with the same normal form are equal in Swift, but are two names.
         return unescaped(Array(written)[...]).utf8.elementsEqual(name)
     }
 

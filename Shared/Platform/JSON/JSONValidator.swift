@@ -87,7 +87,7 @@ struct JSONValidator {
         skipWhiteSpace()
     }
 
-    /// Closes the containers that end here, and moves to the next value, or behind the outermost one.
+    /// Closes the containers that end here, and moves to the next value, or past the outermost container.
     private mutating func afterValue() throws(JSONError) {
         while levels.count > 0 {
             let object = levels.isObject
@@ -231,7 +231,7 @@ struct JSONValidator {
     }
 }
 
-/// The open containers, with one bit for each: 1 for an object. The innermost 64 are in a register.
+/// The open containers, with one bit for each: 1 for an object. The innermost ones, at most 64, are in one word.
 private struct Levels {
     private(set) var count = 0
     private var innermost: UInt64 = 0

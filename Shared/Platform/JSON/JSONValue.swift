@@ -40,7 +40,8 @@ public struct JSONValue: Sendable, Hashable {
     public init(trusted bytes: ArraySlice<UInt8>) { self.bytes = bytes }
     public init(trusted bytes: [UInt8]) { self.bytes = bytes[...] }
 
-    /// The same value in memory of its own. A part of a value keeps all of that value's bytes alive.
+    /// A copy of the value in memory of its own. Without it, a part of a value keeps the bytes of the whole value
+    /// alive.
     public var detached: JSONValue { JSONValue(trusted: Array(bytes)) }
 
     /// The default limit of nesting: deeper than any client's content, and shallow enough for a recursive
@@ -118,8 +119,8 @@ public struct JSONError: Error, Equatable, CustomStringConvertible {
         case syntax
         /// Everything before `offset` is JSON, and the nesting is over the limit.
         case depth
-        /// Everything before `offset` is JSON, and a string has half a surrogate pair as an escape, which the grammar of
-        /// RFC 8259 permits (section 8.2), or more combining marks in a row than are permitted.
+        /// Everything before `offset` is JSON, but a string is refused. It has too many combining marks in a row, or
+        /// half a surrogate pair as an escape, which the grammar of RFC 8259 permits (section 8.2).
         case text
     }
 

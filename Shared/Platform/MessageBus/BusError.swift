@@ -14,7 +14,7 @@ public enum BusError: Error, Equatable, Sendable {
     /// The other side does not take data as fast as it is sent, and the limit is reached. Either the request
     /// was not sent, or it was performed and its reply was not sent.
     case slowConsumer
-    /// The bus refused it, with its reason.
+    /// The bus refused this peer or its message, with this reason.
     case refused(String)
 }
 

@@ -6,7 +6,7 @@ import Synchronization
 public protocol BusPayload: Sendable {
     var json: JSONValue { get }
 
-    /// An upper bound for the size of `json`. It shows that most payloads fit the bus, without encoding them.
+    /// An upper bound for the size of `json`. With it, most payloads need not be encoded to see that they fit the bus.
     var maxBytes: Int { get }
 }
 
@@ -73,9 +73,9 @@ public struct BusContext: Sendable {
     public var caller: JSONValue?
     /// The time to wait for the reply. In a received request it is the time that was left on arrival.
     public var timeout: Duration
-    /// The affinity key. Requests with the same key go to the same instance of the queue group, whatever their
-    /// subject, as long as the group's members stay the same. NATS ignores the key. It keeps caches warm, and one
-    /// sender's requests in order while no instance joins or leaves the group.
+    /// The affinity key. Requests with the same key go to the same instance of the queue group, whatever their subject,
+    /// while no instance joins or leaves the group. This keeps caches warm, and one sender's requests in order. NATS
+    /// ignores the key.
     public var key: String?
     /// A trace context, opaque to the bus.
     public var trace: String?

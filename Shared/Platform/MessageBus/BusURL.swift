@@ -23,7 +23,8 @@ public enum BusURL: Equatable, Sendable {
     ///
     /// - Parameters:
     ///   - name: identifies this peer in the bus's logs.
-    ///   - onWarning: receives each reason for a missing connection once, for the log.
+    ///   - onWarning: receives warnings for the log, such as the reason for a missing connection. Each comes once until
+    ///     the next connection.
     /// - Throws: `refused` if the bus rejects this peer; `disconnected` if the task is cancelled
     ///   meanwhile.
     public func connect(

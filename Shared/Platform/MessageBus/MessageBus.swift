@@ -7,8 +7,9 @@ import Synchronization
 /// final `>` one or more. The bus stores nothing: data that must not be lost is in the event log of the
 /// service that owns it.
 ///
-/// Handlers and completions are called on a thread that the bus chooses: the event loop of a bus over a
-/// network, the caller's own thread on the in-process bus. They must not block, and may call the bus.
+/// Handlers and completions are called on a thread that the bus chooses. A bus over a network uses its event loop, and
+/// the caller's own thread for a request that fails at once. The in-process bus uses the thread that publishes,
+/// requests or replies, and a task for a deadline. Handlers and completions must not block, and may call the bus.
 public protocol MessageBus: AnyObject, Sendable {
     /// Sends events to everyone subscribed to their subject.
     ///
@@ -36,8 +37,7 @@ public protocol MessageBus: AnyObject, Sendable {
 
     /// Serves requests: each goes to one member of the queue group, which must `reply` once.
     ///
-    /// If several groups match a subject, one serves it: the first that subscribed, if the bus knows (NATS
-    /// does not).
+    /// If several groups match a subject, one serves it: the first that subscribed. With NATS it may be any of them.
     ///
     /// - Throws: `badSubject`.
     @discardableResult
@@ -45,9 +45,9 @@ public protocol MessageBus: AnyObject, Sendable {
         to pattern: String, queue: String, _ handler: @escaping @Sendable (BusRequest) -> Void
     ) throws(BusError) -> BusSubscription
 
-    /// Sends a request to the service that serves the subject, and calls the completion exactly once: with
-    /// the reply, or with the reason why there is none. It may be called before this returns. The reply is
-    /// the responder's own value if the responder is in this process, otherwise its JSON.
+    /// Sends a request to the service that serves the subject, and calls the completion exactly once: with the reply,
+    /// or with the reason why there is none. The completion may be called before this returns. The reply is the
+    /// responder's own value if the responder is in this process, otherwise its JSON.
     ///
     /// `noResponders` and `disconnected` are reported at once, `deadlineExceeded` after the context's timeout.
     /// NATS does not report that a responder disconnected: there the request ends with `deadlineExceeded`. After
@@ -63,8 +63,8 @@ public protocol MessageBus: AnyObject, Sendable {
     /// True if requests can be sent. The in-process bus is connected until it is closed.
     var isConnected: Bool { get }
 
-    /// Calls the handler with each later change, in order. When it reports `connected`, the subscriptions are
-    /// active again, and later requests are sent after them: missed events can be fetched now. `close()` is not
+    /// Calls the handler with each later change, in order. When `connected` is reported, the subscriptions are queued
+    /// again, and later requests are sent after them. So missed events can be fetched from then on. `close()` is not
     /// reported as a change.
     @discardableResult
     func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription

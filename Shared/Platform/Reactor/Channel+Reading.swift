@@ -13,8 +13,8 @@ extension Channel: PollSource {
         watch()
     }
 
-    /// Limits the bytes that are received in a turn. The rest stays with the kernel, and TCP holds the peer
-    /// back. Takes effect in the next turn.
+    /// Limits the bytes that are received in a turn. The rest stays with the kernel, and TCP holds the peer back. Takes
+    /// effect with the next read.
     public func receive(atMost limit: Int) {
         loop.preconditionCurrent()
         receiveLimit = limit

@@ -48,7 +48,7 @@ extension Channel {
     func flush() {
         isFlushQueued = false
         guard state == .open || state == .closing, !isBlocked, !output.isEmpty else { return }
-        // Move it out of the object during the work, so that no access to it spans a call.
+        // Move the queue out of the object during the work, so that no access to the member spans a call.
         var queue = OutputQueue()
         swap(&queue, &output)
         let outcome = send(&queue)

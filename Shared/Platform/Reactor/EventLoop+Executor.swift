@@ -7,8 +7,9 @@ extension EventLoop {
         return Unmanaged<EventLoop>.fromOpaque(pointer).takeUnretainedValue()
     }
 
-    /// Runs `work` on the loop, after all work and tasks that were submitted before. From any thread; from
-    /// the loop itself it runs later in the same turn.
+    /// Runs `work` on the loop, after all work and tasks that were submitted before. From any thread. Submitted by an
+    /// event, work or a task of this loop, it runs later in the same turn; submitted by a timer or at the turn's end,
+    /// in the next.
     ///
     /// After the group's shutdown `work` is dropped.
     public func execute(_ work: @escaping @Sendable () -> Void) { submit(.work(work)) }

@@ -31,12 +31,12 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     /// Exclusivity is not checked, because each access reads or writes the whole value.
     @exclusivity(unchecked) private(set) var turnStart = LoopInstant.now()
 
-    /// The limit of tasks and work in a turn; reads and writes come in between.
+    /// The limit of work and tasks in a turn, so that they do not starve reads and writes.
     private static let maxJobsPerTurn = 1024
     /// The number of jobs after which other threads are woken for the work that they were given.
     private static let jobsBetweenWakeups = 64
-    /// The limit of repetitions of a turn's end, for output that the end itself causes (a write in a drain
-    /// notice).
+    /// The limit of how often a turn's end runs. It runs again for output that it causes itself, such as a write in
+    /// `channelDidDrain`.
     private static let maxFlushesPerTurn = 4
     /// The capacity that an emptied list keeps, so that a burst does not hold memory for ever.
     private static let keptCapacity = 16 * 1024

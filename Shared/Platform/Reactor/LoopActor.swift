@@ -21,9 +21,8 @@ extension LoopActor {
         if loop.isCurrent { assumeIsolated(body) } else { enqueue(body) }
     }
 
-    /// Calls a closure on the loop after all work that was submitted before; from the loop itself later in
-    /// the same turn. Keeps the actor alive until then. In a closure with `[weak self]`, `self?.enqueue` does
-    /// not keep it alive before the call.
+    /// Calls a closure on the loop, after all work that was submitted before, like `EventLoop.execute`. Keeps the actor
+    /// alive until then. In a closure with `[weak self]`, `self?.enqueue` does not keep it alive before the call.
     ///
     /// After the group's shutdown `body` is dropped.
     public nonisolated func enqueue(_ body: @escaping @Sendable (isolated Self) -> Void) {

@@ -4,10 +4,10 @@ import Synchronization
 public final class LoopCounters: Sendable {
     /// Turns of the loop: calls of epoll_wait.
     public let turns = Counter()
-    /// System calls that wrote, completely or partly.
+    /// System calls to write, including those that wrote only a part, or nothing.
     public let writes = Counter()
     public let bytesWritten = Counter()
-    /// System calls that read.
+    /// System calls to read, including those that read nothing.
     public let reads = Counter()
     public let bytesRead = Counter()
     /// The number of times that another thread had to wake the loop.

@@ -125,7 +125,7 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Creates an error from `errno`, so it must directly follow the failed call.
     static func last(_ call: String) -> SystemError { SystemError(call, code: errno) }
 
-    /// The call and the error's text. glibc's `strerror` keeps its buffer per thread (since 2.32), and known
-    /// codes are constants before that.
+    /// The call and the error's text. glibc's `strerror` is safe here: it has a buffer per thread since 2.32, and
+    /// before that the texts of known codes are constants.
     public var description: String { "\(call): \(strerror(code).map { String(cString: $0) } ?? "error") (\(code))" }
 }

@@ -1,7 +1,8 @@
 /// The timers of a loop, by deadline, in a binary heap.
 ///
-/// Cancelling or moving a timer leaves a dead entry in the heap, until its time comes or the dead entries
-/// outnumber the living. So both take constant time, and a timer's position in the heap need not be known.
+/// Cancelling a timer, or moving it to an earlier time, leaves a dead entry in the heap. It stays until its time comes
+/// or the dead entries outnumber the living. So a timer's position in the heap need not be known, and cancelling takes
+/// constant time, amortised.
 struct TimerQueue {
     struct Key: Comparable {
         let deadline: LoopInstant

@@ -4,8 +4,8 @@ public enum Base64 {
 
     public static func encode(_ bytes: [UInt8]) -> String { codec.encode(bytes) }
 
-    /// Decodes a text; nil for anything that `encode` would not write: white space, missing padding,
-    /// remaining bits.
+    /// Decodes a text; nil for anything that `encode` would not write: white space, missing padding, trailing bits that
+    /// are not zero.
     public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? { codec.decode(text) }
 
     public static func decode(_ text: String) -> [UInt8]? { codec.decode(text.utf8) }
@@ -17,8 +17,8 @@ public enum Base64URL {
 
     public static func encode(_ bytes: [UInt8]) -> String { codec.encode(bytes) }
 
-    /// Decodes a text; nil for anything that `encode` would not write: padding, the other alphabet, remaining
-    /// bits.
+    /// Decodes a text; nil for anything that `encode` would not write: padding, the other alphabet, trailing bits that
+    /// are not zero.
     public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? { codec.decode(text) }
 
     public static func decode(_ text: String) -> [UInt8]? { codec.decode(text.utf8) }

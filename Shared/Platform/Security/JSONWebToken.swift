@@ -73,7 +73,7 @@ public enum JSONWebToken {
 /// The reason why a token is refused. It is for a log; the sender learns only that the token is invalid.
 public enum JSONWebTokenError: Error, Equatable {
     case malformed
-    /// The token names an algorithm or a key that is not in the set, such as `none`.
+    /// The token names an algorithm, such as `none`, or a key that is not in the set.
     case unknownKey
     case badSignature
     case expired

@@ -11,8 +11,8 @@ public struct PasswordHash: Sendable {
         let r: Int
         let p: Int
 
-        /// N = 2¹⁴, r = 8, p = 5: one of the settings of OWASP's Password Storage Cheat Sheet, which calls
-        /// them equivalent and a trade of memory for time.
+        /// N = 2¹⁴, r = 8, p = 5: one of the settings of OWASP's Password Storage Cheat Sheet. It calls these settings
+        /// equivalent: they trade memory for time.
         ///
         /// The time of one hash was measured on a core at 2.8 GHz, and that of two at once on two cores with
         /// other work:
@@ -33,11 +33,11 @@ public struct PasswordHash: Sendable {
         /// Returns a cost of `factor` times the work, in the same memory.
         public func times(_ factor: Int) -> Cost { Cost(logN: logN, r: r, p: p * factor) }
 
-        /// The number of rounds of r blocks, to which the time is proportional.
+        /// N · r · p, to which the time is proportional.
         private var work: Int { p * (r << logN) }
 
-        /// Returns the cost to add so that both together take the time of another cost, or nil if this one
-        /// takes that long already.
+        /// Returns the additional cost with which this one takes as long as `other`; nil if this one takes that long
+        /// already.
         func missing(to other: Cost) -> Cost? {
             let round = other.r << other.logN
             let rounds = (other.work - work + round - 1) / round
@@ -100,8 +100,8 @@ public struct PasswordHash: Sendable {
     /// available.
     public func isCheaper(than cost: Cost) -> Bool { self.cost.missing(to: cost) != nil }
 
-    /// Returns whether the password is right, in the time that a hash of this cost takes, or longer if its
-    /// own cost is higher. So the time of an answer does not reveal whose hash is old.
+    /// Returns whether the password is right, in the time that a hash of the given cost takes. It takes longer if the
+    /// stored hash has a higher cost. So the time of an answer does not reveal whose hash is old.
     public func matches(_ password: String, takingAsLongAs cost: Cost) throws(PasswordHashError) -> Bool {
         let isRight = try matches(password)
         if let missing = self.cost.missing(to: cost) { try Self.verifyAgainstNobody(password, cost: missing) }

@@ -18,8 +18,8 @@ public protocol Database: Sendable {
         holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws
 
-    /// Sets the hook that receives the events of each commit (`Connection.report`): in the order of commits,
-    /// each once, and before the `write` that reported it returns.
+    /// Sets the hook that receives the events of each commit (`Connection.report`). They come in the order of commits,
+    /// each once, and before the `write` that reported them returns.
     ///
     /// To be called once, before the first write. The hook runs on the writing thread, so it must pass the
     /// events on and return.
@@ -80,8 +80,8 @@ extension Database {
     public func tryWriting() async throws { try await write { try DatabaseIdentity.rewrite(on: $0) } }
 }
 
-/// The result of a body. Engines do not know its type: they and everything below are compiled once, and only
-/// `read` and `write` for each caller's type.
+/// The result of a body. Engines do not know its type. So they are compiled once, and only `read` and `write` for each
+/// caller's type.
 ///
 /// `@unchecked Sendable`: the thread that runs the body sets it, and the caller takes it once that is over.
 @usableFromInline

@@ -4,11 +4,11 @@ import Workers
 public struct DatabaseConfiguration: Sendable {
     /// The priority of all its threads.
     public var priority = ThreadPriority.normal
-    /// The number of threads that read. With two, a long read does not delay short ones, and the machine has
-    /// cores for no more.
+    /// The number of threads that read. With two, one long read does not delay short ones. More would find no free
+    /// core.
     public var readers = 2
-    /// The limit of waiting writes. At a commit each millisecond with `maxBatch` writes they are served
-    /// within tens of milliseconds; more would only lengthen each caller's wait.
+    /// The limit of waiting writes. With a commit of `maxBatch` writes each millisecond, a full queue is served within
+    /// tens of milliseconds. A longer queue would only lengthen each caller's wait.
     public var maxQueuedWrites = 16_384
     /// The approximate memory of waiting writes. Beyond it writes are refused. It suffices for about four
     /// thousand of the largest elements.
@@ -17,7 +17,7 @@ public struct DatabaseConfiguration: Sendable {
     /// The limit of writes in one commit. It bounds how long the first of them waits for the last, and how
     /// many one failure affects.
     public var maxBatch = 1024
-    /// The wait for another process's lock, such as a backup or a second program that starts. SQLite only.
+    /// The wait for another process's lock, such as that of a backup or of a second program that starts. SQLite only.
     public var busyTimeoutMilliseconds = 5000
     /// The limit of the file's pages; nil for as many as the disk has. SQLite only.
     public var maxPages: Int?

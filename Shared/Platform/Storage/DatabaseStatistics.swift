@@ -9,7 +9,7 @@ public struct DatabaseStatistics: Sendable, Equatable {
     /// how many share a commit.
     public var writes = 0
     public var commits = 0
-    /// The time that they took, with their syncs.
+    /// The time that the commits took, with their syncs.
     public var commitTime: Duration = .zero
     /// Commits that failed, with all of their writes.
     public var failedCommits = 0

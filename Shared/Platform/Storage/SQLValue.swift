@@ -17,7 +17,7 @@ public enum SQLValue: Sendable, Equatable {
     }
 }
 
-/// A type of parameters.
+/// A type whose values can be parameters.
 public protocol SQLConvertible {
     var sqlValue: SQLValue { get }
 }

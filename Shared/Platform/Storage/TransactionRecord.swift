@@ -84,8 +84,8 @@ extension Connection {
     /// The last event that this transaction has reported, by any of its writes; nil if there is none.
     public var lastReported: (any CommitEvent)? { record.events.last }
 
-    /// Returns the transaction's pending changes, which are created at the first call. Once they are written,
-    /// they no longer belong to the transaction.
+    /// Returns the transaction's pending changes, which are created at the first call. After they are written, the next
+    /// call creates new ones.
     @inlinable
     public func pending<Changes: PendingChanges>(_: Changes.Type) -> Changes {
         record.hasChanges = true

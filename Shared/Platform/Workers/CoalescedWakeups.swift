@@ -12,7 +12,7 @@ public final class CoalescedWakeups {
     /// The number of elements after which wake-ups are delivered, so that the work begins.
     private static let most = 32
 
-    /// Starts to delay the calling thread's wake-ups, until `end`. It calls `deliver` whenever it has
+    /// Starts to delay the calling thread's wake-ups, until `end`. The thread must call `deliver` whenever it has
     /// finished some work.
     public static func begin() -> CoalescedWakeups {
         let wakeups = CoalescedWakeups()

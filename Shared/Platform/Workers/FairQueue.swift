@@ -13,11 +13,12 @@ public struct Party: Hashable, Sendable {
 /// Jobs that wait for one of a few slots. Each network and each address gets its turn, however many jobs it
 /// has.
 ///
-/// It only decides, and `FairPool` acts. The network whose last turn is longest ago goes first, so a new one
-/// waits only for the running job. Within the network the same rule selects the address, and then the
-/// earliest job. The queue is bounded for each address, each network and in total. If it is full, a new job
-/// replaces the latest job of the party with the most. If no party has more than the newcomer's would have,
-/// the new job is refused. The queue is short enough to look at each job.
+/// It only decides, and `FairPool` acts. The network whose last turn is longest ago goes first, so a new one waits only
+/// for the running job. Within the network the same rule selects the address, and then the earliest job. The queue is
+/// bounded for each address, each network and in total. An address at its limit is refused. In a network at its limit,
+/// a new job replaces the latest job of the address with the most. In a full queue, it replaces the latest job of the
+/// network with the most. If none has more than the newcomer's would have, the new job is refused. The queue is short
+/// enough to look at each job.
 struct FairQueue<Job> {
     struct Waiting {
         let job: Job
@@ -86,7 +87,8 @@ struct FairQueue<Job> {
         return heaviest(of: Array(waiting.indices), by: \.network, than: own).map(Admission.of) ?? .none(.busy)
     }
 
-    /// Returns the latest job of the party with the most, if that is more than the newcomer would have.
+    /// Returns the index of the latest job of the address or network with the most, if that is more than the newcomer's
+    /// would have.
     private func heaviest(of indices: [Int], by key: KeyPath<Party, String>, than own: Int) -> Int? {
         var counts: [String: Int] = [:]
         for index in indices { counts[waiting[index].party?[keyPath: key] ?? "", default: 0] += 1 }

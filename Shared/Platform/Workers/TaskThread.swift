@@ -1,9 +1,8 @@
 /// Runs tasks on one thread of its own, in the order in which they become ready.
 ///
-/// It is for a part of the program that must give way to others. On the runtime's shared threads, a task with
-/// much work keeps a core from other tasks until the kernel preempts it, milliseconds later.
-/// `Task(executorPreference:)` starts a task here; its child tasks follow it, tasks that it starts with
-/// `Task` alone do not.
+/// It is for a part of the program that must give way to others. On the runtime's shared threads, a task with much work
+/// keeps a core from other tasks until the kernel preempts it, milliseconds later. `Task(executorPreference:)` starts a
+/// task here; its child tasks follow it, but tasks that it starts with `Task` alone do not.
 ///
 /// A running task keeps this object alive; the thread ends with the last task and the last reference.
 public final class TaskThread: TaskExecutor {

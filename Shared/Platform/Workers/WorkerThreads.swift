@@ -91,7 +91,7 @@ public enum ThreadPriority: Sendable {
 
     func apply() {
         var parameter = sched_param()
-        // On Linux this applies to the thread. If the priority cannot be lowered, the thread works as well.
+        // On Linux this applies to the thread. If the priority cannot be lowered, the thread still does its work.
         if self == .background { sched_setscheduler(0, Self.idlePolicy, &parameter) }
     }
 

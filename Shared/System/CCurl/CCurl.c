@@ -1,7 +1,7 @@
-// A program that is linked to libcurl or libpq also loads the libraries that these depend on (Kerberos, LDAP,
-// GnuTLS). That takes 4 MB, and half of the time until its first line of code. Few programs push. So libcurl is
-// loaded only when it is used. Each function here calls the loaded one of the same name, and is hidden from
-// libcurl itself.
+// A program that is linked to libcurl or libpq also loads the libraries that these depend on (Kerberos, LDAP, GnuTLS).
+// That takes 4 MB, and half of the program's time until its first line of code. Few programs send push notifications.
+// So libcurl is loaded only when it is used. Each function here calls the loaded one of the same name, and is hidden
+// from libcurl itself.
 #define CURL_DISABLE_TYPECHECK
 #include "CCurl.h"
 #include <dlfcn.h>

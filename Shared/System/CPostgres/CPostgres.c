@@ -1,7 +1,7 @@
-// A program that is linked to libpq or libcurl also loads the libraries that these depend on (Kerberos, LDAP,
-// GnuTLS). That takes 4 MB, and half of the time until its first line of code. Few installations have PostgreSQL.
-// So libpq is loaded only when it is used. Each function here calls the loaded one of the same name, and is hidden
-// from libpq itself.
+// A program that is linked to libpq or libcurl also loads the libraries that these depend on (Kerberos, LDAP, GnuTLS).
+// That takes 4 MB, and half of the program's time until its first line of code. Few installations have PostgreSQL. So
+// libpq is loaded only when it is used. Each function here calls the loaded one of the same name, and is hidden from
+// libpq itself.
 #include "CPostgres.h"
 #include <dlfcn.h>
 #include <stddef.h>

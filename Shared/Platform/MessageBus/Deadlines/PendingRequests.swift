@@ -18,8 +18,8 @@ package struct PendingRequests<Entry> {
     package var count: Int { entries.count }
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// The time at which `expire` must be called; no deadline passes before. Taking requests does not move it. nil
-    /// if the last call left no request and none was added since.
+    /// The time at which `expire` must be called; an earlier call would take nothing. Taking requests does not move it.
+    /// nil if the last `expire` left no request and none was added since.
     package var nextExpiry: Duration? { first.map { .milliseconds($0 * Self.bucketMilliseconds) } }
 
     /// Adds a request.

@@ -66,8 +66,8 @@ enum NATSCredentials: Sendable, Equatable {
     case user(String, password: String)
     case token(String)
 
-    /// The user's name, if it can be part of a subject. Its inboxes begin with it, so that the server can
-    /// deny others access to them.
+    /// The user's name, if it can be part of a subject. The subjects of the user's inboxes contain it, so that the
+    /// server can deny others access to them.
     var userAsToken: String? {
         guard case .user(let name, _) = self, SubjectGrammar.isQueue(name) else { return nil }
         return name

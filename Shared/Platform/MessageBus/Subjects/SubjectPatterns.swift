@@ -1,4 +1,4 @@
-/// A set of patterns that finds with a lookup whether one of them covers a subject, however many there are.
+/// A set of patterns. A lookup finds whether one of them covers a subject, however many there are.
 package struct SubjectPatterns: Sendable {
     /// True if the set contains `>`.
     private var coversAll = false
@@ -26,7 +26,7 @@ package struct SubjectPatterns: Sendable {
         }
     }
 
-    /// Returns true if one of the patterns matches everything that this one matches.
+    /// Returns true if one of the set's patterns matches everything that the given pattern matches.
     ///
     /// - Parameter pattern: a pattern, or a subject.
     package func covers(_ pattern: String) -> Bool {

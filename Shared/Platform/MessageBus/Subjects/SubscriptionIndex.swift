@@ -29,8 +29,8 @@ package struct SubscriptionIndex<Subscriber> {
     private var patterns: [UInt64: String] = [:]
     private var recent: [String: Match] = [:]
 
-    /// The limit of recent subjects. Subjects are few by design; one that contains ids must not make the
-    /// table grow for ever.
+    /// The limit of recent subjects. Subjects are few by design. But if subjects contain ids, the table must not grow
+    /// for ever.
     private static var maxRecent: Int { 4096 }
 
     package init() {}

@@ -33,7 +33,7 @@ protocol BusReader {
 }
 
 enum BrokerMessage {
-    /// Requests to send these bytes at once.
+    /// Bytes that the connection must send at once.
     case answer([UInt8])
     /// The broker has accepted this peer, which may send now.
     case welcome(BusWelcome)
@@ -52,7 +52,7 @@ enum BrokerMessage {
 }
 
 struct BusWelcome {
-    /// The interval at which the broker expects a ping.
+    /// The silence after which the broker pings a peer.
     var pingInterval: Duration?
     /// The longest message that the broker accepts, with its framing; nil if it accepts all that `BusLimits`
     /// allows.

@@ -110,7 +110,7 @@ struct JSONLinesReader: BusReader {
 
     private static func message(_ bytes: UnsafeRawBufferPointer, _ line: BusLine) -> BrokerMessage {
         guard let sub = line.sub, let subject = bytes.string(at: line.subject) else { return .malformed(nil) }
-        // The publisher must be a peer of this bus, but need not write valid JSON: the check is made here.
+        // The broker does not check that `data` is JSON, so it is checked here.
         guard let data = bytes.value(at: line.data) else { return .malformed(line.reply.map { .number($0) }) }
         guard let reply = line.reply else {
             return .event(subscription: sub, BusMessage(subject: subject, payload: data))

@@ -172,9 +172,9 @@ public final class TCPBus: MessageBus {
     public func close() async {
         if !wire.reportsLostResponders {
             link.update { $0.removeAllSubscriptions() }
-            // The broker may have sent requests before it processed the end of the subscriptions. Until its pong they
-            // are answered with `noResponders`: nothing else would inform their senders. Without a connection there is
-            // nothing to wait for.
+            // The broker may have sent requests before it processed the end of the subscriptions. Until its pong,
+            // requests are answered with `noResponders`: nothing else would inform their senders. Without a connection
+            // there is nothing to wait for.
             try? await flush()
         }
         await withCheckedContinuation { continuation in

@@ -153,7 +153,7 @@ final class TCPBusLink: Sendable {
         if let delay { loop.schedule(after: delay) { self.attempt() } }
     }
 
-    /// Reports a warning once for each connection, and once while there is none.
+    /// Reports each warning once until the next connection.
     func warn(_ reason: String) {
         if state.withLock({ $0.note(warning: reason) }) { onWarning(reason) }
     }
@@ -228,7 +228,7 @@ final class TCPBusLink: Sendable {
                 let data = payload.json
                 let isTooLong = BusLimits.isReplyTooLong(data)
                 update { state in
-                    // Removed by its deadline, or with the connection.
+                    // The request is gone if its deadline passed or the connection was lost.
                     guard let address = state.serving.take(id) else { return }
                     guard state.pendingBytes < maxPendingBytes else { return refuse(address, &state) }
                     if isTooLong || !state.append({ wire.reply(address, data, to: &$0) }) {

@@ -53,12 +53,12 @@ struct TCPBusState {
     var lastID: UInt64 = 0
     private(set) var subscriptions: [UInt64: TCPBusSubscription] = [:]
     var watchers: [UInt64: @Sendable (BusState) -> Void] = [:]
-    /// The requests of this peer, by their numbers.
+    /// The requests that this peer has sent, by their numbers.
     var asked = PendingRequests<Asked>()
     /// The numbers of those requests that are to be repeated.
     var unanswered = PendingRequests<UInt64>()
     var repeats = Repeats()
-    /// Requests that other peers wait for, with the addresses to reply to.
+    /// The requests that this peer serves, with the addresses to reply to.
     var serving = PendingRequests<ReplyAddress>()
     /// The state of the connection's timer.
     var watch = ExpiryWatch()
@@ -104,7 +104,7 @@ struct TCPBusState {
         return warnings.insert(warning).inserted
     }
 
-    /// Returns the connection if it must be asked to flush; nil if it was asked already.
+    /// Returns the connection if it must be asked to flush; nil if it was asked already, or has nothing to do.
     mutating func connectionToFlush() -> LoopBound<TCPBusConnection>? {
         guard !isFlushing, let connection, !outgoing.isEmpty || watch.isLate(for: nextExpiry) else {
             return nil

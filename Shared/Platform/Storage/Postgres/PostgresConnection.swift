@@ -10,8 +10,8 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         case writer, reader
     }
 
-    /// The limit of cached statements. A service has a few dozen; more means that a text is built from
-    /// values, and must not use all memory.
+    /// The limit of cached statements. A service has a few dozen. More means that SQL is built from values; even that
+    /// must not use all memory.
     private static let maxStatements = 256
 
     private struct StatementKey: Hashable {
@@ -103,8 +103,7 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         }
         var result = self.result(of: body, isolated: isolated)
         if let lost { throw lost }
-        // A body that continued after a failed statement has had no effect since: the server refused
-        // everything.
+        // A body that continued after a failed statement has had no effect since: all later statements were refused.
         if let failure, case .success = result { result = .failure(failure) }
         if isolated, case .failure = result {
             try command("ROLLBACK TO write")
@@ -125,7 +124,7 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
     func rollBack() {
         forget()
         guard PQstatus(handle) == CONNECTION_OK, PQtransactionStatus(handle) != PQTRANS_IDLE else { return }
-        // A connection that cannot roll back is useless, and so is its transaction: the server ends it.
+        // A connection that cannot roll back is closed. The server then ends its transaction.
         if PostgresResult(PQexec(handle, "ROLLBACK")).isFailure { close() }
     }
 
@@ -170,8 +169,8 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         prepared += 1
         let name = "s\(prepared)"
         let result = PostgresResult(PQprepare(handle, name, sql, Int32(types.count), types))
-        // Syntax, types, unknown names; 42501 is a right that the role lacks. If the text was accepted
-        // before, the schema has changed since.
+        // Class 42 is bad syntax, a wrong type or an unknown name; 42501 is a right that the role lacks. If the text
+        // was accepted before, the schema has changed since.
         let isMistake = result.sqlState.hasPrefix("42") && result.sqlState != "42501" && !proven.contains(sql)
         precondition(!isMistake, "\(result.error) in: \(sql)")
         try checked(result, sql)

@@ -17,7 +17,7 @@ final class PostgresResult {
     var command: String { String(cString: PQcmdStatus(handle)) }
     /// The number of rows inserted, changed or deleted; 0 for a SELECT.
     var changes: Int { command.hasPrefix("SELECT") ? 0 : Int(String(cString: PQcmdTuples(handle))) ?? 0 }
-    /// The SQLSTATE; empty if the failure is libpq's own, without a connection.
+    /// The SQLSTATE; empty if the failure is libpq's own, such as a lost connection.
     var sqlState: String { field("C") }
 
     var error: StorageError {

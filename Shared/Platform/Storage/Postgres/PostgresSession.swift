@@ -3,8 +3,8 @@ import Glibc
 
 /// Opens a service's connections to its schema. Each connection has its own session.
 final class PostgresSession {
-    /// The pauses between attempts of one connection. They double with each failure; calls meanwhile are
-    /// refused at once.
+    /// The pauses between attempts of one connection. They double with each failure. Calls during a pause are refused
+    /// at once.
     private static let pauses = (first: Duration.milliseconds(100), longest: Duration.seconds(2))
     /// The seconds to wait for a server that does not answer an attempt to connect.
     private static let connectTimeout = "5"

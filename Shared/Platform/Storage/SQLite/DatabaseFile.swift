@@ -3,8 +3,8 @@ public final class DatabaseFile: MaintenanceDatabase {
     private let path: String
     private let reader: SQLiteConnection
 
-    /// The program that runs beside this one commits all the time under load, and SQLite retries for the lock
-    /// only now and then.
+    /// The wait for the lock. It is long because the program beside this one commits all the time under load, and
+    /// SQLite retries only now and then.
     private static let busyTimeoutMilliseconds = 20_000
 
     /// Opens a database that exists.

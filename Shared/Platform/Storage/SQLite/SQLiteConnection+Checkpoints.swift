@@ -42,7 +42,7 @@ struct CheckpointPolicy {
 }
 
 extension SQLiteConnection {
-    /// Records the log's length after each commit, instead of SQLite's own checkpoints.
+    /// Records the log's length after each commit. The hook replaces SQLite's automatic checkpoints.
     func watchWriteAheadLog() {
         sqlite3_wal_hook(
             handle,

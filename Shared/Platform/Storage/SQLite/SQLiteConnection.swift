@@ -9,15 +9,15 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         case writer, reader
     }
 
-    /// The limit of cached statements. A service has a few dozen; more means that a text is built from
-    /// values, and must not use all memory.
+    /// The limit of cached statements. A service has a few dozen. More means that SQL is built from values; even that
+    /// must not use all memory.
     private static let maxStatements = 256
 
     let handle: OpaquePointer
     let role: Role
     private var statements: [String: SQLiteStatement] = [:]
-    /// The failure after which SQLite has rolled back the transaction by itself, as it may on a full disk.
-    /// Later statements would otherwise commit separately.
+    /// The failure after which SQLite has rolled back the transaction by itself, as it may on a full disk. Without
+    /// this, later statements would commit separately.
     private var lost: StorageError?
     var hasLostTransaction: Bool { lost != nil }
     /// False: SQLite waits for locks itself, and a full disk stays full.
@@ -50,8 +50,8 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
 
     deinit { close() }
 
-    /// Closes the connection. The last one of a process copies the write-ahead log into the database and
-    /// removes it.
+    /// Closes the connection. The last connection to the file, of any process, copies the write-ahead log into the
+    /// database and removes the log.
     func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -154,7 +154,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         let code = sqlite3_backup_step(backup, -1)
         let ended = sqlite3_backup_finish(backup)
         guard code != SQLITE_DONE || ended != SQLITE_OK else { return }
-        // The code shows which side failed, and the message is in the target only.
+        // The message is in the target, whichever side failed.
         throw StorageError(
             sqlite: ended == SQLITE_OK ? code : ended, message: String(cString: sqlite3_errmsg(other.handle)))
     }

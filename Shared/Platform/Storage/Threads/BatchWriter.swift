@@ -18,7 +18,8 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     struct Outcome: Sendable {
         /// True if the whole batch must be undone, because this write failed and could not be undone alone.
         let mustBeUndone: Bool
-        /// True if this write failed for a reason that may pass, such as a full disk. Others may fail for it, too.
+        /// True if this write failed for a reason that may pass, such as a full disk. Other writes may fail for the
+        /// same reason.
         let isWritingFailing: Bool
         /// Resumes the caller with the result.
         let answer: @Sendable () -> Void
@@ -30,7 +31,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         let fail: @Sendable (StorageError) -> Void
     }
 
-    /// A wrapper type. A closure that is the only value in a `Mutex` gains two wrappers each time it is taken
+    /// Wraps the hook's closure. A closure that is itself the value of a `Mutex` gains two thunks each time it is taken
     /// out and put back. After 10,000 commits the call was 20,000 levels deep.
     private struct CommitHook {
         var call: (@Sendable ([any CommitEvent]) -> Void)?
@@ -38,8 +39,8 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
 
     /// The maximum of attempts for a batch that the engine rolled back for its own reasons.
     private static var attempts: Int { 3 }
-    /// The number of batches that use savepoints from the start after one in which a write had to be undone:
-    /// callers often repeat a write that failed.
+    /// The number of batches that use savepoints once a write had to be undone, beginning with its own batch. Callers
+    /// often repeat a write that failed.
     private static var carefulBatches: Int { 16 }
 
     private let connection: Writer
@@ -88,7 +89,7 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     /// Commits batches until the queue is closed and empty.
     func run() {
         var commits = 0
-        /// The number of further batches with savepoints from the start.
+        /// The number of further batches that use savepoints from the start.
         var careful = 0
         while let batch = writes.take(atMost: maxBatch) {
             commits += 1

@@ -16,7 +16,7 @@ public struct CrashPoint: Sendable, Equatable {
     /// The number of the process's commit at which it crashes, from 1.
     public let count: Int
 
-    /// Parses `PLACE:COUNT`, such as `after-commit:37`; nil for anything else.
+    /// Parses `MOMENT:COUNT`, such as `after-commit:37`; nil for anything else.
     public init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, let moment = Moment(rawValue: String(parts[0])), let count = Int(parts[1]), count > 0

@@ -87,7 +87,7 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
     }
 }
 
-/// A database that consists of its threads, and differs from others in how it is opened.
+/// A database that forwards every call to its threads. Engines differ in how they open it.
 protocol ThreadedDatabase: Database {
     associatedtype Engine: TransactionalConnection
     var threads: DatabaseThreads<Engine> { get }

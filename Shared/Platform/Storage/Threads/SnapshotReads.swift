@@ -51,7 +51,8 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
         }
     }
 
-    /// Requests a checkpoint from a reader. If the queue is full, the next commit requests it again.
+    /// Requests a checkpoint from a reader. If the queue is full, the request is dropped. The next one comes when the
+    /// log has grown by as many pages again.
     func requestCheckpoint() {
         copied.store(0, ordering: .relaxed)
         try? tasks.push(.checkpoint, bytes: 0)

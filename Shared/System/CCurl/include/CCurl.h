@@ -20,6 +20,6 @@ void curl_allow_web_only(CURL *handle);
 // Returns a transfer that has ended, with its result; NULL if there is none.
 CURL *curl_multi_next_done(CURLM *handle, CURLcode *result);
 
-// Swift imports these as enumerations, but the options are numbers.
+// Swift imports these as enumerations, but the option takes a number.
 static const long curl_http_version_2_over_tls = CURL_HTTP_VERSION_2TLS;
 static const long curl_http_version_2 = CURL_HTTP_VERSION_2_0;
