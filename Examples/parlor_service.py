@@ -25,7 +25,7 @@ class Refused(Exception):
 
 
 def digest(at: int, emissions: bytes) -> int:
-    """Returns an entry's digest, which gateways compute as well. After a restored backup, a new entry with its number has another one."""
+    """Returns an entry's digest, which gateways compute as well. After a restored backup a number is used again, with another digest."""
     whole = len(emissions) // 8 * 8
     words = struct.unpack(f"<{whole // 8}Q", emissions[:whole])
     for word in (*words, int.from_bytes(emissions[whole:], "big"), len(emissions)):
@@ -66,7 +66,7 @@ class Service:
     # Its own log
 
     def emit(self, room: str, people: list[str], emissions: list[dict]) -> int:
-        """Appends an entry, in the caller's transaction. Events to people outside of the room need one without a room."""
+        """Appends an entry, in the caller's transaction. Events to people outside of the room need an entry without a room."""
         entry = {"seq": self.head()["seq"] + 1, "at": time.time_ns() // 1_000_000, "roomId": room, "participants": people}
         # The entry is stored as it is sent: the digest is of these bytes.
         check = digest(entry["at"], encode(emissions))
@@ -181,7 +181,7 @@ class Service:
                 self.announce()
             elif subject != f"{self.follows}.log" or data["seq"] > self.followed:
                 self.follow()
-        # By `follow`: the other service is away, or the disk is full. A later line, or the bus's ping, tries again.
+        # `follow` raises these: the other service is away, or the disk is full. A later line, or the bus's ping, tries again.
         except (Refused, sqlite3.Error) as error:
             self.made.clear()  # the entries of a `take` that was undone
             print(f"{self.follows} cannot be followed now: {error}", file=sys.stderr)

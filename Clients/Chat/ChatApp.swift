@@ -17,7 +17,8 @@ final class ChatApp {
     @ObservationIgnored private let status: StatusLine
     @ObservationIgnored private let display: any Display
     @ObservationIgnored private let clock: any ClientClock
-    /// Rooms that the person has left and that are not closed yet, by id. Opening one again takes the same controller.
+    /// Rooms that the person has left, by id, until their closing begins. A room that is opened again before that keeps
+    /// its controller.
     @ObservationIgnored private var leaving: [String: RoomController] = [:]
     @ObservationIgnored private var isOver = false
     @ObservationIgnored private var size: WindowSize

@@ -56,7 +56,7 @@ final class RoomController {
         return frame
     }
 
-    /// Scrolls up, and lays out only as many items as that needs. At the top, older messages are fetched.
+    /// Scrolls up. Only the items that the new view needs are laid out. At the top, older messages are fetched.
     private func scroll(by lines: Int, in size: WindowSize) {
         let wanted = max(0, offset + lines)
         let last = screen(of: conversation.items.suffix(size.rows + wanted)).lastOffset(in: size)
@@ -193,7 +193,7 @@ final class RoomController {
         offset = 0
         if input.isCommand {
             let words = input.text.dropFirst().split(separator: " ", maxSplits: 1).map(String.init)
-            // Spaces alone are no argument.
+            // Spaces alone are not an argument.
             let argument = words.count > 1 ? words[1].trimmingCharacters(in: .whitespaces) : ""
             guard begin(words.first ?? "", argument) else {
                 notice = "Unknown command. To send a slash, begin with //. \(Self.help)"
@@ -208,6 +208,6 @@ final class RoomController {
 }
 
 extension LineEditor {
-    /// True for a command. A text that begins with two slashes is a message that begins with one.
+    /// True for a command, which begins with one slash. A text with two slashes is a message, sent with one of them.
     fileprivate var isCommand: Bool { characters.first == "/" && characters.dropFirst().first != "/" }
 }

@@ -23,7 +23,7 @@ final class RoomsController {
         case search
     }
 
-    /// What Enter opens or starts on a row. A heading (a person above their rooms) has no such choice.
+    /// What Enter opens or starts on a row. On a heading (a person above their rooms) Enter does nothing.
     private enum Choice {
         case room(Room)
         case person(Person)

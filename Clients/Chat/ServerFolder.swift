@@ -11,8 +11,8 @@ struct ServerFolder: Sendable {
             at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
-    /// Returns a name that no other server has, and that does not depend on how the address is written. So tokens are
-    /// never sent to another server.
+    /// Returns the name of a server's folder. No other server has the same name, so tokens are never sent to another
+    /// server. Spellings of one address (upper case, the standard port, a slash at the end) have the same name.
     private static func name(of server: URL) -> String {
         let scheme = server.scheme?.lowercased() ?? ""
         let standardPort = scheme == "https" ? 443 : 80

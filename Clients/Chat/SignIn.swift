@@ -48,7 +48,8 @@ struct SignIn {
 
     /// Signs in the requested person, or the last one, with a stored session or a password.
     ///
-    /// - Throws: `Nobody` if there is neither; `PersonFolder.Held`; `ClientFailure`; the file system's error.
+    /// - Throws: `Nobody` if there is neither a stored session nor a username; `PersonFolder.Held`; `ClientFailure`;
+    ///   the file system's error.
     @MainActor
     func signIn() async throws -> Person {
         let kept = options.registers ? nil : try keptSession()

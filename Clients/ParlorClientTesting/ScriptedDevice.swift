@@ -25,9 +25,9 @@ public struct ScriptedDevice: HTTPTransport, SocketTransport {
     /// Ends the device's sockets abruptly. They can reconnect.
     public func dropSockets() { server.step { [id] in $0.dropAll(of: id) } }
 
-    /// Ends a socket after `count` more packets, in place of the next one, which is lost.
+    /// Ends a socket after `count` more packets. The packet after those is lost, and its socket ends.
     ///
-    /// - Parameter count: the number of packets of any kind that are delivered before that.
+    /// - Parameter count: the number of packets, of any kind, that are still delivered.
     public func dropSocket(afterPackets count: Int) { faults { $0.packetsUntilDrop = count } }
 
     // MARK: Requests and answers

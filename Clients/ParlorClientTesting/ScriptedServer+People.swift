@@ -1,6 +1,6 @@
 import ParlorClient
 
-// Actions of people, without a device of theirs. All devices get the resulting events.
+// Actions of people that need no device. Devices get the resulting events as usual.
 extension ScriptedServer {
     /// Creates an account.
     public func addPerson(

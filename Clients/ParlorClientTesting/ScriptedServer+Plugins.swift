@@ -9,7 +9,8 @@ extension ScriptedServer {
     /// ``ScriptedCall``.
     public typealias Handler = @Sendable (inout ScriptedCall) throws -> JSON
 
-    /// Adds a route. It replaces an earlier one with the same method and path, also one of Parlor itself.
+    /// Adds a route. It replaces an earlier route with the same method and path, and even one of Parlor itself. Only
+    /// registering, logging in and refreshing a session cannot be replaced.
     ///
     /// - Parameters:
     ///   - path: a path such as `/api/rooms/:roomId/polls`, with parameters as services declare them.

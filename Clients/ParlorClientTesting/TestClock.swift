@@ -51,7 +51,7 @@ public final class TestClock: ClientClock {
 
     public var now: Date { start.addingTimeInterval(elapsed / .seconds(1)) }
 
-    /// The time by which the clock was advanced so far.
+    /// The time by which the clock has been advanced so far.
     public var elapsed: Duration { state.withLock { $0.elapsed } }
 
     /// The remaining time of each sleeper, shortest first.
@@ -151,7 +151,7 @@ public final class TestClock: ClientClock {
     /// Notes that a sleeper runs again. Its own task calls this.
     private func standUp(_ id: Int) {
         let witness = state.withLock { state in
-            // A cancellation after the wake has left an entry.
+            // A cancellation after the wake leaves an id here.
             state.cancelled.remove(id)
             state.waking.remove(id)
             return state.witnesses.removeValue(forKey: id)

@@ -3,7 +3,7 @@ struct ListScreen: Equatable {
     struct Row: Equatable {
         enum Kind: Equatable {
             case choice
-            /// A person above their rooms, which cannot be selected.
+            /// A person above their rooms. A heading cannot be selected.
             case heading
         }
 

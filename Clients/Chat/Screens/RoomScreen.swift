@@ -5,7 +5,7 @@ struct RoomScreen: Equatable {
         var text: String
         var time: String
         var isMine = false
-        /// The mark after an own message: `…` not stored yet, `✓` stored, `✓✓` read, or why it failed.
+        /// The mark after the person's own message: `…` not stored yet, `✓` stored, `✓✓` read, or why it failed.
         var mark = ""
         var hasFailed = false
     }

@@ -1,4 +1,4 @@
-/// The random faults of a network. Each value is a probability per packet.
+/// The random faults of a network. Each value is a probability per packet or HTTP request.
 public struct Chaos: Sendable, Equatable {
     /// The probability that an event arrives a few packets later.
     public var lateEvents = 0.1

@@ -8,7 +8,7 @@ struct Faults: Sendable {
     }
 
     var isOffline = false
-    /// The number of next requests that do not reach the server.
+    /// How many of the next requests do not reach the server.
     var requestsToLose = 0
     var answersToLose = 0
     /// True if a lost answer also ends its socket.
@@ -17,7 +17,7 @@ struct Faults: Sendable {
     var eventsToDouble = 0
     var packetsUntilDrop: Int?
     var answerDelay: Duration = .zero
-    /// The answers to the next HTTP requests, which replace the server's.
+    /// The answers that the next HTTP requests get in place of the server's.
     var foreignAnswers: [HTTPResponse] = []
     var holdsAcks = false
     private(set) var isHeld: (@Sendable (String) -> Bool)?
@@ -85,8 +85,8 @@ struct Faults: Sendable {
         return passage
     }
 
-    /// Takes all late packets before the end of a replay is delivered. The device's new cursor counts them as
-    /// received, so otherwise they would be lost.
+    /// Takes a socket's late packets, to deliver them before a control packet. If that packet is the end of a replay,
+    /// the device's new cursor counts the late packets as received, so later they would be lost.
     private mutating func takeAllLate(on socketID: Int) -> [Parlor.Delivery] {
         guard running != nil, isHeld == nil, !holdsAcks else { return [] }
         let arriving = held.filter { $0.socketID == socketID }

@@ -8,7 +8,7 @@ struct Network: Sendable {
         var receiver: CheckedContinuation<String, any Error>?
     }
 
-    /// A receiver and its result. It is resumed when the lock is free.
+    /// A receiver and its result. The receiver is resumed when the lock is free.
     struct Wake: Sendable {
         let receiver: CheckedContinuation<String, any Error>
         let result: Result<String, ClientFailure>

@@ -18,7 +18,7 @@ extension Parlor {
         }
     }
 
-    /// Returns the query's `limit`, clamped to 1...max.
+    /// Returns the query's `limit`, clamped to 1...max; `standard` if it has none.
     static func limit(_ query: [String: String], standard: Int, max: Int) throws(Refused) -> Int {
         guard let text = query["limit"] else { return standard }
         guard let limit = Int(text) else { throw .malformed("limit is no number.") }
@@ -33,7 +33,7 @@ extension Parlor {
 }
 
 extension JSON {
-    /// Returns a required member, which has to be a text without control characters.
+    /// Returns a required member. It has to be a text without control characters other than tabs and line breaks.
     func required(_ name: String) throws(Parlor.Refused) -> String {
         guard let value = member(name) else { throw .invalid(name, "is missing") }
         guard let text = value.string else { throw .malformed("\(name) is no text.") }

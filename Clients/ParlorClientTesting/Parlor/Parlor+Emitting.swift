@@ -53,7 +53,7 @@ extension Parlor {
 
     mutating func deliver(_ event: String, _ data: JSON, to socketID: Int) {
         let text = "42" + JSON.array([.string(event), data]).text
-        // No fault may move the end of a replay, so it counts as a control packet.
+        // No fault may move the end of a replay, so `sync:done` counts as a control packet.
         let kind = event == "sync:done" ? Delivery.Kind.control : .event(event)
         deliveries.append(Delivery(socketID: socketID, kind: kind, text: text))
     }

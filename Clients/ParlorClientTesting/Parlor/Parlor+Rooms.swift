@@ -78,7 +78,7 @@ extension Parlor {
 
     /// Returns a room as one person sees it.
     ///
-    /// - Parameter isListed: true for `my-rooms`, where an unnamed room has an empty name instead of null.
+    /// - Parameter isListed: true for `my-rooms` and `sync`. There an unnamed room has an empty name instead of null.
     func json(_ room: RoomState, for userID: String, isListed: Bool = false) -> JSON {
         let isMessage = room.messagesUpdatedAt.map { $0 > room.updatedAt } ?? false
         let last = room.messages.last.map { message in

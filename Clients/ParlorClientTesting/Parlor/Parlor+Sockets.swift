@@ -12,7 +12,7 @@ extension Parlor {
         var typing: [String: Int] = [:]
         /// The log position at which the socket went live; nil if it connected without `since`.
         var continuesFrom: Int?
-        /// The log positions at which the socket left rooms since then.
+        /// The log positions at which the socket has left rooms since it went live, by room.
         var continuedRooms: [String: Int] = [:]
     }
 

@@ -10,7 +10,7 @@ import { showUnread, shownBadges, watch } from "./unread.js";
 import { followDemoLink } from "./demo.js";
 import { toast } from "./dialog.js";
 
-/** The time, in milliseconds, after which a hidden page leaves its room. Shorter looks at other tabs do not count. */
+/** The time, in milliseconds, after which a hidden page leaves its room. Shorter visits to other tabs do not count. */
 const REST_AFTER = 15_000;
 
 /** Shows `parlor` in the page: the sign-in form, or the list of rooms beside one room. */
@@ -122,7 +122,7 @@ function houseView(parlor, redraw) {
   });
   const unsubscribe = parlor.rooms.subscribe(update);
   const onKey = (event) => {
-    // The browser closes a dialog after this event, without preventing its default.
+    // The browser closes an open dialog after this event. It does not set `defaultPrevented` for that.
     const isForDialog = document.querySelector("dialog[open]") !== null;
     if (event.key === "Escape" && !event.defaultPrevented && !isForDialog && route().roomId && innerWidth < 760) goTo(null);
   };

@@ -58,7 +58,7 @@ export function boardView(board) {
     }
   }
 
-  /** Scrolls to the area with most elements, because a single distant one is not what a person wants to see first. */
+  /** Scrolls to the area with the most elements, so that a single distant element is not what a person sees first. */
   function goToMost(boxes) {
     const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
     const x = middle(boxes.map((box) => box.x)), y = middle(boxes.map((box) => box.y));
@@ -204,7 +204,7 @@ export function boardView(board) {
     later();
   }
 
-  /** Returns true if somebody else has changed a field since the dialog was opened that `changes` would replace. */
+  /** Returns true if `changes` would replace a field that somebody else has changed since the dialog was opened. */
   function isChangedSince(before, now, changes) {
     return Object.keys(changes).some((key) => now[key] !== before[key] && now[key] !== changes[key]);
   }
@@ -248,7 +248,7 @@ export function boardView(board) {
     return board.snapshot.elements.reduce((most, item) => Math.max(most, boxOf(item).z), -1) + 1;
   }
 
-  /** Returns a free spot that is visible, or one near the middle if there is none. */
+  /** Returns a visible spot that is free. If there is none, returns a spot near the middle. */
   function freeSpot(type) {
     const { w, h: height } = boxOf({ type, content: {}, position: null });
     const left = plane.scrollLeft + origin.x, top = plane.scrollTop + origin.y;

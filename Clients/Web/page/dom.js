@@ -71,7 +71,7 @@ export function reconcile(parent, items, key, make, update) {
   }
 }
 
-/** Appends the element of one more item, the one after the items that were passed to `reconcile`. */
+/** Appends the element of one more item, which follows those that already have an element. */
 export function appendKeyed(parent, item, key, make, update) {
   const element = addKeyed(keyed(parent), key(item), make(item));
   update(element, item);

@@ -112,7 +112,7 @@ export function roomView(parlor, roomId) {
         finish(false);
       },
       focusout: (event) => {
-        // A person who switches to another window or tab continues after the return.
+        // If the person switches to another window or tab, the form stays open for their return.
         if (document.hasFocus() && !form.contains(event.relatedTarget)) finish(true);
       },
     } }, input, h("button", { class: "icon-button", type: "submit", "aria-label": t("save") }, icon("check")));

@@ -1,7 +1,7 @@
 import { h, onceAFrame } from "./dom.js";
 
-// A list of rows whose heights are unknown. Only the rows near the view are in the document. The height of a row is
-// measured when it is there, and kept by key; other rows count with the average. What is visible stays visible: each
+// A list of rows whose heights are unknown. Only the rows near the view are in the document. A row in the document is
+// measured, and its height is kept by key; other rows count with the average. What is visible stays visible: each
 // change is made around an anchor, which is the first visible row and how far it is scrolled.
 
 /** The distance from the view, in pixels, within which rows are in the document. */

@@ -63,7 +63,7 @@ export class Account {
   async stop() {
     this.#isStarted = false;
     await within(this.#backing.platform, FLUSH_TIME, "the time to stop is over", this.flush()).catch(() => {});
-    // Started again meanwhile.
+    // `start()` was called meanwhile.
     if (this.#isStarted) return;
     this.outbox.stop();
     this.#socket.stop();

@@ -149,7 +149,7 @@ export class Board extends Observable {
     return this.writeCache();
   }
 
-  /** Pauses while nobody looks at the room. What is shown stays. The conversation joins the room for both. */
+  /** Pauses while nobody looks at the room. What is shown stays. `Conversation` joins the room for the board, too. */
   rest() {
     this.#loading.rest();
   }

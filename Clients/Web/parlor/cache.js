@@ -1,7 +1,7 @@
 import { removeAll } from "./storage.js";
 import { Pause } from "./timing.js";
 
-/** The delay of a write in milliseconds. Further changes within it are written with it. */
+/** The delay before a write, in milliseconds. Changes that follow in this time are part of the same write. */
 const PAUSE = 500;
 
 /**

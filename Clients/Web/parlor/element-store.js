@@ -6,9 +6,9 @@ const REMEMBERED = 2_000;
  * One room's elements as the server has them: the newest `version` of each, even if data arrives late, twice or out of
  * order. Deleted elements stay deleted.
  *
- * The event of a clearing does not name elements, and a replay may repeat it after newer elements were created. So a
- * newer element that the clearing removed may return with its own event. `isDoubtful` is then true, and the elements
- * have to be fetched.
+ * The event of a clearing does not name elements, and a replay may bring it after newer elements were created. Applying
+ * it then removes those, too, and their own events may bring them back. So after a clearing `isDoubtful` is true until
+ * the elements are requested again.
  */
 export class ElementStore {
   #ownId;
@@ -30,12 +30,12 @@ export class ElementStore {
     return [...this.#elements.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** Returns the element with an id that `shownId` has returned. */
+  /** Returns the element for an id that `shownId` has returned. */
   get(shownId) {
     return this.#elements.get(this.#byTempId.get(shownId) ?? shownId);
   }
 
-  /** Returns the id for the screen. That of an own element stays the same when the server stores the element. */
+  /** Returns the id for the screen. It stays the same when the server stores an element that the person has made. */
   shownId(element) {
     return element.createdBy === this.#ownId ? element.tempId ?? element.id : element.id;
   }

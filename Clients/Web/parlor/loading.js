@@ -26,8 +26,8 @@ export class Loading {
   epoch = 0;
 
   /**
-   * @param fetch `(isCurrent) → { refusal }`. `refusal` is the failure if the room cannot be joined for now. It has
-   * to check `isCurrent()` after each wait, and to change nothing if that is false.
+   * @param fetch `(isCurrent) → { refusal }`. `refusal` is the failure if the room cannot be joined for now. `fetch`
+   * has to check `isCurrent()` after each wait, and to change nothing if that is false.
    * @param rejoin runs instead of `fetch` after a rest, with the same rules. What was fetched before is still there.
    */
   constructor(platform, { isAway, fetch, rejoin = async () => ({}), onChange }) {
@@ -67,7 +67,7 @@ export class Loading {
   }
 
   /**
-   * Continues after `rest()`. The join brings the changes since then. If the server has said that it cannot repeat
+   * Continues after `rest()`. The join brings the changes since then. If the server has said that it cannot replay
    * them, everything is fetched again.
    */
   resume() {

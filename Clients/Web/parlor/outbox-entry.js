@@ -9,8 +9,8 @@ export class OutboxEntry {
   failure = null;
   isKept = false;
   /**
-   * The failure `not_kept` if the storage has refused the entry. Then it is sent at once, or it fails, because it would
-   * be lost with the page.
+   * The failure `not_kept` if the storage has refused the entry. The entry would be lost with the page. So it is sent
+   * at once, and fails if the server cannot take it then.
    */
   refusal = null;
   isRemoved = false;

@@ -7,12 +7,13 @@ import { Backoff, Pause } from "./timing.js";
  * The person's changes that the server does not have yet. They survive reloads.
  *
  * Each lane (a room's messages, or a room's board) sends one change at a time, in the order made. Lanes do not wait for
- * each other. A change is stored before it is sent. If the storage refuses it, it is sent at once, or it fails with
- * `not_kept`. A change without an answer is sent again under the same id. A change leaves the outbox only when the
- * server has it, when it is discarded, or when the person loses the room.
+ * each other. A change is stored before it is sent. A change that the storage refuses is sent at once, and fails
+ * with `not_kept` if the server cannot take it then. A change without an answer is sent again under the same id. A
+ * change leaves the outbox only when the server has it, when it is discarded, or when the person loses the room.
  *
- * If the server cannot be reached or asks to wait, a lane waits for the connection or for a pause that doubles. If the
- * server refuses a change for good, that change fails, and later ones are sent.
+ * If the server cannot be reached, a lane waits for the connection, or for a pause whose bound doubles. If the server
+ * asks to wait, the lane waits at least that long. If the server refuses a change for good, that change fails, and
+ * later ones are sent.
  */
 export class Outbox {
   #platform;

@@ -118,13 +118,15 @@ export interface Element {
 export class ClientFailure extends Error {
   /**
    * - `offline`: the server was not reached, or the connection was lost before the answer. The server may have acted.
-   * - `refused`: the server refused. `code` is one of the contract's, and `message` is the server's.
+   * - `refused`: the server refused the call. `code` is one of the contract's, and `message` is the server's.
    * - `signed_out`: nobody is signed in, or the session has ended.
-   * - `not_kept`: this device could not store it.
+   * - `not_kept`: this device could not store the change or the session.
    */
   readonly kind: "offline" | "refused" | "signed_out" | "not_kept";
-  /** For `refused`, a code of the contract, such as `room_not_found`; also `disconnected` or `refused` for a connection.
-   * Otherwise the same as `kind`. */
+  /**
+   * For `refused`, a code of the contract, such as `room_not_found`. The failure of a connection may also have the code
+   * `disconnected` or `refused`. For every other kind, the code is the kind.
+   */
   readonly code: string;
   /** True if the same call may succeed later. */
   readonly isRetryable: boolean;
@@ -194,7 +196,7 @@ export interface ParlorOptions {
 
 export interface Connection {
   /**
-   * `ended` means that the server has ended the connection, and that it does not reconnect by itself. `wake()`
+   * `ended` means that the server has ended the connection. The library then does not reconnect by itself. `wake()`
    * reconnects while somebody is signed in.
    */
   readonly state: "idle" | "connecting" | "connected" | "offline" | "ended";
@@ -233,10 +235,10 @@ export class Parlor {
    */
   stop(): Promise<void>;
   /**
-   * Connects at once instead of after the pause, even if the server has ended the connection, and ends a `rest()`. Call
-   * it when the page becomes visible, and on `online` and `offline` while the page is visible. A connection that has
-   * received nothing for 5 s longer than the ping interval is replaced. So is any connection if the browser says that it
-   * has no network.
+   * Connects at once instead of after the pause, even if the server has ended the connection. Ends a `rest()`. Call it
+   * when the page becomes visible, and on `online` and `offline` while the page is visible. It replaces a connection
+   * that has received nothing for 5 s longer than the ping interval. If the browser says that it has no network, it
+   * replaces any connection.
    */
   wake(): void;
   /**
@@ -401,8 +403,8 @@ export class Conversation implements Observable<ConversationSnapshot> {
   subscribe(listener: (snapshot: ConversationSnapshot) => void): () => void;
   readonly roomId: string;
   /**
-   * Shows and stores a message at once, and sends it as soon as the server can be reached. If this device cannot store
-   * the message, it is sent at once, or it fails with `not_kept`.
+   * Shows and stores a message at once, and sends it as soon as the server can be reached. A message that this device
+   * cannot store is sent at once. If the server cannot take it then, the message fails with `not_kept`.
    * @returns the item's id; null for a blank text.
    */
   send(text: string): string | null;
@@ -410,7 +412,7 @@ export class Conversation implements Observable<ConversationSnapshot> {
   retry(itemId: string): void;
   /** Removes an unsent message. @returns false if it is being sent or already stored. */
   discard(itemId: string): boolean;
-  /** Deletes a stored message of the person's own for everyone. @throws ClientFailure */
+  /** Deletes one of the person's own messages for everyone, if the server has it. @throws ClientFailure */
   delete(itemId: string): Promise<void>;
   /** Loads the page before the first message. Does nothing if there is none, or if a page is being loaded. */
   loadOlder(): Promise<void>;
@@ -447,7 +449,7 @@ export interface BoardElement {
   readonly element: Element | null;
 }
 
-/** An edit that was not saved, because somebody else had changed the content first. That content is shown. */
+/** An edit that was not saved, because somebody else had changed the content first. The server's content is shown. */
 export interface BoardConflict {
   readonly id: string;
   readonly content: { readonly [key: string]: unknown };
@@ -466,7 +468,8 @@ export interface BoardSnapshot {
  * One room's board. Changes show at once, and are stored until the server has them. While one change is being sent,
  * later ones of the same element are merged, so `move` may be called for every pointer event. The last move wins. An
  * edit is based on the content that is shown: if somebody else has changed that first, the server's content is shown,
- * and `conflict` has the edit. A change that this device cannot store is sent at once, or it fails with `not_kept`.
+ * and `conflict` has the edit. A change that this device cannot store is sent at once. If the server cannot take it
+ * then, the change fails with `not_kept`.
  */
 export class Board implements Observable<BoardSnapshot> {
   readonly snapshot: BoardSnapshot;

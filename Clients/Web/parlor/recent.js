@@ -30,8 +30,8 @@ export class RecentValues {
 }
 
 /**
- * A bounded record of ids that were seen. It has the last ones; every id up to the newest dropped one counts as seen.
- * Ids sort by creation.
+ * A bounded record of ids that were seen. It keeps the last ones. Every id up to the newest dropped one counts as seen,
+ * too. Ids sort by creation.
  */
 export class RecentIds {
   #ids = new RecentValues(64);

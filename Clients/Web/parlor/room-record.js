@@ -1,6 +1,6 @@
 /**
  * Returns a room with its times in milliseconds. The server writes `updatedAt` and `messagesUpdatedAt` in whole
- * seconds, and only `lastActivityAt` in milliseconds. Without these, rooms of the same second could be sorted
+ * seconds, and only `lastActivityAt` in milliseconds. By whole seconds, rooms of the same second could be sorted
  * differently than on the server.
  */
 export function roomRecord(answer) {

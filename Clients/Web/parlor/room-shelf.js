@@ -117,7 +117,7 @@ export class RoomShelf {
   // Events
 
   /**
-   * Applies an event, without counts (`RoomCounts`).
+   * Applies an event, except to the counts, which `RoomCounts` keeps.
    * @returns the id of its room; null if the room or the event is unknown here.
    */
   apply(name, data) {

@@ -43,8 +43,8 @@ export class RoomsFetching {
   }
 
   /**
-   * Notes that only an answer with all rooms brings the data that the list lacks. The request is repeated until there
-   * is one.
+   * Notes that only an answer with all rooms brings the data that the list lacks. The request is repeated until that
+   * answer arrives.
    */
   owe() {
     this.#owed += 1;
@@ -136,7 +136,7 @@ export class RoomsFetching {
       await (this.#running ?? this.refresh());
       return this.failure ? [this.failure] : [];
     }
-    // Missing rooms are fetched one by one, because only that answer shows that a room is gone.
+    // Missing rooms are fetched one by one, because only the answer to such a request shows that a room is gone.
     for (const id of [...this.#shelf.missing].sort().slice(0, MAX_SINGLE)) needed.add(id);
     const failures = await Promise.all([...needed].map((id) => this.#fetchOne(id)));
     return failures.filter(Boolean);

@@ -4,8 +4,8 @@ import { Observable } from "./observable.js";
 const KEY = "session";
 const LOCK = "parlor-session";
 /**
- * The time before its expiry, in milliseconds, at which a token is renewed, or half its life if that is shorter. This
- * covers clocks that differ, and the time of the request.
+ * A token is renewed this long before it expires, in milliseconds; a short-lived token is renewed after half its life.
+ * The leeway covers clocks that differ, and the time of the request.
  */
 const LONGEST_LEEWAY = 60_000;
 /** The refusals after which a refresh token never works again. All others are temporary. */
@@ -16,8 +16,9 @@ const FINAL_CODES = new Set(["invalid_token", "unauthenticated", "invalid_field"
  *
  * The storage has the valid session. A tab that wants to renew it takes a lock and reads the storage again: if another
  * tab has renewed the session meanwhile, no request is needed. With each refresh token an `attemptId` is stored, so a
- * request whose answer is lost can be repeated, even after a reload. All tabs send the same id, so they get the same
- * tokens where there are no locks: on a page without TLS. Servers that do not know the id ignore it.
+ * request whose answer is lost can be repeated, even after a reload. A page without TLS has no locks. There several
+ * tabs may send the request, but with the same id, so they get the same tokens. Servers that do not know the id ignore
+ * it.
  */
 export class Session extends Observable {
   #caller;
@@ -34,7 +35,7 @@ export class Session extends Observable {
   #stored = undefined;
   #leeway = LONGEST_LEEWAY;
   #status = "unknown";
-  /** The snapshot. `#current` is used as soon as it is stored, but is shown only when the person's account is there. */
+  /** The snapshot. `#current` is used as soon as it is stored, but shown only once the person's `Account` exists. */
   #shown = Object.freeze({ status: "unknown", user: null, failure: null });
   #refreshing = null;
   /** Rises when somebody signs in or out. Answers to earlier requests are then ignored. */
@@ -107,7 +108,7 @@ export class Session extends Observable {
     try {
       return await this.#refresh(session);
     } catch (error) {
-      // The old token is still valid for some seconds.
+      // The old token is still valid for a short time.
       if (ClientFailure.of(error).isRetryable && left > 0) return session.token;
       throw error;
     }
@@ -213,8 +214,9 @@ export class Session extends Observable {
   }
 
   /**
-   * Returns the stored session. If the storage cannot be read, or still has the session from before a refused write,
-   * returns this tab's session instead: a refresh token that has been used would end the session.
+   * Returns the stored session. Returns this tab's session instead if the storage cannot be read, or if it still has
+   * the session from before a refused write. The refresh token of that session has been used. Sending it again would
+   * end the session.
    */
   async #read() {
     let kept;

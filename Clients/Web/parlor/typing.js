@@ -35,7 +35,7 @@ export class TypingSignal {
     this.#waitForIdle(IDLE);
   }
 
-  /** Ends the typing, because the message was sent, cleared or left, or the page is in the background. */
+  /** Ends the typing: the text was sent or cleared, the field or room was left, or the page is in the background. */
   stopped() {
     this.#idle?.cancel();
     this.#idle = null;

@@ -1,13 +1,13 @@
 import ParlorClient
 import SwiftUI
 
-/// Shows who is signed in, and signs them out. Before that, it says how many unsent changes would be lost, or that
-/// some may be.
+/// Shows who is signed in, and signs them out. Before that, it says how many unsent changes will be lost. If they
+/// cannot be counted, it gives no number.
 struct AccountMenu: View {
     let account: Account
     let client: RoomsClient
     @State private var isAsking = false
-    /// nil if they cannot be counted.
+    /// The number of unsent changes; nil if they cannot be counted.
     @State private var unsentCount: Int? = 0
 
     var body: some View {

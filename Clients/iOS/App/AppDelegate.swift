@@ -2,7 +2,8 @@ import ParlorClient
 import UIKit
 import UserNotifications
 
-/// Receives the device token, and taps on notifications. The system gives both only to the app's delegate.
+/// Receives the device token, and taps on notifications. The system gives the token only to the app's delegate. It
+/// gives taps to the delegate of the notification center, which has to be set before the launch ends.
 final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCenterDelegate {
     let account = Account(
         server: Server.address, store: KeychainSessionStore(service: Server.address.host() ?? "rooms"),
@@ -34,7 +35,7 @@ final class AppDelegate: NSObject, UIApplicationDelegate, UNUserNotificationCent
     private static func clearNotifications() async {
         let center = UNUserNotificationCenter.current()
         center.removeAllDeliveredNotifications()
-        // It throws if the person has not allowed badges.
+        // `try?`: this throws if the person has not allowed badges.
         try? await center.setBadgeCount(0)
     }
 

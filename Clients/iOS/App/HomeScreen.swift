@@ -32,8 +32,8 @@ struct HomeScreen: View {
         .background { IconBadge(rooms: client.rooms) }
     }
 
-    /// Opens the room of a tapped notification. The notification has only the room's id. Without a network this is a
-    /// cached room.
+    /// Opens the room of a tapped notification. The notification has only the room's id. Without a network, only a
+    /// cached room can be opened.
     private func openRequestedRoom() async {
         guard let roomID = account.roomToOpen else { return }
         await $failure.catching {
@@ -85,7 +85,7 @@ struct RouteStack<Root: View>: View {
                     case .board(let room): BoardScreen(client: client, room: room)
                     }
                 }
-                // A notification may replace a room in the path. The next room gets a screen of its own.
+                // A notification may replace the room in the path. The new room then gets a screen of its own.
                 .id(route)
             }
         }

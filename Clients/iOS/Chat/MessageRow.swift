@@ -50,7 +50,7 @@ struct MessageRow: View {
     }
 }
 
-/// The delivery state of an own message.
+/// The delivery state of the person's own message.
 private struct DeliveryMark: View {
     let state: MessageItem.State
 

@@ -8,7 +8,7 @@ extension Element {
 
     var isNote: Bool { type == Self.note }
 
-    /// False for a note with content that this device cannot read, and that an edit would remove.
+    /// True for a note whose whole content this device can read. An edit would remove what it cannot read.
     var isEditableNote: Bool { isNote && isContentWhole }
 
     /// The text of a note. For other types it is their title, description or address.
@@ -19,7 +19,8 @@ extension Element {
         return ""
     }
 
-    /// The size from the content. If it is missing or out of bounds, as other clients may write anything, the default.
+    /// The width and height from the content. Each has a default if it is missing or out of bounds, because other
+    /// clients may write anything.
     var size: CGSize {
         let size = Self.defaultSize
         return CGSize(width: content["w"]?.length ?? size.width, height: content["h"]?.length ?? size.height)

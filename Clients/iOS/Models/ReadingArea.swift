@@ -2,8 +2,8 @@ import ParlorClient
 
 /// Reports visible messages to the conversation, which marks them as read after half a second.
 ///
-/// Rows report when they become visible. This passes it on only while `isShown` is true, so that messages are not read
-/// while another screen or the lock screen covers them.
+/// Rows report when they become visible. The area passes their reports on only while `isShown` is true. So messages are
+/// not read while another screen or the lock screen covers them.
 @MainActor
 final class ReadingArea {
     private let conversation: Conversation

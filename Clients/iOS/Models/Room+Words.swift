@@ -1,7 +1,7 @@
 import ParlorClient
 
 extension Room {
-    /// The maximum length of a name in Unicode scalars, which the server allows.
+    /// The maximum length of a name that the server allows, in Unicode scalars.
     static let longestName = 100
 
     /// The name; nil if there is none, or if it has only white space.

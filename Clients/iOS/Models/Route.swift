@@ -2,7 +2,8 @@ import ParlorClient
 
 /// A destination of navigation. The room is a snapshot; the screens read the current one from the list.
 ///
-/// Two routes are equal if they lead to the same screen of the same room. Its badges and times change while it is shown.
+/// Two routes are equal if they lead to the same screen of the same room. The room's other fields do not count, because
+/// badges and times change while the screen is shown.
 enum Route: Hashable {
     case chat(Room)
     case board(Room)

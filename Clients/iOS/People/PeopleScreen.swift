@@ -9,7 +9,7 @@ struct PeopleScreen: View {
     @State private var query = ""
     @State private var partner: Person?
 
-    /// The pause between a keystroke and the search. Another keystroke within it starts it again.
+    /// The pause between a keystroke and the search. Another keystroke restarts the pause.
     private static let pause = Duration.milliseconds(300)
 
     var body: some View {

@@ -9,7 +9,9 @@ struct PollsStore {
 
     init(_ connection: any Connection) { self.connection = connection }
 
-    /// - Returns: false, with nothing changed, if the room has `limit` polls.
+    /// Inserts a poll, unless the room has `limit` polls already.
+    ///
+    /// - Returns: false if nothing was inserted.
     func insert(_ poll: Poll, in roomID: String, upTo limit: Int) throws -> Bool {
         let choices = JSONWriter.value { json in json.array(of: poll.choices) { $0.string($1) } }
         return try connection.execute(
@@ -111,7 +113,7 @@ enum PollsSchema {
                     PRIMARY KEY (poll_id, user_id)
                 )
                 """),
-        // Every list of rooms asks for the polls of each.
+        // Every list of rooms asks for the polls of each room.
         Migration(version: 2, name: "polls by room", sql: "CREATE INDEX polls_by_room ON polls (room_id, id)"),
         Migration(
             version: 3, name: "polls about messages",
