@@ -24,6 +24,7 @@ struct GatewaySettings: Sendable {
     let showsPage: Bool
     let allowedOrigins: AllowedOrigins
     private let connections: EdgeLimits.Limit
+    private let connectedSocketsPerAddress: Int
     private let unconnectedSockets: EdgeLimits.Limit
     private let bufferedBytes: EdgeLimits.Limit
     private let loopTimePerAddress: Int
@@ -67,6 +68,10 @@ struct GatewaySettings: Sendable {
     static let maxConnectionsPerAddress = Setting(
         "MAX_CONNECTIONS_PER_ADDRESS", .number(0...1_000_000), default: "0",
         "Maximum connections of one address that have no connected socket; 0: a quarter of all, at most 1000")
+    static let maxSocketsPerAddress = Setting(
+        "MAX_SOCKETS_PER_ADDRESS", .number(0...1_000_000), default: "0",
+        "Maximum connected sockets of one address; further ones count as connections without one; 0: a quarter of the connections"
+    )
     static let maxPendingSockets = Setting(
         "MAX_PENDING_SOCKETS", .number(0...1_000_000), default: "0",
         "Maximum sockets without an accepted CONNECT; 0: half of the connections")
@@ -116,7 +121,8 @@ struct GatewaySettings: Sendable {
 
     private static let own: [any AnySetting] = [
         Setting.host, Setting.port, Setting.data, Setting.jwtSecretFile, globalScope, pingInterval, pingTimeout,
-        requestTimeout, maxPendingBytes, writeTimeout, maxConnections, maxConnectionsPerAddress, maxPendingSockets,
+        requestTimeout, maxPendingBytes, writeTimeout, maxConnections, maxConnectionsPerAddress, maxSocketsPerAddress,
+        maxPendingSockets,
         maxPendingSocketsPerAddress, maxBufferedBytes, maxBufferedBytesPerAddress, maxLoopTimePerAddress,
         trustedProxies, showsOperations, webClient, allowedOrigins, maxSocketsPerPerson, requiredServices,
         checks, maxRequestsPerPerson, maxHeavyRequestsPerPerson, Setting.rateLimits,
@@ -194,6 +200,7 @@ struct GatewaySettings: Sendable {
         maxHeavyRequestsPerPerson = configuration[Self.maxHeavyRequestsPerPerson]
         connections = EdgeLimits.Limit(
             total: configuration[Self.maxConnections], perAddress: configuration[Self.maxConnectionsPerAddress])
+        connectedSocketsPerAddress = configuration[Self.maxSocketsPerAddress]
         unconnectedSockets = EdgeLimits.Limit(
             total: configuration[Self.maxPendingSockets], perAddress: configuration[Self.maxPendingSocketsPerAddress])
         bufferedBytes = EdgeLimits.Limit(
@@ -217,6 +224,8 @@ struct GatewaySettings: Sendable {
             if !isLimiting { limit.perAddress = nil }
         }
         set(&limits.connections, to: connections)
+        let sockets = connectedSocketsPerAddress > 0 ? connectedSocketsPerAddress : max(limits.connections.total / 4, 1)
+        limits.connectedSocketsPerAddress = isLimiting ? sockets : nil
         set(&limits.unconnectedSockets, to: unconnectedSockets)
         set(&limits.bufferedBytes, to: bufferedBytes)
         limits.loopTimePerAddress = isLimiting ? loopTimePerAddress : nil

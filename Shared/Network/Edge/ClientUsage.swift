@@ -29,7 +29,7 @@ final class ClientUsage: Sendable {
             }
         }
 
-        fileprivate var isReader: Bool { if case .reader = self { true } else { false } }
+        var isReader: Bool { if case .reader = self { true } else { false } }
     }
 
     /// The bytes that are buffered for one client.
@@ -42,14 +42,29 @@ final class ClientUsage: Sendable {
         fileprivate var strangerBytes: Int { standing == .stranger ? bytes : 0 }
     }
 
+    /// The share of its address that a connection counts for.
+    enum ConnectionShare {
+        case unconnected
+        /// The connection is that of a socket that has connected to a namespace.
+        case connected
+    }
+
     private struct Amounts {
+        /// In the total, all connections; of an address, those that count as unconnected.
         var connections = 0
+        var connectedSockets = 0
         var unconnectedSockets = 0
         var bufferedBytes = 0
         /// The part of `bufferedBytes` that belongs to strangers.
         var strangerBytes = 0
 
-        var isNothing: Bool { connections == 0 && unconnectedSockets == 0 && bufferedBytes == 0 }
+        var isNothing: Bool {
+            connections == 0 && connectedSockets == 0 && unconnectedSockets == 0 && bufferedBytes == 0
+        }
+
+        static func connections(of share: ConnectionShare) -> WritableKeyPath<Amounts, Int> {
+            share == .connected ? \.connectedSockets : \.connections
+        }
     }
 
     private struct State {
@@ -82,38 +97,56 @@ final class ClientUsage: Sendable {
 
     // MARK: Connections
 
-    /// - Parameter address: nil for a connection that counts in the total only.
-    func addConnection(of address: IPAddress?) throws(Excess) {
-        try add(\.connections, of: address, limits.connections)
+    /// - Parameters:
+    ///   - address: nil for a connection that counts in the total only.
+    ///   - beyond: by how much the total may exceed its limit afterwards.
+    func addConnection(of address: IPAddress?, beyond: Int = 0) throws(Excess) {
+        try add(\.connections, of: address, limits.connections, beyond: beyond)
     }
 
-    func removeConnection(of address: IPAddress?) {
+    func removeConnection(of address: IPAddress?, as share: ConnectionShare = .unconnected) {
         state.withLock { state in
             state.total.connections -= 1
-            if let address { Self.change(\.connections, by: -1, of: address, &state) }
+            if let address { Self.change(Amounts.connections(of: share), by: -1, of: address, &state) }
         }
     }
 
-    /// Moves a connection to another address, or to the total only if `other` is nil. If the other address is
-    /// at its limit, this throws, and the connection stays counted for the first one.
-    func moveConnection(from address: IPAddress?, to other: IPAddress?) throws(Excess) {
+    /// Moves a connection to another address. If that is at its limit, this throws, and the connection stays counted
+    /// for the first one.
+    func moveConnection(from address: IPAddress?, to other: IPAddress) throws(Excess) {
         if address == other { return }
-        let share = limits.connections.perAddress ?? .max
-        let fits = state.withLock { state in
-            if let other {
-                if (state.byAddress[other]?.connections ?? 0) >= share { return false }
-                Self.change(\.connections, by: 1, of: other, &state)
-            }
+        let isMoved = state.withLock { state in
+            guard has(room: .unconnected, other, state) else { return false }
+            Self.change(\.connections, by: 1, of: other, &state)
             if let address { Self.change(\.connections, by: -1, of: address, &state) }
             return true
         }
-        if !fits { throw .perAddress }
+        if !isMoved { throw .perAddress }
+    }
+
+    /// Moves a connection to the other share of its address.
+    ///
+    /// - Returns: false if that share is used up; the connection then stays where it is.
+    func moveConnection(of address: IPAddress, to share: ConnectionShare) -> Bool {
+        state.withLock { state in
+            guard has(room: share, address, state) else { return false }
+            Self.change(Amounts.connections(of: share), by: 1, of: address, &state)
+            Self.change(
+                Amounts.connections(of: share == .connected ? .unconnected : .connected), by: -1, of: address, &state)
+            return true
+        }
+    }
+
+    private func has(room share: ConnectionShare, _ address: IPAddress, _ state: borrowing State) -> Bool {
+        let limit = share == .connected ? limits.connectedSocketsPerAddress : limits.connections.perAddress
+        return state.byAddress[address]?[keyPath: Amounts.connections(of: share)] ?? 0 < limit ?? .max
     }
 
     // MARK: Sockets
 
-    func addUnconnectedSocket(of address: IPAddress) throws(Excess) {
-        try add(\.unconnectedSockets, of: address, limits.unconnectedSockets)
+    /// - Parameter beyond: by how much the total may exceed its limit afterwards.
+    func addUnconnectedSocket(of address: IPAddress, beyond: Int = 0) throws(Excess) {
+        try add(\.unconnectedSockets, of: address, limits.unconnectedSockets, beyond: beyond)
     }
 
     func removeUnconnectedSocket(of address: IPAddress) {
@@ -183,14 +216,15 @@ final class ClientUsage: Sendable {
     // MARK: Both
 
     private func add(
-        _ amount: WritableKeyPath<Amounts, Int> & Sendable, of address: IPAddress?, _ limit: EdgeLimits.Limit
+        _ amount: WritableKeyPath<Amounts, Int> & Sendable, of address: IPAddress?, _ limit: EdgeLimits.Limit,
+        beyond: Int
     ) throws(Excess) {
         let excess: Excess? = state.withLock { state in
             // Check the address first: a client over its own share must not evict anyone.
             if let address, let share = limit.perAddress, (state.byAddress[address]?[keyPath: amount] ?? 0) >= share {
                 return .perAddress
             }
-            if state.total[keyPath: amount] >= limit.total { return .total }
+            if state.total[keyPath: amount] >= limit.total + beyond { return .total }
             state.total[keyPath: amount] += 1
             if let address { Self.change(amount, by: 1, of: address, &state) }
             return nil
@@ -205,56 +239,4 @@ final class ClientUsage: Sendable {
         amounts[keyPath: amount] += difference
         state.byAddress[address] = amounts.isNothing ? nil : amounts
     }
-}
-
-/// A queue of connections or sockets that wait for something from their clients, the longest first. Joining
-/// and leaving take constant time.
-///
-/// A member is in at most one list. The list does not keep it alive, so it must leave before it is released.
-struct WaitingList<Member: Waiting> {
-    private(set) unowned var first: Member?
-    private unowned var last: Member?
-    private(set) var count = 0
-
-    /// Appends a member, which must not be in a list. Does nothing for one that has retired.
-    mutating func append(_ member: Member) {
-        if member.link.isRetired { return }
-        precondition(!member.link.isTaken, "a member is in one list, once")
-        member.link.isTaken = true
-        member.link.previous = last
-        if let last { last.link.next = member } else { first = member }
-        last = member
-        count += 1
-    }
-
-    /// Removes a member. Does nothing if it is not in the list.
-    mutating func remove(_ member: Member) {
-        guard member.link.isTaken else { return }
-        let (previous, next) = (member.link.previous, member.link.next)
-        member.link = WaitingLink()
-        if let previous { previous.link.next = next } else { first = next }
-        if let next { next.link.previous = previous } else { last = previous }
-        count -= 1
-    }
-
-    /// Removes a member permanently before it is released, as the list does not keep it alive.
-    mutating func retire(_ member: Member) {
-        remove(member)
-        member.link.isRetired = true
-    }
-}
-
-/// A member of a `WaitingList`.
-protocol Waiting: AnyObject {
-    var link: WaitingLink<Self> { get set }
-}
-
-/// A member's links in its list. Only the list uses them.
-struct WaitingLink<Member: AnyObject> {
-    fileprivate(set) var isTaken = false
-    fileprivate var isRetired = false
-    fileprivate unowned var previous: Member?
-    fileprivate unowned var next: Member?
-
-    init() {}
 }

@@ -3,9 +3,9 @@ import Reactor
 /// The limits of the connections, sockets and memory that clients may hold at once: in total, over all loops, and from
 /// one address (`IPAddress.subscriber`).
 ///
-/// At the total limit, a new connection evicts the one that has been idle longest on its loop, or
-/// else the socket there that has waited longest for its CONNECT. A new socket evicts such a
-/// socket. If there is none, the new one is refused. Connections with a request in progress and
+/// At the total limit, a new connection evicts another one. The loop with the most idle connections ends the one
+/// that has been idle longest. If no connection is idle, a WebSocket that has waited longest for its CONNECT ends. A new
+/// socket evicts such a socket. If there is none, the new one is refused. Connections with a request in progress and
 /// connected sockets stay. At the limit of its address, a new client is refused.
 public struct EdgeLimits: Sendable {
     public struct Limit: Sendable {
@@ -19,9 +19,11 @@ public struct EdgeLimits: Sendable {
         }
     }
 
-    /// Open connections. A connection whose socket has connected to a namespace counts in the total only, as
-    /// thousands of people may share an address.
+    /// Open connections. Of an address, only those count here whose socket has not connected to a namespace.
     public var connections = Limit(total: 10_000, perAddress: 1_000)
+    /// The connections of one address whose sockets have connected to a namespace; nil: no limit. Thousands of people
+    /// may share an address. Further ones count among its `connections`.
+    public var connectedSocketsPerAddress: Int?
     /// Sockets that have not connected to a namespace yet.
     public var unconnectedSockets = Limit(total: 5_000, perAddress: 500)
     /// Bytes that are buffered for clients for longer than a turn: requests and parts of them, messages, and
@@ -33,6 +35,9 @@ public struct EdgeLimits: Sendable {
     /// The bytes that each client may buffer regardless of others: a head and a small body. The number of
     /// connections bounds this memory.
     static let smallBuffer = 4 * 1024
+    /// The memory of a connection whose client has just returned, with `smallBuffer`, its session and what it is sent
+    /// (`docs/scaling.md`). An idle one takes a tenth.
+    static let connectionBytes = 20 * 1024
     /// An address's clients that have neither connected nor signed in may use one eighth of its share. By
     /// default, sixteen addresses fill what all such clients may have.
     static let strangersPart = 8
@@ -61,12 +66,12 @@ extension EdgeLimits {
     ///   - memory: the bytes that it may use.
     ///   - loops: the number of event loops.
     public static func fitting(descriptors: Int, memory: Int, loops: Int) -> EdgeLimits {
-        let reserve = 128 + loops * Channel.maxLingering
-        // The amounts that are always granted may take a quarter of the memory, the counted ones another, and
-        // the readers' excess an eighth. A connection with little to do takes 1 to 3 kB.
-        let most = max(min(max(descriptors - reserve, descriptors / 4), memory / 4 / smallBuffer), 16)
+        let reserve = 128 + Evictions.maxPending + loops * Channel.maxLingering
+        // Connections may take half of the memory, buffered bytes a quarter, and the readers' excess an eighth.
+        let most = max(min(max(descriptors - reserve, descriptors / 4), memory / 2 / connectionBytes), 16)
         var limits = EdgeLimits()
         limits.connections = Limit(total: most, perAddress: min(most / 4, 1_000))
+        limits.connectedSocketsPerAddress = max(most / 4, 1)
         limits.unconnectedSockets = Limit(total: most / 2, perAddress: min(most / 8, 500))
         let buffered = max(min(memory / 4, 128 << 20), 8 << 20)
         limits.bufferedBytes = Limit(total: buffered, perAddress: buffered / 4)

@@ -14,16 +14,14 @@ final class EdgeLoop {
     let randomness: any Randomness
     let delegate: any EdgeDelegate
     let shares: TimeShares
+    private let evictions: Evictions
     /// The loops of the server, by index. Emptied by the drain, as it is a reference cycle.
     var all: [LoopBound<EdgeLoop>] = []
 
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]
     private var webSocketCount = 0
     private var sessions: [String: EngineConnection] = [:]
-    /// Connections that have no request under way, and sockets that have not connected. The one that has
-    /// waited longest is evicted for a new one.
-    private var waitingConnections = WaitingList<HTTPConnection>()
-    private var unconnectedSockets = WaitingList<EngineConnection>()
+    private var waiting: WaitingClients
     private(set) var isDraining = false
     private var onDrained: (() -> Void)?
     private var drainTimer: LoopTimer?
@@ -31,13 +29,15 @@ final class EdgeLoop {
 
     init(
         loop: EventLoop, configuration: EdgeConfiguration, counters: EdgeCounters, usage: ClientUsage,
-        randomness: any Randomness, delegate: any EdgeDelegate
+        evictions: Evictions, randomness: any Randomness, delegate: any EdgeDelegate
     ) {
         self.loop = loop
         self.configuration = configuration
         endpoints = configuration.endpoints.map(ServedEndpoint.init)
         self.counters = counters
         self.usage = usage
+        self.evictions = evictions
+        waiting = WaitingClients(countedIn: evictions[loop.index])
         self.randomness = randomness
         self.delegate = delegate
         shares = TimeShares(percent: configuration.limits.loopTimePerAddress, on: loop)
@@ -61,11 +61,13 @@ final class EdgeLoop {
         let answer: [UInt8]
     }
 
-    /// Counts a connection that has arrived. At the total limit, it replaces the one that has waited longest.
+    /// Counts a connection that has arrived. At the total limit, it replaces one that waits.
     func admit(connectionFrom peer: IPAddress) -> Refusal? {
         let address = configuration.countedAddress(of: peer)
         do throws(ClientUsage.Excess) {
-            try admitting { () throws(ClientUsage.Excess) in try usage.addConnection(of: address) }
+            try admit(inPlaceOf: .waitingConnection, .unconnectedWebSocket) { beyond throws(ClientUsage.Excess) in
+                try usage.addConnection(of: address, beyond: beyond)
+            }
             return nil
         } catch {
             counters.refusedConnections.note(error)
@@ -91,35 +93,60 @@ final class EdgeLoop {
         return response
     }
 
-    /// Counts a newcomer; at the total limit, first evicts a few of those that have waited longest.
-    private func admitting(_ take: () throws(ClientUsage.Excess) -> Void) throws(ClientUsage.Excess) {
-        for _ in 0..<4 {
-            do throws(ClientUsage.Excess) {
-                return try take()
-            } catch {
-                guard error == .total, evictOldest() else { throw error }
-            }
+    /// Counts a newcomer. At the total limit, the loop with the most waiting clients evicts one for it.
+    ///
+    /// - Parameters:
+    ///   - kinds: the clients that may be evicted. The first kind of which there are any is chosen.
+    ///   - count: counts the newcomer, if the total exceeds its limit by at most this.
+    private func admit(
+        inPlaceOf kinds: Evictions.Kind..., count: (_ beyond: Int) throws(ClientUsage.Excess) -> Void
+    ) throws(ClientUsage.Excess) {
+        do throws(ClientUsage.Excess) {
+            return try count(0)
+        } catch {
+            if error != .total { throw error }
         }
-        try take()
+        for kind in kinds {
+            guard let index = evictions.fullest(kind) else { continue }
+            if index == loop.index {
+                guard evict(kind) else { continue }
+                return try count(Evictions.maxPending)
+            }
+            // The loops are gone if the server is shutting down.
+            guard index < all.count else { break }
+            try count(Evictions.maxPending)
+            evictions[index].notePending(change: 1)
+            all[index].enqueue {
+                $0.evictions[index].notePending(change: -1)
+                _ = $0.evict(kind)
+            }
+            return
+        }
+        throw .total
     }
 
-    private func evictOldest() -> Bool {
-        if let connection = waitingConnections.first {
+    /// Evicts the client of this loop that has waited longest.
+    ///
+    /// - Returns: false if there is none of this kind.
+    private func evict(_ kind: Evictions.Kind) -> Bool {
+        switch kind {
+        case .waitingConnection:
+            guard let connection = waiting.longestConnection else { return false }
             counters.refusedConnections.note(.total)
             connection.giveWay()
-        } else if let socket = unconnectedSockets.first {
+        case .unconnectedWebSocket, .unconnectedSocket:
+            let frees = kind == .unconnectedWebSocket
+            guard let socket = waiting.longestSocket(thatFreesConnection: frees) else { return false }
             counters.refusedSockets.note(.total)
             socket.close(.overload)
-        } else {
-            return false
         }
         return true
     }
 
     /// Records that a connection has no request under way.
-    func noteWaiting(_ connection: HTTPConnection) { waitingConnections.append(connection) }
+    func noteWaiting(_ connection: HTTPConnection) { waiting.append(connection) }
 
-    func noteBusy(_ connection: HTTPConnection) { waitingConnections.remove(connection) }
+    func noteBusy(_ connection: HTTPConnection) { waiting.remove(connection) }
 
     /// Starts to serve a connection that has been admitted.
     func accept(_ channel: Channel) -> HTTPConnection {
@@ -135,7 +162,7 @@ final class EdgeLoop {
     /// - Parameter goesOn: true if the connection stays counted: on another loop, or as a WebSocket.
     func forget(_ connection: HTTPConnection, goesOn: Bool) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
-        waitingConnections.retire(connection)
+        waiting.retire(connection)
         if !goesOn {
             usage.removeConnection(of: connection.countedAddress)
             counters.connections.add(-1)
@@ -189,7 +216,7 @@ final class EdgeLoop {
 
     func forget(_ webSocket: WebSocketConnection) {
         webSocketCount -= 1
-        usage.removeConnection(of: webSocket.countedAddress)
+        usage.removeConnection(of: webSocket.client.subscriber, as: webSocket.share)
         counters.connections.add(-1)
         finishDrainIfEmpty()
     }
@@ -216,25 +243,22 @@ final class EdgeLoop {
     /// `noteUnconnected` or `usage.removeUnconnectedSocket` must follow.
     func addUnconnectedSocket(of client: IPAddress) throws(ClientUsage.Excess) {
         do throws(ClientUsage.Excess) {
-            return try usage.addUnconnectedSocket(of: client.subscriber)
-        } catch {
-            guard error == .total, let oldest = unconnectedSockets.first else {
-                counters.refusedSockets.note(error)
-                throw error
+            try admit(inPlaceOf: .unconnectedSocket) { beyond throws(ClientUsage.Excess) in
+                try usage.addUnconnectedSocket(of: client.subscriber, beyond: beyond)
             }
-            counters.refusedSockets.note(.total)
-            oldest.close(.overload)
+        } catch {
+            counters.refusedSockets.note(error)
+            throw error
         }
-        try usage.addUnconnectedSocket(of: client.subscriber)
     }
 
     /// Retires a session that is no longer an unconnected socket and is about to be released.
-    func retire(_ session: EngineConnection) { unconnectedSockets.retire(session) }
+    func retire(_ session: EngineConnection) { waiting.retire(session) }
 
-    func noteUnconnected(_ session: EngineConnection) { unconnectedSockets.append(session) }
+    func noteUnconnected(_ session: EngineConnection) { waiting.append(session) }
 
     func removeUnconnected(_ session: EngineConnection) {
-        unconnectedSockets.remove(session)
+        waiting.remove(session)
         usage.removeUnconnectedSocket(of: session.handshake.client.subscriber)
     }
 

@@ -24,13 +24,14 @@ public final class EdgeServer: Sendable {
     ) async throws(ListenError) -> EdgeServer {
         let usage = ClientUsage(configuration.limits)
         let counters = EdgeCounters(usage)
+        let evictions = Evictions(loopCount: group.loops.count)
         var loops: [LoopBound<EdgeLoop>] = []
         for loop in group.loops {
             loops.append(
                 await loop.run {
                     let edge = EdgeLoop(
                         loop: loop, configuration: configuration, counters: counters, usage: usage,
-                        randomness: randomness, delegate: makeDelegate(loop))
+                        evictions: evictions, randomness: randomness, delegate: makeDelegate(loop))
                     return LoopBound(edge, to: loop)
                 })
         }

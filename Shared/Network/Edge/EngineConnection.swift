@@ -29,6 +29,8 @@ final class EngineConnection: Waiting {
     /// True while the client has not connected to a namespace. Its limits are low then, and a new client may
     /// evict it.
     private(set) var isUnconnected = false
+    /// True if its end frees a connection.
+    var hasWebSocket: Bool { webSocket != nil }
     private var unconnectedMessages = 0
     private var counted = ClientUsage.Buffered()
     /// Bytes that the application holds for the client, such as events in progress.

@@ -17,9 +17,27 @@ struct HTTPBuffer {
     private var latest: HTTPRequest?
     /// The standing of `latest`, or nil until it makes a difference.
     private var standing: ClientUsage.Standing?
+    /// True while a known client reads an answer that the kernel has not taken completely.
+    private(set) var isBeingRead = false
 
     init(of peer: IPAddress, countedAs address: IPAddress?, edge: EdgeLoop) {
         (self.peer, countedAddress, self.edge) = (peer, address, edge)
+    }
+
+    /// Notes that the client takes nothing of an answer for now.
+    ///
+    /// - Returns: true if the client is known, so that it has time to read on.
+    mutating func noteStall() -> Bool {
+        isBeingRead = counted.standing.isReader
+        return isBeingRead
+    }
+
+    /// Notes that everything is sent.
+    ///
+    /// - Returns: true if a known client had something left to read.
+    mutating func noteDrain() -> Bool {
+        defer { isBeingRead = false }
+        return isBeingRead
     }
 
     /// Begins a request's answer.

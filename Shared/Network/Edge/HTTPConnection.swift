@@ -33,7 +33,6 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private var isReleased = false
     /// True if the arriving request was counted for its client's rate already, before its large body was accepted.
     private var isRequestCounted = false
-
     private var hasReceived = false
     private var deadline = HTTPDeadline()
     /// The completions of answers that are written but not yet taken by the kernel.
@@ -72,11 +71,14 @@ final class HTTPConnection: ChannelHandler, Waiting {
     }
 
     func channelDidStall(_ channel: Channel) {
-        if !countBytes() { cutOff() }
+        if !countBytes() { return cutOff() }
+        // A person who is reading a long answer is not evicted in the middle of it.
+        if buffer.noteStall() { edge.noteBusy(self) }
     }
 
     func channelDidDrain(_ channel: Channel) {
         if exchange == nil { buffer.end() }
+        if buffer.noteDrain(), exchange == nil { noteWaiting() }
         // A decrease is granted; otherwise the previous count stays (`ClientUsage.changeBuffer`).
         _ = countBytes()
         noteTaken()
@@ -125,7 +127,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     /// Records that the connection waits. A trusted proxy's connections carry other people's requests, and are never
     /// evicted.
     private func noteWaiting() {
-        if !isProxys, !isReleased { edge.noteWaiting(self) }
+        if !isProxys, !isReleased, !buffer.isBeingRead { edge.noteWaiting(self) }
     }
 
     // MARK: Buffered bytes
@@ -384,15 +386,12 @@ final class HTTPConnection: ChannelHandler, Waiting {
         }
     }
 
-    /// When the server drains, a connection that was just accepted has this long to send its first request.
-    private static let drainGrace: Duration = .milliseconds(100)
-
     /// Closes if no request is open. A request that has at least begun to arrive is answered first, and its answer ends
     /// the connection.
     func drain() {
         guard exchange == nil, held == nil else { return }
         if !hasReceived {
-            deadline.shorten(to: Self.drainGrace)
+            deadline.shortenForDrain()
         } else if parser.progress == .idle {
             channel.close()
         }

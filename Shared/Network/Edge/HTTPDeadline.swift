@@ -67,9 +67,13 @@ struct HTTPDeadline {
     /// Rearms the timer to call `fired` after this time.
     func look(after delay: Duration) { timer?.rearm(after: delay) }
 
-    mutating func shorten(to grace: Duration) {
-        instant = .now() + grace
-        look(after: grace)
+    /// When the server drains, a connection that was just accepted has this long to send its first request.
+    private static let drainGrace: Duration = .milliseconds(100)
+
+    /// Sets the deadline for the first request of a server that drains.
+    mutating func shortenForDrain() {
+        instant = .now() + Self.drainGrace
+        look(after: Self.drainGrace)
     }
 
     /// - Parameter stalled: the instant since which the client has read none of the waiting output; nil if it

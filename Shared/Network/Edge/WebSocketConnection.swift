@@ -42,9 +42,12 @@ final class WebSocketConnection: ChannelHandler {
     /// (RFC 6455, section 5.5.3, permits it), so a flood gets few answers.
     private static let maxPromptPongs = 10
 
-    private let client: IPAddress
-    /// The address that this connection counts for, or nil once its socket has connected.
-    private(set) var countedAddress: IPAddress?
+    let client: IPAddress
+    /// True while its socket is connected to a namespace.
+    private var isConnected = false
+    /// The share of the client's address that the connection counts for. It is `unconnected` even for a connected
+    /// socket if the address has no more room for those.
+    private(set) var share = ClientUsage.ConnectionShare.unconnected
     private var counted = ClientUsage.Buffered()
 
     /// The timer that finds slow readers. It exists while something was written recently.
@@ -94,7 +97,6 @@ final class WebSocketConnection: ChannelHandler {
         self.channel = channel
         self.edge = edge
         self.client = client
-        countedAddress = client.subscriber
         parser = WebSocketParser(role: .server, maxMessageBytes: maxMessageBytes)
         parser.append(received)
         channel.handler = self
@@ -102,23 +104,22 @@ final class WebSocketConnection: ChannelHandler {
         edge.add(self)
     }
 
-    /// Applies the message limit of a socket that has connected to a namespace, or left its last one. The
-    /// connection counts for its address only while the socket is not connected.
+    /// Applies the limits of a socket that has connected to a namespace, or left its last one.
     ///
-    /// - Returns: false if its address has too many such connections; this one must then end.
+    /// - Returns: false if its address has too many connections whose socket is not connected; this one must then end.
     @discardableResult
     func note(isConnected: Bool, maxMessageBytes: Int) -> Bool {
         parser.maxMessageBytes = maxMessageBytes
-        let address = isConnected ? nil : client.subscriber
-        if isReleased || address == countedAddress { return true }
-        do throws(ClientUsage.Excess) {
-            try edge.usage.moveConnection(from: countedAddress, to: address)
-            countedAddress = address
-            return true
-        } catch {
-            edge.counters.refusedConnections.note(error)
+        self.isConnected = isConnected
+        let share: ClientUsage.ConnectionShare = isConnected ? .connected : .unconnected
+        if isReleased || share == self.share { return true }
+        guard edge.usage.moveConnection(of: client.subscriber, to: share) else {
+            if isConnected { return true }
+            edge.counters.refusedConnections.note(.perAddress)
             return false
         }
+        self.share = share
+        return true
     }
 
     /// Starts to read, beginning with the bytes that came with the handshake.
@@ -216,7 +217,7 @@ final class WebSocketConnection: ChannelHandler {
     }
 
     private var standing: ClientUsage.Standing {
-        guard countedAddress == nil else { return .stranger }
+        guard isConnected else { return .stranger }
         return if case .session(let session) = receiver { .known(person: session.person) } else { .known(person: nil) }
     }
 

@@ -251,13 +251,15 @@ struct ClientLimitsTests {
 
     @Test("limits are derived from the machine, and leave descriptors for everything but clients")
     func machine() {
-        let large = EdgeLimits.fitting(descriptors: 1_048_576, memory: 24 << 30, loops: 2)
+        let large = EdgeLimits.fitting(descriptors: 1_048_576, memory: 64 << 30, loops: 2)
         #expect(large.connections.total > 1_000_000 && large.connections.perAddress == 1_000)
         #expect(large.bufferedBytes.total == 128 << 20)
-        let container = EdgeLimits.fitting(descriptors: 1_048_576, memory: 256 << 20, loops: 2)
-        #expect(container.connections.total == 16_384 && container.bufferedBytes.total == 64 << 20)
-        // What is always granted is a quarter of the memory at most, and what is counted another.
-        #expect(container.connections.total * EdgeLimits.smallBuffer <= 64 << 20)
+        let container = EdgeLimits.fitting(descriptors: 1_048_576, memory: 512 << 20, loops: 2)
+        #expect(container.connections.total == 13_107 && container.bufferedBytes.total == 128 << 20)
+        #expect(container.connectedSocketsPerAddress == 13_107 / 4)
+        // Connections, buffered bytes and the readers' excess fit into the memory with all else.
+        let most = container.connections.total * EdgeLimits.connectionBytes + container.bufferedBytes.total / 2 * 3
+        #expect(most < 512 << 20 - 32 << 20)
         let shell = EdgeLimits.fitting(descriptors: 1_024, memory: 24 << 30, loops: 2)
         #expect((512...900).contains(shell.connections.total))
         let tiny = EdgeLimits.fitting(descriptors: 64, memory: 1 << 20, loops: 8)

@@ -1,0 +1,98 @@
+/// The clients of one loop that could be evicted for a newcomer: connections that have no request under way, and
+/// sockets that have not connected. The one that has waited longest goes first.
+struct WaitingClients {
+    private var connections = WaitingList<HTTPConnection>()
+    private var sockets = WaitingList<EngineConnection>()
+    /// Where other loops read how many there are.
+    private let counts: Evictions.Loop
+
+    /// The number of sockets that are searched for one with a WebSocket.
+    private static let maxSearched = 64
+
+    init(countedIn counts: Evictions.Loop) { self.counts = counts }
+
+    mutating func append(_ connection: HTTPConnection) { change { $0.connections.append(connection) } }
+    mutating func append(_ socket: EngineConnection) { change { $0.sockets.append(socket) } }
+    mutating func remove(_ connection: HTTPConnection) { change { $0.connections.remove(connection) } }
+    mutating func remove(_ socket: EngineConnection) { change { $0.sockets.remove(socket) } }
+    mutating func retire(_ connection: HTTPConnection) { change { $0.connections.retire(connection) } }
+    mutating func retire(_ socket: EngineConnection) { change { $0.sockets.retire(socket) } }
+
+    private mutating func change(_ body: (inout Self) -> Void) {
+        body(&self)
+        counts.note(waitingConnections: connections.count, unconnectedSockets: sockets.count)
+    }
+
+    /// The connection to evict.
+    var longestConnection: HTTPConnection? { connections.first }
+
+    /// Returns the socket to evict.
+    ///
+    /// - Parameter frees: true if a connection has to become free. A socket that polls would end without freeing one.
+    func longestSocket(thatFreesConnection frees: Bool) -> EngineConnection? {
+        frees ? sockets.first(within: Self.maxSearched) { $0.hasWebSocket } : sockets.first
+    }
+}
+
+/// A queue of connections or sockets that wait for something from their clients, the longest first. Joining
+/// and leaving take constant time.
+///
+/// A member is in at most one list. The list does not keep it alive, so it must leave before it is released.
+struct WaitingList<Member: Waiting> {
+    private(set) unowned var first: Member?
+    private unowned var last: Member?
+    private(set) var count = 0
+
+    /// Appends a member, which must not be in a list. Does nothing for one that has retired.
+    mutating func append(_ member: Member) {
+        if member.link.isRetired { return }
+        precondition(!member.link.isTaken, "a member is in one list, once")
+        member.link.isTaken = true
+        member.link.previous = last
+        if let last { last.link.next = member } else { first = member }
+        last = member
+        count += 1
+    }
+
+    /// Removes a member. Does nothing if it is not in the list.
+    mutating func remove(_ member: Member) {
+        guard member.link.isTaken else { return }
+        let (previous, next) = (member.link.previous, member.link.next)
+        member.link = WaitingLink()
+        if let previous { previous.link.next = next } else { first = next }
+        if let next { next.link.previous = previous } else { last = previous }
+        count -= 1
+    }
+
+    /// Removes a member permanently before it is released, as the list does not keep it alive.
+    mutating func retire(_ member: Member) {
+        remove(member)
+        member.link.isRetired = true
+    }
+
+    /// Returns the first of the first `limit` members that matches.
+    func first(within limit: Int, where matches: (Member) -> Bool) -> Member? {
+        var member = first
+        for _ in 0..<limit {
+            guard let candidate = member else { return nil }
+            if matches(candidate) { return candidate }
+            member = candidate.link.next
+        }
+        return nil
+    }
+}
+
+/// A member of a `WaitingList`.
+protocol Waiting: AnyObject {
+    var link: WaitingLink<Self> { get set }
+}
+
+/// A member's links in its list. Only the list uses them.
+struct WaitingLink<Member: AnyObject> {
+    fileprivate(set) var isTaken = false
+    fileprivate var isRetired = false
+    fileprivate unowned var previous: Member?
+    fileprivate unowned var next: Member?
+
+    init() {}
+}
