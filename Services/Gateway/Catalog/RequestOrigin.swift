@@ -19,6 +19,11 @@ package struct RequestOrigin: Sendable {
 
     package var timeLeft: Duration { deadline - .now() }
 
+    /// Returns the origin with a later deadline, if less time is left.
+    package func with(atLeast time: Duration) -> RequestOrigin {
+        RequestOrigin(id: id, trace: trace, deadline: max(deadline, .now() + time))
+    }
+
     package func context(for caller: Caller?, key: String? = nil, isQuestion: Bool = false) -> BusContext {
         BusContext(
             requestID: id, caller: caller?.json, timeout: timeLeft, key: key, trace: trace?.text,

@@ -32,6 +32,7 @@ package actor LoopDelivery: LoopPart {
     /// The last position of each stream that ended because its service was removed.
     private var ends: [String: LogPosition] = [:]
     private var badges = BadgeQueue()
+    private var joins = JoinWatch()
     private let lagging: LaggingClients
     private lazy var throttle = makeThrottle()
     private let pacing: BroadcastPacing
@@ -137,6 +138,7 @@ package actor LoopDelivery: LoopPart {
                     compose(item, of: broadcast)
                 }
             }
+            joins.note(broadcast)
             metrics.noteSent(broadcast.entry)
             buffer.append(broadcast)
             for ack in acks.reach(broadcast.position) { ack.release() }
@@ -297,7 +299,14 @@ package actor LoopDelivery: LoopPart {
     /// The position up to which each stream was fanned out.
     package var positions: [String: LogPosition] { buffer.positions }
 
-    package func position(of stream: String) -> LogPosition? { buffer.position(of: stream) }
+    func position(of stream: String) -> LogPosition? { buffer.position(of: stream) }
+
+    /// Begins to count the events that the room's sockets are sent, for a join. `endJoin` follows.
+    package func beginJoin(of roomID: String) { joins.begin(roomID) }
+    package func endJoin(of roomID: String) { joins.end(roomID) }
+
+    /// Returns the number of events of a room that is being joined.
+    package func eventsDuringJoin(of roomID: String) -> Int { joins.events(of: roomID) }
 
     /// Returns a socket's earlier cursor with exactly the streams that are followed now. A stream that started later is
     /// set to its start, as it had sent the socket nothing before. Streams that have ended are left out.

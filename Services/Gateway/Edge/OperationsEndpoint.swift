@@ -6,14 +6,14 @@ import ServiceKit
 
 /// Serves `/healthz` and, if enabled on the clients' port, `/readyz` and `/metrics`.
 package final class OperationsEndpoint: Sendable {
-    private let services: RequestForwarder
+    private let probe: ReadinessProbe
     private let requiredServices: [String]
     private let isShown: Bool
     private let metrics: Metrics
 
     /// - Parameter isShown: true to serve more than `/healthz`.
     package init(services: RequestForwarder, requiredServices: [String], isShown: Bool, metrics: Metrics) {
-        self.services = services
+        probe = ReadinessProbe { await services.missing(of: requiredServices) }
         self.requiredServices = requiredServices
         self.isShown = isShown
         self.metrics = metrics
@@ -36,7 +36,7 @@ package final class OperationsEndpoint: Sendable {
     }
 
     /// Returns the required services that do not reply.
-    package func missingServices() async -> Set<String> { await services.missing(of: requiredServices) }
+    package func missingServices() async -> Set<String> { await probe.missingServices() }
 
     func readiness() async -> HTTPResponse {
         let missing = await missingServices()

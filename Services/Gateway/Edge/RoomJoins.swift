@@ -54,9 +54,11 @@ package struct RoomJoins: Sendable {
     ) async throws(ServiceError) -> JSONValue? {
         let roomID = try fields.string("roomId")
         let keepsOthers = try fields.optionalBool("keepOthers") ?? false
-        let context = origin.context(for: session.caller, key: roomID)
-        let earlier = roomsPosition(on: front)
-        var base = try await composer.base(of: roomID, context)
+        // Once the join has had an effect, nothing may fail any more.
+        guard directory.catalog.isWhole else { throw .unavailable("A part of this service") }
+        front.delivery.onLoop { $0.beginJoin(of: roomID) }
+        defer { front.delivery.onLoop { $0.endJoin(of: roomID) } }
+        let base = try await composer.base(of: roomID, origin.context(for: session.caller, key: roomID))
         guard session.isConnected else { return nil }
         // From then on the socket misses no event of the room; then other clients are notified, and the
         // badges are zeroed.
@@ -80,17 +82,42 @@ package struct RoomJoins: Sendable {
             await presence.disconnect(socketID: id)
             return nil
         }
-        // The socket may have received later events of the room. Fetch it again, so that the ack is not older.
-        if roomsPosition(on: front) != earlier { base = try await composer.base(of: roomID, context) }
-        guard let room = try await composer.compose([base], for: userID, origin, remembering: .some).rooms.first else {
-            throw ServiceError(.internal, "Something went wrong on our side.")
-        }
+        let room = try await room(base, of: roomID, for: session.caller, origin.with(atLeast: Self.lastWait), on: front)
         return JSONWriter.object { $0.member("room", room.json) }
     }
 
-    /// The position up to which the log of the rooms service was fanned out.
-    private func roomsPosition(on front: isolated SocketFront) -> LogPosition? {
-        front.delivery.onLoop { $0.position(of: "rooms") }
+    /// The time that services have for the ack's Room, even if the join has taken all of its own.
+    private static let lastWait: Duration = .milliseconds(250)
+    /// How often a Room is composed for one ack. In a room with an event each millisecond the last one is sent,
+    /// although it may lack an event that the socket has received.
+    private static let maxCompositions = 3
+
+    /// Composes the Room of a joined room's ack. It is not older than the events that the socket has received, so it is
+    /// composed again if one was sent meanwhile.
+    ///
+    /// - Parameter base: the room before the join. It is used if the rooms service is away now.
+    private func room(
+        _ base: JSONValue, of roomID: String, for caller: Caller, _ origin: RequestOrigin,
+        on front: isolated SocketFront
+    ) async throws(ServiceError) -> ComposedRoom {
+        var base = base
+        var included = 0
+        for composition in 1... {
+            let events = front.delivery.onLoop { $0.eventsDuringJoin(of: roomID) }
+            if events != included {
+                do throws(ServiceError) {
+                    base = try await composer.base(of: roomID, origin.context(for: caller, key: roomID))
+                } catch {
+                    // The join is done, and the earlier room is better than none.
+                }
+                included = events
+            }
+            let composed = try await composer.compose([base], for: caller.id, origin, remembering: .some)
+            let isCurrent = front.delivery.onLoop { $0.eventsDuringJoin(of: roomID) } == included
+            guard let room = composed.rooms.first else { break }
+            if isCurrent || composition == Self.maxCompositions { return room }
+        }
+        throw ServiceError(.internal, "Something went wrong on our side.")
     }
 
     private func leave(

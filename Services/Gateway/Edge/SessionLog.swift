@@ -184,7 +184,8 @@ package final class SessionLog: Sendable {
             return service
         }
         guard let service else { return }
-        client.page(of: service, .head) { [weak self] answer in
+        // A request to an instance that has just ended must not delay the next one.
+        client.page(of: service, .head, within: Self.interval * 4 / 5) { [weak self] answer in
             guard let self else { return }
             state.withLock { $0.isAsking = false }
             // It is requested again in a moment.

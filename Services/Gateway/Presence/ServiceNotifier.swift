@@ -73,7 +73,12 @@ actor ServiceNotifier {
     /// state that a service receives is the current one.
     private func reconcile(_ member: RoomMember) async {
         while case let isOpen = open.contains(member), isOpen != notified.contains(member) {
-            for subject in subjects.values { await notify(subject, member, isOpen: isOpen) }
+            // All at once, as a join waits for the slowest.
+            await withDiscardingTaskGroup { group in
+                for subject in subjects.values {
+                    group.addTask { await self.notify(subject, member, isOpen: isOpen) }
+                }
+            }
             if isOpen { notified.insert(member) } else { notified.remove(member) }
             onNotified(member, isOpen)
         }
@@ -85,6 +90,8 @@ actor ServiceNotifier {
         // an earlier request, and finish last.
         let isNext = isOpen ? true : await sendMissedOpening(of: member, to: subject)
         if isNext, await ask(subject, [member], isOpen: isOpen) { return }
+        // Its service may have been removed meanwhile.
+        guard subjects.values.contains(subject) else { return }
         var missed = pending[subject] ?? Pending()
         if missed.members.isEmpty {
             log.warning("a service was not notified of presence, will retry", ["subject": subject])
@@ -116,7 +123,9 @@ actor ServiceNotifier {
     /// Handles a service's announcement: it is notified of all rooms that are open here, as it may have lost
     /// them.
     func learn(_ manifest: Manifest) {
+        let earlier = subjects[manifest.service]
         subjects[manifest.service] = manifest.presenceSubject
+        if let earlier, earlier != manifest.presenceSubject { pending[earlier] = nil }
         guard let subject = manifest.presenceSubject else { return }
         // Include the members of requests in progress: those requests were sent before this service
         // was known.

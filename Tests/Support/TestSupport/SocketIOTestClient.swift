@@ -62,6 +62,13 @@ public struct SocketIOTestClient: Sendable {
         return .event(arguments[0].string ?? "", arguments[1])
     }
 
+    /// Returns the answer to an event, and drops what comes before it.
+    public func ack(_ id: Int) async throws -> JSONValue {
+        while true {
+            if case .ack(id, let answer) = try await next() { return answer }
+        }
+    }
+
     /// Sends an event, and returns its answer.
     ///
     /// - Throws: `WireError.unexpected` if anything else arrives first.

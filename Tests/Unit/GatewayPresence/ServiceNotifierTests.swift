@@ -103,4 +103,20 @@ struct ServiceNotifierTests {
             #expect(try await notified.next() == "ada@r true")
         }
     }
+
+    @Test("services are notified at the same time: one that does not answer delays no other's request")
+    func atOnce() async throws {
+        try await run { notifier in
+            let held = Arrivals<BusRequest>()
+            for name in ["one", "two"] {
+                try bus.respond(to: "\(name).presence", queue: name) { held.add($0) }
+                await notifier.learn(Manifest(service: name, presenceSubject: "\(name).presence"))
+            }
+            let notification = await notifier.setOpen(true, ada)
+            let both = try await held.next(2)
+            #expect(Set(both.map(\.subject)) == ["one.presence", "two.presence"])
+            for request in both { request.reply(Reply().json) }
+            await notification?.value
+        }
+    }
 }

@@ -3,6 +3,8 @@ import HTTP
 import JSON
 import MessageBus
 import ServiceKit
+import Synchronization
+import TestSupport
 import Testing
 
 @testable import Edge
@@ -309,7 +311,9 @@ struct RequestTests {
             #expect(
                 ready.status == 200 && ready.body == #"{"status":"ready","services":{"chat":"up","rooms":"up"}}"#)
             harness.chat.goAway()
-            let without = try await harness.request("GET", "/readyz", as: nil)
+            var without = try await harness.request("GET", "/readyz", as: nil)
+            // An answer is given again for a moment.
+            while without.status == 200 { without = try await harness.request("GET", "/readyz", as: nil) }
             #expect(
                 without.status == 503
                     && without.header("Retry-After") == "1"
@@ -331,7 +335,25 @@ struct RequestTests {
             #expect(try await harness.request("GET", "/healthz", as: nil).status == 200)
             #expect(await harness.gateway.isHealthy())
             harness.chat.goAway()
-            #expect(await !harness.gateway.isHealthy())
+            while await harness.gateway.isHealthy() { await Task.yield() }
         }
+    }
+
+    @Test("many who ask whether services are ready cause one round of questions, until its answer is old")
+    func oneProbe() async throws {
+        let rounds = Arrivals<CheckedContinuation<Set<String>, Never>>()
+        let probe = ReadinessProbe(validity: .seconds(3600)) { await withCheckedContinuation { rounds.add($0) } }
+        async let all = withTaskGroup(of: Set<String>.self) { group in
+            for _ in 0..<100 { group.addTask { await probe.missingServices() } }
+            return await group.reduce(into: [Set<String>]()) { $0.append($1) }
+        }
+        try await rounds.next().resume(returning: ["chat"])
+        #expect(await all == Array(repeating: ["chat"], count: 100))
+        #expect(await probe.missingServices() == ["chat"])
+
+        let asked = Atomic(0)
+        let fresh = ReadinessProbe(validity: .zero) { ["\(asked.add(1, ordering: .relaxed).newValue)"] }
+        #expect(await fresh.missingServices() == ["1"])
+        #expect(await fresh.missingServices() == ["2"])
     }
 }

@@ -266,11 +266,66 @@ struct SocketTests {
             harness.rooms.emit([Emission(to: .room, "room:updated", .emptyObject)])
             while try await client.next() != .event("room:updated", .emptyObject) {}
             notification.reply(Reply().json)
-            while true {
-                guard case .ack(1, let answer) = try await client.next() else { continue }
-                #expect(answer["room"]?["name"]?.string == "new")
-                return
+            #expect(try await client.ack(1)["room"]?["name"]?.string == "new")
+        }
+    }
+
+    @Test("an event that is sent while the Room of an ack is composed is in it")
+    func joinDuringComposition() async throws {
+        try await GatewayHarness.run(logsAll: true) { harness in
+            harness.serveRoom()
+            let asked = harness.chat.hold("chat.contribute")
+            let client = try await harness.connect()
+            try await client.emit("room:join", #"{"roomId":"r"}"#, ack: 1)
+            let first = try await asked.next()
+            harness.rooms.on("rooms.get") { request in
+                request.reply(Reply(.ok, GatewayHarness.base("r", name: "new")).json)
             }
+            harness.rooms.emit([Emission(to: .room, "room:updated", .emptyObject)])
+            while try await client.next() != .event("room:updated", .emptyObject) {}
+            let reply = Reply(.ok, JSONWriter.object { $0.member("rooms", array: { $0.value(JSONValue.null) }) })
+            first.reply(reply.json)
+            try await asked.next().reply(reply.json)
+            #expect(try await client.ack(1)["room"]?["name"]?.string == "new")
+        }
+    }
+
+    @Test("a join that has taken effect succeeds although the rooms service is away by then")
+    func joinWhileRoomsGoes() async throws {
+        try await GatewayHarness.run(logsAll: true) { harness in
+            harness.serveRoom()
+            let received = harness.chat.hold("chat.presence")
+            let client = try await harness.connect()
+            try await client.emit("room:join", #"{"roomId":"r"}"#, ack: 1)
+            let notification = try await received.next()
+            harness.rooms.on("rooms.get", error: .unavailable("Rooms"))
+            harness.rooms.emit([Emission(to: .room, "room:updated", .emptyObject)])
+            while try await client.next() != .event("room:updated", .emptyObject) {}
+            notification.reply(Reply().json)
+            let ack = try await client.ack(1)
+            #expect(ack["success"]?.bool == true && ack["room"]?["id"]?.string == "r")
+        }
+    }
+
+    @Test("a join asks for the room once, whatever happens in other rooms")
+    func joinBesideOthers() async throws {
+        let asked = Atomic(0)
+        try await GatewayHarness.run(logsAll: true) { harness in
+            harness.serveRoom()
+            harness.rooms.on("rooms.get") { request in
+                asked.add(1, ordering: .relaxed)
+                request.reply(Reply(.ok, GatewayHarness.base("r", name: "old")).json)
+            }
+            let received = harness.chat.hold("chat.presence")
+            let client = try await harness.connect()
+            try await client.emit("room:join", #"{"roomId":"r"}"#, ack: 1)
+            let notification = try await received.next()
+            harness.rooms.emit([Emission(to: .person("ada"), "room:new", .emptyObject)], room: "other")
+            harness.rooms.emit([Emission(to: .person("ada"), "marker", .emptyObject)], room: "r")
+            while try await client.next() != .event("marker", .emptyObject) {}
+            notification.reply(Reply().json)
+            #expect(try await client.ack(1)["room"]?["name"]?.string == "old")
+            #expect(asked.load(ordering: .relaxed) == 1)
         }
     }
 

@@ -1,0 +1,33 @@
+import Contracts
+
+/// Counts the events of rooms that clients are joining, as they are sent. A client that got one of them must not get an
+/// older room in the ack of its join.
+struct JoinWatch {
+    private struct Watched {
+        var joins = 0
+        var events = 0
+    }
+
+    private var rooms: [String: Watched] = [:]
+
+    /// Begins to count a room's events; `end` follows.
+    mutating func begin(_ roomID: String) { rooms[roomID, default: Watched()].joins += 1 }
+
+    mutating func end(_ roomID: String) {
+        guard var room = rooms[roomID] else { return }
+        room.joins -= 1
+        rooms[roomID] = room.joins == 0 ? nil : room
+    }
+
+    mutating func note(_ broadcast: Broadcast) {
+        guard !rooms.isEmpty, rooms[broadcast.roomID] != nil else { return }
+        // Others, such as badges, come to people whether or not they are in the room.
+        let isForRoom = broadcast.items.contains { item in
+            if case .room = item.emission.audience { true } else { false }
+        }
+        if isForRoom { rooms[broadcast.roomID]?.events += 1 }
+    }
+
+    /// Returns the number of events since the first of the joins that are under way began.
+    func events(of roomID: String) -> Int { rooms[roomID]?.events ?? 0 }
+}
