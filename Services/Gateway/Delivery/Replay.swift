@@ -113,7 +113,9 @@ package struct Replay {
                 return .fetch(stream: source.name, since: source.supplied, through: source.end.seq)
             }
             guard let index = earliest() else {
-                for index in sources.indices { sources[index].state = .init(position: sources[index].end) }
+                for index in sources.indices where sources[index].state.position != sources[index].end {
+                    sources[index].state = .init(position: sources[index].end)
+                }
                 return .page(takePage(isMore: false))
             }
             let own = ownEvents(sources[index].waiting.first).dropFirst(sources[index].state.taken)

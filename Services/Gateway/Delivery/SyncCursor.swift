@@ -17,6 +17,9 @@ package struct SyncCursor: Sendable, Equatable {
 
     package init(_ positions: [String: LogPosition]) { streams = positions.mapValues { StreamState(position: $0) } }
 
+    /// The position in each stream after which the client misses events, or a part of the next entry's.
+    package var positions: [String: LogPosition] { streams.mapValues(\.position) }
+
     init(streams: [String: StreamState]) { self.streams = streams }
 }
 

@@ -33,6 +33,8 @@ package final class SyncEndpoint: Sendable {
     private static let limit = (standard: 500, max: 1000)
     /// The size at which a page of missed events ends, after the event that reaches it.
     private static let maxBytes = 4 << 20
+    /// The limit of the wait for services that are not required.
+    private static let maxWaitForOthers: Duration = .seconds(1)
 
     package init(
         directory: Directory, limits: Limits, tokens: TokenVerifier, cursors: SyncCursorCodec, missed: EntryFetcher,
@@ -74,7 +76,10 @@ package final class SyncEndpoint: Sendable {
         let heavySlot = try await limits.enterHeavy(call.caller.id, on: loop, by: origin.deadline)
         let response =
             if let cursor {
-                try await missed(since: cursor, by: call.caller, limit: limit, origin)
+                // Megabytes of events may have to be read and written.
+                try await longWork.run(if: true) { () throws(ServiceError) in
+                    try await missed(since: cursor, by: call.caller, limit: limit, origin)
+                }
             } else {
                 try await snapshot(for: Viewer(call.caller, at: call.address, origin, on: loop))
             }
@@ -91,7 +96,12 @@ package final class SyncEndpoint: Sendable {
         guard !composed.degraded.contains(where: { heads[$0] != nil }) else {
             throw .unavailable("A part of this service")
         }
-        let cursor = cursors.encode(SyncCursor(heads), for: viewer.caller.id)
+        // The events of a service that does not reply come after those that this gateway has.
+        let silent = lists.followed.filter { stream, _ in
+            heads[stream] == nil && directory.catalog.streams.contains(stream)
+        }
+        let positions = heads.merging(silent) { head, _ in head }
+        let cursor = cursors.encode(SyncCursor(positions), for: viewer.caller.id)
         let data = await longWork.run(if: composed.isLong) {
             JSONWriter.object(reservingCapacity: composed.rooms.count * 1280 + 1024) {
                 $0.member("cursor", cursor)
@@ -102,11 +112,16 @@ package final class SyncEndpoint: Sendable {
         return .data(data, status: 200, degraded: composed.degraded)
     }
 
+    /// Returns the ends of logs. Those of services that are not required are missing if they do not reply soon.
     private func heads(by deadline: LoopInstant) async throws(ServiceError) -> [String: LogPosition] {
-        let streams = directory.catalog.streams
-        let heads = await missed.heads(of: streams, by: deadline)
-        guard heads.count == streams.count else { throw .unavailable("A part of this service") }
-        return heads
+        let catalog = directory.catalog
+        let required = catalog.streams.filter(catalog.isRequired)
+        let others = catalog.streams.filter { !catalog.isRequired($0) }
+        async let ofOthers = missed.heads(of: others, by: min(deadline, .now() + Self.maxWaitForOthers))
+        let heads = await missed.heads(of: required, by: deadline)
+        let all = heads.merging(await ofOthers) { head, _ in head }
+        guard heads.count == required.count else { throw .unavailable("A part of this service") }
+        return all
     }
 
     private func missed(
@@ -114,8 +129,13 @@ package final class SyncEndpoint: Sendable {
     ) async throws(ServiceError) -> HTTPResponse {
         let broken = HTTPResponse.data(JSONWriter.object { $0.member("recovered", false) }, status: 200)
         let heads = try await heads(by: origin.deadline)
+        // The cursor keeps its position in the log of a service that does not reply.
+        let silent = cursor.positions.filter { stream, _ in
+            heads[stream] == nil && directory.catalog.streams.contains(stream)
+        }
+        let ends = heads.merging(silent) { head, _ in head }
         guard
-            var replay = Replay(from: cursor, to: heads, for: caller.id, limit: limit, maxBytes: Self.maxBytes)
+            var replay = Replay(from: cursor, to: ends, for: caller.id, limit: limit, maxBytes: Self.maxBytes)
         else { return broken }
         var rooms: [String]?
         while true {

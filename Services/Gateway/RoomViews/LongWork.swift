@@ -15,9 +15,11 @@ package final class LongWork: Sendable {
 
     /// Runs work on these threads if it is long. Short work runs where the caller is, as switching costs
     /// more.
-    package func run<Result: Sendable>(if isLong: Bool, _ work: @Sendable () async -> Result) async -> Result {
-        guard isLong else { return await work() }
+    package func run<Result: Sendable, Failure: Error>(
+        if isLong: Bool, _ work: @Sendable () async throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        guard isLong else { return try await work() }
         let number = last.wrappingAdd(1, ordering: .relaxed).newValue
-        return await withTaskExecutorPreference(threads[number & 1]) { await work() }
+        return try await withTaskExecutorPreference(threads[number & 1]) { () throws(Failure) in try await work() }
     }
 }

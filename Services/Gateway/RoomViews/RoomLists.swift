@@ -167,6 +167,9 @@ package final class RoomLists: Sendable {
         return try await compose(bases, for: viewer, remembering: .all)
     }
 
+    /// The position up to which this gateway has followed each log.
+    package var followed: [String: LogPosition] { cache.positions }
+
     private func compose(
         _ bases: [JSONValue], for viewer: Viewer, remembering remembered: RoomComposer.Remembered
     ) async throws(ServiceError) -> RoomComposer.Composed {

@@ -274,6 +274,39 @@ struct RecoveryTests {
         }
     }
 
+    @Test("an added service that is away keeps nobody from GET /api/sync; its events come when it is back")
+    func addedServiceAway() async throws {
+        try await GatewayHarness.run(loops: 1) { harness in
+            harness.rooms.on("rooms.list", reply: Reply(.ok, .emptyArray))
+            harness.rooms.on("rooms.ids", reply: Reply(.ok, .emptyArray))
+            func events(since cursor: String) async throws -> (names: [String?]?, cursor: String) {
+                let page = try await harness.request("GET", "/api/sync?since=\(cursor)").json["data"]
+                let names = page?["events"]?.array?.map { $0["event"]?.string }
+                return (names, try #require(page?["cursor"]?.string))
+            }
+            func noted(_ name: String) -> [Emission] { [Emission(to: .person("ada"), name, .emptyObject)] }
+            let notes = try FakeService.start(Manifest(service: "notes", hasEventLog: true), on: harness.bus)
+            defer { notes.stop() }
+            let witness = try await harness.connect()
+            notes.emit(noted("before"), room: "")
+            #expect(try await witness.next() == .event("before", .emptyObject))
+            notes.goAway()
+            _ = notes.commit(noted("while away"), room: "")
+
+            let list = try await harness.request("GET", "/api/sync").json["data"]?["cursor"]?.string
+            var cursor = try #require(list)
+            harness.chat.emit(noted("chatted"), room: "")
+            #expect(try await witness.next() == .event("chatted", .emptyObject))
+            var page = try await events(since: cursor)
+            #expect(page.names == ["chatted"])
+            cursor = page.cursor
+            try notes.comeBack()
+            #expect(try await witness.next() == .event("while away", .emptyObject))
+            page = try await events(since: cursor)
+            #expect(page.names == ["while away"])
+        }
+    }
+
     @Test("entries that a log got while its service was removed are not missed: connected sockets reconnect")
     func grownLog() async throws {
         try await GatewayHarness.run(loops: 1) { harness in
