@@ -36,8 +36,8 @@ struct GatewaySettings: Sendable {
     /// Overrides of the limits' own numbers, by name.
     let rateOverrides: [String: Rate]
 
-    /// The limits that have a setting `RATE_<NAME>`: those of Parlor's services, and the gateway's own. Limits of
-    /// other services have none. `counted(by:)` has a text for each.
+    /// The limits that have a setting `RATE_<NAME>`: those of Parlor's services, and the gateway's own. `SERVICE_RATES`
+    /// is for those of added services. `counted(by:)` has a text for each.
     static let limits =
         ["rooms", "sends", "elements", "devices", "register", "login", "sign_ins", "refresh"]
         + OwnLimits.all.map(\.name)
@@ -117,6 +117,11 @@ struct GatewaySettings: Sendable {
         "MAX_HEAVY_REQUESTS_PER_PERSON", .number(1...1000), default: "2",
         "Maximum heavy requests of one person in progress, including replays to sockets; further ones wait")
 
+    static let serviceRates = Setting(
+        "SERVICE_RATES", .ratesByName,
+        "Rates of the limits that added services declare, such as polls=60/10s,600/10s;votes=9/1m,90/1m; default: the services'"
+    )
+
     static let all: [any AnySetting] = own + limits.map { rate(of: $0) }
 
     private static let own: [any AnySetting] = [
@@ -125,7 +130,7 @@ struct GatewaySettings: Sendable {
         maxPendingSockets,
         maxPendingSocketsPerAddress, maxBufferedBytes, maxBufferedBytesPerAddress, maxLoopTimePerAddress,
         trustedProxies, showsOperations, webClient, allowedOrigins, maxSocketsPerPerson, requiredServices,
-        checks, maxRequestsPerPerson, maxHeavyRequestsPerPerson, Setting.rateLimits,
+        checks, maxRequestsPerPerson, maxHeavyRequestsPerPerson, Setting.rateLimits, serviceRates,
     ]
 
     /// Returns the setting of a limit; nil stands for the numbers that the service declares.
@@ -206,9 +211,9 @@ struct GatewaySettings: Sendable {
         bufferedBytes = EdgeLimits.Limit(
             total: configuration[Self.maxBufferedBytes], perAddress: configuration[Self.maxBufferedBytesPerAddress])
         loopTimePerAddress = configuration[Self.maxLoopTimePerAddress]
-        rateOverrides = Dictionary(
-            Self.limits.compactMap { name in configuration[Self.rate(of: name)].map { (name, $0) } },
-            uniquingKeysWith: { first, _ in first })
+        let named = Self.limits.compactMap { name in configuration[Self.rate(of: name)].map { (name, $0) } }
+        // A limit that has a setting of its own is set by that one.
+        rateOverrides = (configuration[Self.serviceRates] ?? [:]).merging(named) { _, own in own }
     }
 
     /// Returns the limits of the edge: the settings, and defaults from the machine's resources.

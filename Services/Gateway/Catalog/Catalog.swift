@@ -19,8 +19,8 @@ package final class Catalog: Sendable {
     package let batched: Set<String>
     /// The rate limits that services declare, by name.
     package let limits: [String: RateLimit]
-    /// The logs that record every change of the lists of rooms (`Subject.rooms`); nil if some changes may be in no log.
-    package let listLogs: [String]?
+    /// The sources of the lists of rooms (`Subject.rooms`); nil if the changes of the rooms themselves are in no log.
+    package let listSources: ListSources?
     /// The number of changes so far, by announcements and removals.
     package let revision: Int
     private let required: Set<String>
@@ -52,7 +52,7 @@ package final class Catalog: Sendable {
         objectContributors = Dictionary(grouping: all.flatMap(Contributor.all), by: \.object)
         limits = Dictionary(all.flatMap(\.limits).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         batched = Set(all.flatMap(\.batched))
-        listLogs = Self.listLogs(all)
+        listSources = ListSources(all)
     }
 
     /// Returns a catalog with this manifest, or this catalog if it has the manifest already. `conflict` must
@@ -74,18 +74,33 @@ package final class Catalog: Sendable {
         Catalog(manifests, required: required, listedChecks: listedChecks, revision: revision + 1)
     }
 
-    private static func listLogs(_ all: [Manifest]) -> [String]? {
-        let sources = all.filter { manifest in
-            manifest.contribution != nil || manifest.routes.contains { $0.subject == Subject.rooms }
-        }
-        return sources.allSatisfy { $0.hasEventLog && $0.logsWhatRoomsShow } ? sources.map(\.service) : nil
-    }
-
     /// The services that have an event log.
     package var streams: [String] { services.filter(\.hasEventLog).map(\.service) }
 
-    package var contributors: [(service: String, contribution: Contribution)] {
+    package typealias RoomContributor = (service: String, contribution: Contribution)
+
+    package var contributors: [RoomContributor] {
         services.compactMap { manifest in manifest.contribution.map { (manifest.service, $0) } }
+    }
+
+    /// The services whose answers are in lists of rooms.
+    package struct ListSources: Sendable {
+        /// The service that has the rooms themselves.
+        package let owner: String
+        /// The logs that have an entry for each change of what their services add, and the owner's.
+        package let logs: [String]
+        /// The services with no such log. They are asked for each list.
+        package let unlogged: Set<String>
+
+        fileprivate init?(_ all: [Manifest]) {
+            func isLogged(_ manifest: Manifest) -> Bool { manifest.hasEventLog && manifest.logsWhatRoomsShow }
+            let owner = all.first { $0.routes.contains { $0.subject == Subject.rooms } }
+            guard let owner, isLogged(owner) else { return nil }
+            let sources = all.filter { $0.contribution != nil || $0.service == owner.service }
+            self.owner = owner.service
+            logs = sources.filter(isLogged).map(\.service)
+            unlogged = Set(sources.lazy.filter { !isLogged($0) }.map(\.service))
+        }
     }
 
     /// A service that adds fields to messages or people.
@@ -173,28 +188,36 @@ extension ShownObject {
 }
 
 extension Manifest {
+    /// The first claim that the manifest has twice, such as two fields with one name; nil if there is none.
+    package var repeatedClaim: String? {
+        var seen: Set<String> = []
+        return allClaims.first { !seen.insert($0).inserted }
+    }
+
+    fileprivate var claims: Set<String> { Set(allClaims) }
+
     /// The exclusive claims of a service, as operators read them.
-    fileprivate var claims: Set<String> {
-        var claims: Set<String> = []
+    private var allClaims: [String] {
+        var claims: [String] = []
         for route in routes {
             // Names of parameters are irrelevant.
             let segments = route.path.split(separator: "/").map { $0.hasPrefix(":") ? ":" : $0 }
-            claims.insert("\(route.method) /\(segments.joined(separator: "/"))")
+            claims.append("\(route.method) /\(segments.joined(separator: "/"))")
         }
-        for event in socketEvents { claims.insert("event \(event.event)") }
-        for limit in limits { claims.insert("limit \(limit.name)") }
+        for event in socketEvents { claims.append("event \(event.event)") }
+        for limit in limits { claims.append("limit \(limit.name)") }
         for field in contribution?.fields ?? [] {
-            if field.kind != .laterTime { claims.insert("field \(field.path)") }
+            if field.kind != .laterTime { claims.append("field \(field.path)") }
             switch field.role {
-            case .badge(let name): claims.insert("badge \(name)")
-            case .activity(_, let sort): claims.insert("sort \(sort)")
+            case .badge(let name): claims.append("badge \(name)")
+            case .activity(_, let sort): claims.append("sort \(sort)")
             case nil: break
             }
         }
         for (object, contribution) in objectContributions {
-            claims.formUnion(contribution.fields.map { object.claim($0.path) })
+            claims += contribution.fields.map { object.claim($0.path) }
         }
-        if logsEndedSessions { claims.insert("the log of ended sessions") }
+        if logsEndedSessions { claims.append("the log of ended sessions") }
         return claims
     }
 }

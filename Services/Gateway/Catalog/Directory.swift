@@ -142,6 +142,7 @@ package final class Directory: Sendable {
             return refuse(message, "its name is reserved")
         }
         if let excess = manifest.excess { return refuse(message, "it is too large", excess) }
+        if let repeated = manifest.repeatedClaim { return refuse(message, "it declares something twice", repeated) }
         if let foreign = manifest.foreignSubject {
             return refuse(message, "it names another's subject", foreign)
         }
@@ -160,6 +161,9 @@ package final class Directory: Sendable {
         log.warning(
             "an announcement is refused", ["subject": message.subject, "reason": reason, "detail": detail])
     }
+
+    private static let unloggedFields =
+        "a service's fields of rooms are in no log, so it is asked for them with each list"
 
     private func isToBeLogged(_ reason: String, of service: String) -> Bool {
         state.withLock { $0.refusals.note(reason, of: service) }
@@ -216,6 +220,9 @@ package final class Directory: Sendable {
             return learn(manifest)
         }
         if isUnknown { log.info("service discovered", ["name": name]) }
+        if catalog.listSources?.unlogged.contains(name) == true, isToBeLogged(Self.unloggedFields, of: name) {
+            log.warning(Self.unloggedFields, ["name": name])
+        }
         logRefusedChecks(discovered: isUnknown ? name : nil)
         onAnnouncement(manifest)
         return true

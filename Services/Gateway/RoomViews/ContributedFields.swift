@@ -28,8 +28,6 @@ package final class ContributedFields: Sendable {
     private let ends: ReadIndex
     private let longWork: LongWork
 
-    /// The limit of a field's value, on average over the fields of an object, in bytes. A `zero` has the same limit.
-    private static let maxFieldBytes = 4096
     /// The size of an answer in bytes from which it is written off the loop.
     private static let longAnswer = 64 * 1024
 
@@ -119,12 +117,9 @@ package final class ContributedFields: Sendable {
         if !unknown.isEmpty {
             let asked = unknown.map { ids[$0] }
             let answer = await client.values(
-                of: .init(kind), asked[...], for: userID, from: contributor.contribution.subject,
-                origin.context(for: nil), by: deadline)
-            // The size is limited, as a page has many objects and is written on an event loop.
-            let maxBytes = Self.maxFieldBytes * max(1, contributor.contribution.fields.count)
-            isFresh = answer?.allSatisfy { $0.bytes.count <= maxBytes } ?? false
-            if isFresh, let answer {
+                of: .init(kind), asked, for: userID, contributor.contribution, origin.context(for: nil), by: deadline)
+            isFresh = answer != nil
+            if let answer {
                 cache.put(answer, of: kind, asked, by: source, for: userID, asOf: moment)
                 for (index, value) in zip(unknown, answer) { values[index] = value }
             }

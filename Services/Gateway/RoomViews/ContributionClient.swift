@@ -4,7 +4,8 @@ import MessageBus
 import Reactor
 import ServiceClient
 
-/// Asks services for their fields of many objects at once.
+/// Asks services for their fields of many objects at once. A service that is repeatedly late is not waited for
+/// (`AnswerPauses`).
 struct ContributionClient: Sendable {
     /// What is asked about: rooms, messages or people.
     struct Objects: Sendable {
@@ -22,13 +23,38 @@ struct ContributionClient: Sendable {
 
     let bus: any MessageBus
     let faults: AnswerFaults
+    private let pauses = AnswerPauses()
+
+    init(bus: any MessageBus, faults: AnswerFaults) { (self.bus, self.faults) = (bus, faults) }
 
     /// The time limit: what comes later is useless.
     static let maxWait: Duration = .seconds(1)
+    /// The limit of a field's value, on average over the fields of an object, in bytes. A `zero` has the same limit.
+    /// Values are written on event loops, for many objects at once.
+    private static let maxFieldBytes = 4096
 
-    /// Returns the values of each object; nil without a valid answer. If the request or the answer is too long for
-    /// the bus, it asks about half of the objects at a time.
+    /// Returns the values of each object; nil without a valid answer. The values of an object that are too large are
+    /// null, as if the service knew nothing of it.
     func values(
+        of objects: Objects, _ ids: [String], for userID: String, _ contribution: Contribution, _ context: BusContext,
+        by deadline: LoopInstant
+    ) async -> [JSONValue]? {
+        let subject = contribution.subject
+        guard pauses.mayAsk(subject) else { return nil }
+        // Earlier steps of a request may have used up its time.
+        let isFair = deadline - .now() >= Self.maxWait / 2
+        let maxBytes = Self.maxFieldBytes * max(1, contribution.fields.count)
+        let values = await values(of: objects, ids[...], for: userID, from: subject, context, by: deadline)
+        // Without a responder the answer is missing at once, and nobody has to be kept from waiting.
+        if values != nil || isFair { pauses.note(isLate: values == nil && deadline <= .now(), subject) }
+        guard let values, values.contains(where: { $0.bytes.count > maxBytes }) else { return values }
+        faults.note(.largeValue, on: subject, context)
+        return values.map { $0.bytes.count > maxBytes ? .null : $0 }
+    }
+
+    /// Returns the values as they were answered. If the request or the answer is too long for the bus, it asks about
+    /// half of the objects at a time.
+    private func values(
         of objects: Objects, _ ids: ArraySlice<String>, for userID: String, from subject: String,
         _ context: BusContext, by deadline: LoopInstant
     ) async -> [JSONValue]? {

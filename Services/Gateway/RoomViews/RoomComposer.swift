@@ -20,6 +20,8 @@ package final class RoomComposer: Sendable {
         package let rooms: [ComposedRoom]
         /// The services whose share is not fresh.
         package let degraded: [String]
+        /// The values whose changes no log shows: their service has no such log, or its share is not fresh.
+        let unlogged: UnloggedValues
         let fields: RoomFields
         /// The people who have the rooms open.
         let present: [String: Set<String>]
@@ -113,9 +115,13 @@ package final class RoomComposer: Sendable {
                 unnamed: unnamed)
             if let room { rooms.append(room) }
         }
+        var unlogged = UnloggedValues()
+        for share in all where !share.isFresh || catalog.listSources?.unlogged.contains(share.service) == true {
+            unlogged.note(share, of: ids)
+        }
         return Composed(
-            rooms: rooms, degraded: all.filter { !$0.isFresh }.map(\.service), fields: fields, present: present,
-            presenceChanges: presenceChanges, catalogRevision: catalog.revision)
+            rooms: rooms, degraded: all.filter { !$0.isFresh }.map(\.service), unlogged: unlogged, fields: fields,
+            present: present, presenceChanges: presenceChanges, catalogRevision: catalog.revision)
     }
 
     /// Returns a room as the rooms service knows it, if the context's caller may see it.
@@ -167,8 +173,7 @@ package final class RoomComposer: Sendable {
 
     /// Requests the fields from these contributors, all at once.
     func shares(
-        of roomIDs: [String], for userID: String, _ services: [(service: String, contribution: Contribution)],
-        _ origin: RequestOrigin,
+        of roomIDs: [String], for userID: String, _ services: [Catalog.RoomContributor], _ origin: RequestOrigin,
         remembering remembered: Remembered
     ) async -> [Share] {
         guard !roomIDs.isEmpty else { return [] }
@@ -178,7 +183,7 @@ package final class RoomComposer: Sendable {
             for (service, contribution) in services {
                 group.addTask {
                     let values = await self.contributions.values(
-                        of: .rooms, roomIDs[...], for: userID, from: contribution.subject, context, by: deadline)
+                        of: .rooms, roomIDs, for: userID, contribution, context, by: deadline)
                     if let values { self.remember(service, userID, roomIDs, values, as: remembered) }
                     let rooms =
                         values?.map { $0.isNull ? nil : $0 } ?? self.cache.standIns.values(service, userID, roomIDs)

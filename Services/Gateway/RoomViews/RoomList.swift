@@ -25,32 +25,45 @@ package struct RoomList: Sendable {
     let tag: EntityTag
     private let parts: [Part]
     let present: [String: Set<String>]
-    /// True if every service's part is fresh.
-    let isWhole: Bool
+    /// The services whose part is not fresh.
+    let degraded: [String]
+    let unlogged: UnloggedValues
     let catalogRevision: Int
     /// A value of `Presence.changes` at which `present` was right.
     var presenceChanges: Int
 
     init(_ composed: RoomComposer.Composed, by sort: RoomSort) {
         let order = composed.fields.order(sort)
-        self.init(composed.rooms.map { Part($0, by: order) }, composed, composed.present, composed.presenceChanges)
+        self.init(
+            composed.rooms.map { Part($0, by: order) }, composed, composed.degraded, composed.unlogged,
+            composed.present,
+            composed.presenceChanges)
     }
 
     /// Returns the list with some of its rooms replaced by their current state.
     ///
+    /// - Parameters:
+    ///   - composed: the changed rooms, or none if only `degraded` has changed.
+    ///   - degraded: the services whose part of the other rooms is not fresh.
+    ///   - unlogged: the services that no log speaks for.
     /// - Returns: nil if not all of them are in the list, or if they were composed with other fields.
-    func replacing(with composed: RoomComposer.Composed, by sort: RoomSort) -> RoomList? {
+    func replacing(
+        with composed: RoomComposer.Composed, by sort: RoomSort, degraded: Set<String>, unlogged isUnlogged: Set<String>
+    ) -> RoomList? {
         let ids = Set(composed.rooms.map(\.id))
         let others = parts.filter { !ids.contains($0.id) }
         guard others.count + ids.count == parts.count, composed.catalogRevision == catalogRevision else { return nil }
         let order = composed.fields.order(sort)
+        let degraded = degraded.union(composed.degraded)
+        let unlogged = unlogged.replacing(with: composed.unlogged) { degraded.contains($0) || isUnlogged.contains($0) }
         return RoomList(
-            others + composed.rooms.map { Part($0, by: order) }, composed,
+            others + composed.rooms.map { Part($0, by: order) }, composed, degraded.sorted(), unlogged,
             present.filter { !ids.contains($0.key) }.merging(composed.present) { _, new in new }, presenceChanges)
     }
 
     private init(
-        _ parts: [Part], _ composed: RoomComposer.Composed, _ present: [String: Set<String>], _ presenceChanges: Int
+        _ parts: [Part], _ composed: RoomComposer.Composed, _ degraded: [String], _ unlogged: UnloggedValues,
+        _ present: [String: Set<String>], _ presenceChanges: Int
     ) {
         let sorted = parts.sorted { $0.key < $1.key }
         var ranges: [Range<Int>] = []
@@ -62,15 +75,16 @@ package struct RoomList: Sendable {
                     json.value(part.json)
                     ranges.append(json.bytes.count - part.json.bytes.count..<json.bytes.count)
                 }
-                guard !composed.degraded.isEmpty else { return }
-                json.member("degraded", array: { for name in composed.degraded { $0.string(name) } })
+                guard !degraded.isEmpty else { return }
+                json.member("degraded", array: { for name in degraded { $0.string(name) } })
             }
         }
         tag = EntityTag(Base64URL.encode(SHA256.hash(body)))
         // Keep only the body, and not what it was composed from.
         self.parts = zip(sorted, ranges).map { [body] in Part($0, at: $1, in: body) }
         self.present = present
-        isWhole = composed.degraded.isEmpty
+        self.degraded = degraded
+        self.unlogged = unlogged
         catalogRevision = composed.catalogRevision
         self.presenceChanges = presenceChanges
     }
@@ -87,7 +101,7 @@ package struct RoomList: Sendable {
     func room(_ id: String) -> JSONValue? { parts.first { $0.id == id }?.json }
 
     /// The approximate size in the cache.
-    var size: Int { body.count + parts.count * 160 + present.count * 256 + 512 }
+    var size: Int { body.count + parts.count * 160 + present.count * 256 + unlogged.size + 512 }
 
     /// Returns the list, or 304 if the client has it already (RFC 9110, section 13.1.2). Caches must
     /// revalidate each time, as a list may change at any time.

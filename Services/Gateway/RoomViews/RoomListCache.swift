@@ -244,8 +244,9 @@ package final class RoomListCache: Sendable {
     /// The length above which a list is not searched for a room.
     private static let maxSearched = 1000
 
-    /// Returns a person's badges in a room, from a cached list. Those of the services with these logs are current:
-    /// none of their entries has concerned the room since the list was composed. Returns nil without such a list.
+    /// Returns a person's badges in a room, from a cached list. Those of these services are current: their logs have
+    /// each change, and none of their entries has concerned the room since the list was composed. Returns nil without
+    /// such a list.
     ///
     /// - Parameter revision: the revision of the catalog that names the badges' owners.
     func badges(in roomID: String, of userID: String, from logs: [String], catalogRevision revision: Int) -> [String:
@@ -255,6 +256,7 @@ package final class RoomListCache: Sendable {
             let owners = logs.reduce(into: LogSet()) { $0.formUnion(LogSet(index: state.index(of: $1))) }
             let current = state.people[userID]?.values.first { cached in
                 cached.list.catalogRevision == revision && cached.list.count <= Self.maxSearched
+                    && !logs.contains(where: cached.list.unlogged.services.contains)
                     && cached.changes[roomID, default: []].isDisjoint(with: owners)
             }
             return current?.list

@@ -27,18 +27,18 @@ package struct Viewer: Sendable {
 /// Answers requests for lists of rooms: with the cached list if nothing has changed since, with a patched
 /// one, or with a new one.
 ///
-/// A list is cached only if a log has an entry for each change of its parts (`Catalog.listLogs`). It is
-/// returned again only if all of this holds:
+/// A cached list is returned again only if all of this holds:
 ///
-/// - each of those logs' owners has reported, since the request, where the log ends,
-/// - this gateway has followed the log up to there, the log was not replaced meanwhile, and the rooms of entries
-///   with the person among their participants were recomposed,
-/// - services contribute the same fields, and the same people have the rooms open: presence is in no log, so
-///   it is compared.
+/// - the owners of the logs with the changes of its parts (`Catalog.ListSources`) have reported, since the request,
+///   where the logs end,
+/// - this gateway has followed the logs up to there, no log was replaced meanwhile, and the rooms of entries with the
+///   person among their participants were recomposed,
+/// - services contribute the same fields, and what is in no log is the same: the people who have the rooms open, the
+///   values of services without such a log, and the last known values of services that do not reply. It is compared,
+///   and the rooms with a difference are recomposed.
 ///
-/// So the answer is what composing would give, even right after a write through another gateway. If a
-/// condition fails, or a service does not reply, the list is composed. A list without a service's fresh part
-/// is never cached.
+/// So the answer is what composing would give, even right after a write through another gateway. If a condition fails,
+/// the list is composed.
 package final class RoomLists: Sendable {
     private let cache: RoomListCache
     private let ends: ReadIndex
@@ -80,55 +80,84 @@ package final class RoomLists: Sendable {
         _ subject: String, _ data: JSONValue, by sort: RoomSort, for viewer: Viewer
     ) async throws(ServiceError) -> RoomList {
         let isPlain = subject == Subject.rooms && data.object?.names.allSatisfy { $0 == "sort" } == true
-        guard isPlain, let logs = directory.catalog.listLogs else {
+        guard isPlain, let sources = directory.catalog.listSources else {
             return await roomList(of: try await all(subject, data, for: viewer, remembering: isPlain), by: sort)
         }
         let key = RoomListCache.Key(userID: viewer.caller.id, sort: sort)
         let known = cache.positions
-        let ends = cache.has(key) ? await ends.ends(of: logs) : [:]
+        let ends = cache.has(key) ? await ends.ends(of: sources.logs) : [:]
         let ticket = cache.begin(key.userID)
         defer { cache.end(ticket) }
-        let old = logs.allSatisfy { ends[$0] != nil } ? await current(key, at: ends, after: known) : nil
-        if let old, old.changes.isEmpty {
-            cache.noteAnswered(old.list, key)
-            return old.list
+        let old = await candidate(key, sources, at: ends, after: known, for: viewer)
+        if let old, old.isCurrent {
+            cache.noteAnswered(old.cached.list, key)
+            return old.cached.list
         }
         let list: RoomList
-        if let old, old.isPatchable, let patched = await patched(old, by: sort, for: viewer) {
+        if let old, old.cached.isPatchable, let patched = await patched(old, sources, by: sort, for: viewer) {
             list = patched
         } else {
             list = await roomList(of: try await all(subject, data, for: viewer, remembering: true), by: sort)
         }
-        if list.isWhole { cache.put(list, key, ticket) }
+        cache.put(list, key, ticket)
         return list
     }
 
-    /// Returns the cached list, if its changes since are known. Rooms that people opened or closed count as
-    /// changed.
-    private func current(
-        _ key: RoomListCache.Key, at ends: [String: LogPosition], after known: [String: LogPosition]
-    ) async -> RoomListCache.Cached? {
-        guard var old = cache.list(key, at: ends, after: known),
-            old.list.catalogRevision == directory.catalog.revision
+    /// A cached list, with its changes since.
+    private struct Candidate {
+        var cached: RoomListCache.Cached
+        /// The services whose part of the list is not fresh now.
+        var degraded: Set<String> = []
+
+        var isCurrent: Bool { cached.changes.isEmpty && degraded == Set(cached.list.degraded) }
+
+        mutating func note(changes roomIDs: [String]) { for id in roomIDs { cached.changes[id, default: []] = [] } }
+    }
+
+    /// Returns the cached list, if its changes since are known.
+    private func candidate(
+        _ key: RoomListCache.Key, _ sources: Catalog.ListSources, at ends: [String: LogPosition],
+        after known: [String: LogPosition], for viewer: Viewer
+    ) async -> Candidate? {
+        let ends = ends.filter { sources.logs.contains($0.key) }
+        let catalog = directory.catalog
+        guard ends[sources.owner] != nil, let cached = cache.list(key, at: ends, after: known),
+            cached.list.catalogRevision == catalog.revision
         else { return nil }
+        var old = Candidate(cached: cached)
+        // A list that is composed in any case asks for everything else itself.
+        guard cached.isPatchable else { return old }
+        let ids = cached.list.roomIDs
+        let asked = catalog.contributors.filter { service, _ in
+            ends[service] == nil || sources.unlogged.contains(service) || cached.list.degraded.contains(service)
+        }
+        let shares =
+            asked.isEmpty
+            ? [] : await composer.shares(of: ids, for: key.userID, asked, viewer.origin, remembering: .all)
+        for share in shares {
+            if !share.isFresh { old.degraded.insert(share.service) }
+            old.note(changes: cached.list.unlogged.changes(to: share, of: ids))
+        }
         let changes = presence.changes.load(ordering: .acquiring)
-        // A list that is composed in any case reads presence itself.
-        guard old.list.presenceChanges != changes, old.isPatchable else { return old }
-        let ids = old.list.roomIDs
-        let present = await presence.present(in: ids)
-        for id in ids where present[id] != old.list.present[id] { old.changes[id, default: []] = [] }
-        old.list.presenceChanges = changes
+        if cached.list.presenceChanges != changes {
+            let present = await presence.present(in: ids)
+            old.note(changes: ids.filter { present[$0] != cached.list.present[$0] })
+            old.cached.list.presenceChanges = changes
+        }
         return old
     }
 
     /// Patches a list; nil if a changed room cannot be fetched or does not fit the list. Then all rooms are requested.
-    private func patched(_ old: RoomListCache.Cached, by sort: RoomSort, for viewer: Viewer) async -> RoomList? {
+    private func patched(
+        _ old: Candidate, _ sources: Catalog.ListSources, by sort: RoomSort, for viewer: Viewer
+    ) async -> RoomList? {
+        let list = old.cached.list
         do throws(ServiceError) {
             let bases = try await composer.bases(
-                of: old.changes.keys.sorted(), viewer.origin.context(for: viewer.caller, isQuestion: true))
+                of: old.cached.changes.keys.sorted(), viewer.origin.context(for: viewer.caller, isQuestion: true))
             let composed = try await compose(bases, for: viewer, remembering: .some)
-            return await longWork.run(if: old.list.count > RoomComposer.maxWrittenOnLoop) {
-                old.list.replacing(with: composed, by: sort)
+            return await longWork.run(if: list.count > RoomComposer.maxWrittenOnLoop) {
+                list.replacing(with: composed, by: sort, degraded: old.degraded, unlogged: sources.unlogged)
             }
         } catch {
             return nil

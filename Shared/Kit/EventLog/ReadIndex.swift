@@ -16,8 +16,15 @@ public final class ReadIndex: Sendable {
     private struct State {
         var isAsking = false
         var waiting: [Waiting] = []
-        /// The time until which no owner is asked.
-        var pausedUntil = LoopInstant(nanoseconds: 0)
+        /// The owners that did not reply the last time, by stream.
+        var silent: [String: Silence] = [:]
+    }
+
+    /// An owner that did not reply.
+    private struct Silence {
+        /// The time until which it is not asked.
+        var pausedUntil: LoopInstant
+        var pause: Duration
     }
 
     private let client: LogClient
@@ -31,8 +38,9 @@ public final class ReadIndex: Sendable {
     ///     replies.
     ///   - maxWait: the limit of the wait: longer than a healthy reply takes. If it passes, the caller does not use its
     ///     cache and composes again, which takes time too.
-    ///   - pause: the time for which no owner is asked after one has not replied. If it equals `maxWait`, an owner that
-    ///     is away or overloaded delays callers for at most half of the time.
+    ///   - pause: the time for which an owner is not asked after it has not replied. Each time that callers have waited
+    ///     for it in vain doubles its pause, up to eight times its length. So an owner that hangs makes callers wait
+    ///     during a small part of the time.
     public init(
         _ client: LogClient, on loop: EventLoop, maxWait: Duration = .milliseconds(500),
         pause: Duration = .milliseconds(500)
@@ -45,8 +53,7 @@ public final class ReadIndex: Sendable {
 
     /// Requests the ends of logs from their owners.
     ///
-    /// - Returns: the ends of at least these logs, without those whose owner did not reply; none during the pause after
-    ///   a missing reply.
+    /// - Returns: the ends of at least these logs, without those whose owner did not reply now, or a short time ago.
     public func ends(of streams: [String]) async -> Ends {
         await withCheckedContinuation { continuation in
             let isFirst = state.withLock { state in
@@ -68,10 +75,27 @@ public final class ReadIndex: Sendable {
     }
 
     private func ends(of streams: Set<String>) async -> Ends {
-        guard state.withLock({ $0.pausedUntil <= .now() }) else { return [:] }
-        let ends = await client.heads(of: streams.sorted(), within: maxWait)
-        if ends.count < streams.count { state.withLock { $0.pausedUntil = .now() + pause } }
+        let start = LoopInstant.now()
+        let asked = state.withLock { state in
+            streams.filter { state.silent[$0].map { $0.pausedUntil <= start } ?? true }
+        }
+        guard !asked.isEmpty else { return [:] }
+        let ends = await client.heads(of: asked.sorted(), within: maxWait)
+        let hasWaited = LoopInstant.now() - start >= maxWait
+        state.withLock { state in
+            for stream in asked { note(ends[stream] != nil, of: stream, hasWaited: hasWaited, &state) }
+        }
         return ends
+    }
+
+    private func note(_ hasReplied: Bool, of stream: String, hasWaited: Bool, _ state: inout State) {
+        guard !hasReplied else {
+            state.silent[stream] = nil
+            return
+        }
+        let earlier = state.silent[stream]?.pause
+        let longer = earlier.map { hasWaited ? min($0 * 2, pause * 8) : pause } ?? pause
+        state.silent[stream] = Silence(pausedUntil: .now() + longer, pause: longer)
     }
 
     private func nextRound() -> [Waiting] {

@@ -10,6 +10,7 @@ public final class AnswerFaults: Sendable {
         case late = "no answer in time"
         case tooLong = "an answer is too long for the bus"
         case malformed = "an answer is malformed"
+        case largeValue = "a field of an object is too large"
     }
 
     /// The shortest time limit after which a service is late. If the limit is shorter, earlier steps of the

@@ -46,11 +46,16 @@ struct ReadIndexTests {
         group.shutdown()
     }
 
-    @Test("an owner that does not answer is left out, and not asked for a while")
+    @Test("an owner that does not answer is left out, and not asked for a while; others are asked meanwhile")
     func pause() async throws {
         #expect(await index.ends(of: ["letters"]) == [:])
-        #expect(await index.ends(of: ["notes"]) == [:])
+        try bus.respond(to: "letters.events", queue: "letters") { [asked] in asked.add($0) }
+        #expect(await index.ends(of: ["letters"]) == [:])
         #expect(asked.items.isEmpty)
+        async let ends = index.ends(of: ["letters", "notes"])
+        reply(to: await asked.first(1)[0], with: 5)
+        #expect(await ends == ["notes": Self.end(5)])
+        #expect(asked.items.map(\.subject) == ["notes.events"])
         group.shutdown()
     }
 }

@@ -89,6 +89,25 @@ extension SettingKind where Value == Rate {
     }
 }
 
+extension SettingKind where Value == [String: Rate] {
+    /// Accepts rates by the names of limits: `polls=60/10s,600/10s;votes=9/1m,90/1m`.
+    public static var ratesByName: SettingKind {
+        SettingKind(
+            "has to be NAME=COUNT/TIME,COUNT/TIME, each name once, such as polls=60/10s,600/10s;votes=10/1m,100/1m"
+        ) {
+            text in
+            var rates: [String: Rate] = [:]
+            for part in text.split(separator: ";", omittingEmptySubsequences: false) {
+                let pair = part.split(separator: "=", maxSplits: 1).map(String.init)
+                guard pair.count == 2, !pair[0].contains(where: \.isWhitespace), let rate = Rate(setting: pair[1]),
+                    rates.updateValue(rate, forKey: pair[0]) == nil
+                else { return nil }
+            }
+            return rates
+        }
+    }
+}
+
 extension SettingKind where Value == [String] {
     /// Accepts names such as `rooms,messaging`: at least one, each once. A service's name is a token of its
     /// subjects, and the queue group of its instances.

@@ -48,8 +48,8 @@ struct CatalogTests {
         #expect(catalog.limits.isEmpty)
     }
 
-    @Test("a list of rooms has logs that cover each change of it, if all that it is made of have such logs")
-    func listLogs() {
+    @Test("a list of rooms is made of logged and of unlogged parts, and its rooms have to be logged")
+    func listSources() {
         var catalog = Catalog(required: [])
         var rooms = Manifest(
             service: "rooms",
@@ -59,16 +59,28 @@ struct CatalogTests {
             ], hasEventLog: true, logsWhatRoomsShow: true)
         catalog = catalog.adding(rooms)
         catalog = catalog.adding(board)
-        #expect(catalog.listLogs == ["rooms"])
+        #expect(catalog.listSources?.logs == ["rooms"] && catalog.listSources?.owner == "rooms")
         catalog = catalog.adding(chat)
-        #expect(catalog.listLogs == nil)
+        #expect(catalog.listSources?.logs == ["rooms"] && catalog.listSources?.unlogged == ["chat"])
         var logging = chat
         logging.logsWhatRoomsShow = true
         catalog = catalog.adding(logging)
-        #expect(catalog.listLogs == ["chat", "rooms"])
+        #expect(catalog.listSources?.logs == ["chat", "rooms"] && catalog.listSources?.unlogged == [])
         rooms.hasEventLog = false
         catalog = catalog.adding(rooms)
-        #expect(catalog.listLogs == nil)
+        #expect(catalog.listSources == nil)
+    }
+
+    @Test("a manifest that declares something twice is found: a field, a route, an event")
+    func repeatedClaims() {
+        let field = Contribution.Field("stars", zero: .null)
+        let twice = [
+            Manifest(service: "x", contribution: Contribution(subject: "x.rooms", fields: [field, field])),
+            Manifest(service: "x", routes: [Route("GET", "/api/x/:a", "x.one"), Route("GET", "/api/x/:b", "x.two")]),
+            Manifest(service: "x", socketEvents: [SocketEvent("x", "x.one"), SocketEvent("x", "x.two")]),
+        ]
+        #expect(twice.map(\.repeatedClaim) == ["field stars", "GET /api/x/:", "event x"])
+        #expect(chat.repeatedClaim == nil)
     }
 
     @Test("an announcement that changes nothing is no change")

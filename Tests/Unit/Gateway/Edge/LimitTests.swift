@@ -45,6 +45,17 @@ struct LimitTests {
         #expect(Limits.of(manifest.routes[0], catalog).first?.perPerson == 300)
     }
 
+    @Test("an operator sets the rate of a limit that an added service declares")
+    func serviceRates() async throws {
+        try await GatewayHarness.run(["--service-rates", "rare=2/1h,100/1h;other=1/1h,1/1h"]) { harness in
+            harness.chat.on("chat.rare", reply: Reply())
+            let client = try await harness.connect()
+            for isAllowed in [true, true, false] {
+                #expect(try await client.ask("chat:rare", "{}")["success"]?.bool == isAllowed)
+            }
+        }
+    }
+
     @Test("a person's reads and writes are limited over all routes")
     func readsAndWrites() async throws {
         try await GatewayHarness.run(["--rate-reads", "2/1h,1000/1h", "--rate-writes", "1/1h,1000/1h"]) { harness in

@@ -21,8 +21,8 @@ struct RoomListCacheTests {
         // As long as the name of who is away.
         RoomList(
             RoomComposer.Composed(
-                rooms: rooms, degraded: [String(repeating: "x", count: bytes)], fields: RoomFields([]), present: [:],
-                presenceChanges: 0,
+                rooms: rooms, degraded: [String(repeating: "x", count: bytes)], unlogged: UnloggedValues(),
+                fields: RoomFields([]), present: [:], presenceChanges: 0,
                 catalogRevision: 0), by: .activity)
     }
 
