@@ -4,7 +4,7 @@ Copy it beside a service of your own. Examples/dice.py is one; Services/SERVICE-
 
 The process may be killed at any time. A service writes its data, its log entry and its place in the log that it follows
 in one transaction: after a restart all of it is there, or none. Gateways fetch entries that were not published. Entries
-older than a day are deleted when the process starts, as no follower requests them."""
+older than a day are deleted, at the start and with later entries, as no follower requests them."""
 import collections
 import hashlib
 import itertools
@@ -16,8 +16,10 @@ import time
 
 from parlor_bus import connect, encode
 
-PAGE = 200  # entries; with their events they stay under the bus's longest line
-LONGEST_REPLY = 1_000_000  # bytes; for a longer line than 1 MiB the bus would close the connection
+PAGE = 200  # entries
+PAGE_BYTES = 512 * 1024  # a page ends before the entry with which it would be longer
+LONGEST = 1_000_000  # bytes of a reply or an entry; for a longer line than 1 MiB the bus would close the connection
+DAY, MINUTE = 86_400_000, 60_000  # milliseconds
 
 
 class Refused(Exception):
@@ -50,8 +52,9 @@ class Service:
             CREATE TABLE IF NOT EXISTS log (seq INTEGER PRIMARY KEY, at INTEGER, room TEXT, digest INTEGER, entry TEXT);
             CREATE TABLE IF NOT EXISTS own (id INTEGER PRIMARY KEY, log_name TEXT, place TEXT);
             INSERT OR IGNORE INTO own VALUES (1, hex(randomblob(16)), 'null');
-            {self.schema}
-            DELETE FROM log WHERE seq < (SELECT max(seq) FROM log WHERE at < (unixepoch() - 86400) * 1000);""")
+            {self.schema}""")
+        with self.db:
+            self.prune(self.now())
         self.made = []  # entries that are not published yet
         self.numbers = itertools.count(1)
 
@@ -67,13 +70,29 @@ class Service:
 
     def emit(self, room: str, people: list[str], emissions: list[dict]) -> int:
         """Appends an entry, in the caller's transaction. Events to people outside of the room need an entry without a room."""
-        entry = {"seq": self.head()["seq"] + 1, "at": time.time_ns() // 1_000_000, "roomId": room, "participants": people}
+        entry = {"seq": self.head()["seq"] + 1, "at": self.now(), "roomId": room, "participants": people}
         # The entry is stored as it is sent: the digest is of these bytes.
         check = digest(entry["at"], encode(emissions))
         row = (entry["seq"], entry["at"], room, check, encode({**entry, "emissions": emissions}))
+        if len(row[-1]) > LONGEST:
+            raise ValueError("the entry is too long")
         self.db.execute("INSERT INTO log VALUES (?, ?, ?, ?, ?)", row)
         self.made.append(row)
+        if abs(entry["at"] - self.pruned) >= MINUTE:  # `abs`: the clock may be set back
+            self.prune(entry["at"])
         return entry["seq"]
+
+    def now(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def prune(self, now: int):
+        """Deletes entries older than a day, but not the last of them: a follower that was up to date has its position there.
+        The search ends at the first entry of the last day. A later `at` than `now` is from a clock that was ahead."""
+        self.db.execute(
+            """DELETE FROM log WHERE seq < coalesce(
+                (SELECT seq FROM log WHERE at BETWEEN ? AND ? ORDER BY seq LIMIT 1) - 1, (SELECT max(seq) FROM log))""",
+            (now - DAY, now))  # fmt: skip
+        self.pruned = now
 
     def head(self) -> dict:
         """Returns the position of the log's end."""
@@ -81,8 +100,9 @@ class Service:
         seq, of_entry = self.db.execute("SELECT seq, digest FROM log ORDER BY seq DESC LIMIT 1").fetchone() or (0, 0)
         return {"databaseId": name, "seq": seq, "digest": of_entry}
 
-    def page(self, since=0, digest=None, through=None, roomIds=None, limit=PAGE) -> dict:
-        """Returns entries that a follower missed. `isKnown`: the follower's last entry is in this log."""
+    def page(self, since=0, digest=None, through=None, roomIds=None, limit=PAGE, **_) -> dict:
+        """Returns entries that a follower missed. `isKnown`: the follower's last entry is in this log. Members of the
+        question that a newer gateway adds are ignored."""
         head, oldest = self.head(), self.db.execute("SELECT coalesce(min(seq), 1) FROM log").fetchone()[0]
         at = self.db.execute("SELECT digest FROM log WHERE seq = ?", (since,)).fetchone()
         # The log's start is known while no entry is pruned.
@@ -92,9 +112,17 @@ class Service:
         limit = min(limit, PAGE) if known or since < oldest else 0
         rows = self.db.execute(
             """SELECT seq, entry FROM log WHERE seq > ? AND seq <= ? AND (? OR room IN (SELECT value FROM json_each(?)))
-            ORDER BY seq LIMIT ?""", (since, last, roomIds is None, encode(roomIds or []), limit)).fetchall()  # fmt: skip
-        end = max(since, last) if len(rows) < limit else rows[-1][0] if rows else since
-        entries = [json.loads(entry) for _, entry in rows]
+            ORDER BY seq LIMIT ?""", (since, last, roomIds is None, encode(roomIds or []), limit))  # fmt: skip
+        entries, size, end = [], 0, max(since, last) if limit else since
+        for _, entry in rows:
+            size += len(entry)
+            if entries and size > PAGE_BYTES:
+                end = entries[-1]["seq"]
+                break
+            entries.append(json.loads(entry))
+            if len(entries) == limit:
+                end = entries[-1]["seq"]
+        rows.close()
         return {"head": head, "oldest": oldest, "isKnown": known, "through": end, "entries": entries}
 
     def publish(self):
@@ -199,7 +227,7 @@ class Service:
                 return {"status": 200, "data": self.page(**data)}
             with self.db:  # undone if it is refused
                 reply = self.answer(kind, data, caller)
-                if len(encode(reply)) > LONGEST_REPLY:
+                if len(encode(reply)) > LONGEST:
                     raise ValueError("the reply is too long")
             self.publish()  # before the reply: so the gateway sends its events before the ack
             return reply

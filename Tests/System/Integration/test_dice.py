@@ -11,11 +11,15 @@ import os
 import random
 import sqlite3
 import subprocess
+import sys
 import time
 
 import pytest
 from parlor import ROOT, START_DEADLINE, Process, binaries
 from people import World, eventually
+
+sys.path.insert(0, str(ROOT / "Examples"))
+from dice import Dice as Service  # noqa: E402
 
 KILLS = int(os.environ.get("DICE_KILLS", 6))
 AT_ONCE = 2.0  # seconds: without the 5 s that a request may take; a busy machine is no failure
@@ -142,6 +146,25 @@ async def test_a_room_with_more_rolls_than_one_line_holds_can_be_listed(dice, wo
         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 7000)
         INSERT INTO rolls (room, person, face, message) SELECT '{room["id"]}', '{alice.id}', 6, i FROM n""")
     assert [roll["messageId"] for roll in await alice.get(path)] == [str(i) for i in range(6501, 7001)]
+    assert dice.process.log() == "", "the bus closed its connection"
+
+
+async def test_what_it_emitted_before_a_kill_reaches_sockets_in_order_even_if_it_is_longer_than_a_line(dice, world):
+    alice, bob, room = await world.pair()
+    path = f"/api/rooms/{room['id']}/dice"
+    await known(alice, path)
+    phone = await bob.socket(joined=room)
+    await phone.do("dice:roll", {"roomId": room["id"]})
+    await phone.expect("dice:rolled")
+    dice.kill()
+    sent = [{"roomId": room["id"], "number": number, "text": "x" * 8_000} for number in range(250)]
+    log = Service(dice.database)
+    with log.db:
+        for data in sent:
+            log.emit(room["id"], [alice.id, bob.id], [{"to": "room", "event": "dice:noted", "data": data}])
+    log.db.close()
+    dice.start()
+    assert [await phone.expect("dice:noted") for _ in sent] == sent
     assert dice.process.log() == "", "the bus closed its connection"
 
 

@@ -1,0 +1,120 @@
+"""The log of `Examples/parlor_service.py`, without a Parlor: what a page of it has, and what it deletes."""
+
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+from parlor import ROOT
+
+sys.path.insert(0, str(ROOT / "Examples"))
+import parlor_service  # noqa: E402
+from parlor_bus import encode  # noqa: E402
+from parlor_service import DAY, MINUTE, PAGE, PAGE_BYTES, Service  # noqa: E402
+
+
+class Notes(Service):
+    manifest = {"service": "notes", "hasEventLog": True}
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """The time of the service, in milliseconds."""
+    clock = SimpleNamespace(now=time.time_ns() // 1_000_000)
+    monkeypatch.setattr(parlor_service, "time", SimpleNamespace(time_ns=lambda: clock.now * 1_000_000))
+    return clock
+
+
+@pytest.fixture
+def notes(clock, tmp_path):
+    notes = Notes(tmp_path / "notes.db")
+    yield notes
+    notes.db.close()
+
+
+def emit(notes: Service, size: int = 1, rooms: tuple[str, ...] | list[str] = ("room",)) -> int:
+    """Appends an entry for each of the rooms, and returns the number of the last one."""
+    with notes.db:
+        return [notes.emit(room, ["alice"], [{"to": "room", "event": "noted", "data": "x" * size}]) for room in rooms][-1]
+
+
+def kept(notes: Service) -> list[int]:
+    return [seq for (seq,) in notes.db.execute("SELECT seq FROM log ORDER BY seq")]
+
+
+def pages(notes: Service, **question) -> list[dict]:
+    """Asks as a follower does, until it has all."""
+    found, since = [], 0
+    while not found or since < notes.head()["seq"]:
+        found.append(notes.page(since=since, **question))
+        assert found[-1]["through"] > since, "the follower would ask the same again"
+        since = found[-1]["through"]
+    return found
+
+
+def test_a_page_ends_before_it_is_too_long_for_a_line_and_the_next_one_goes_on_there(notes):
+    emit(notes, 8_000, ["room"] * 250)
+    found = pages(notes)
+    assert [entry["seq"] for page in found for entry in page["entries"]] == list(range(1, 251))
+    assert max(len(encode(page["entries"])) for page in found) < PAGE_BYTES + 1_000
+    assert min(len(page["entries"]) for page in found[:-1]) > 60
+
+
+def test_a_page_that_ends_early_skips_no_entry_of_the_rooms_asked_for(notes):
+    emit(notes, 40_000, ["room 0", "room 1"] * 15)
+    found = pages(notes, roomIds=["room 1"])
+    assert len(found) == 2
+    assert [entry["seq"] for page in found for entry in page["entries"]] == list(range(2, 31, 2))
+
+
+def test_a_page_has_at_least_one_entry(notes):
+    emit(notes, 700_000, ["room"] * 3)
+    assert [len(page["entries"]) for page in pages(notes)] == [1, 1, 1]
+
+
+def test_a_page_of_small_entries_ends_at_its_limit(notes):
+    emit(notes, 1, ["room"] * (PAGE + 1))
+    assert [page["through"] for page in pages(notes)] == [PAGE, PAGE + 1]
+    assert notes.page(since=7, limit=0)["through"] == 7
+
+
+def test_an_entry_that_fits_no_line_is_refused(notes):
+    with pytest.raises(ValueError, match="the entry is too long"):
+        emit(notes, 1_100_000)
+    assert kept(notes) == [] and notes.made == []
+
+
+def test_a_member_of_the_question_that_a_newer_gateway_adds_is_ignored(notes):
+    emit(notes)
+    reply = notes.reply("events", {"since": 0, "added": True}, None)
+    assert [entry["seq"] for entry in reply["data"]["entries"]] == [1]
+
+
+def test_entries_older_than_a_day_are_deleted_while_it_runs_but_not_the_last_of_them(notes, clock):
+    emit(notes, 1, ["room"] * 3)
+    clock.now += DAY + 1
+    emit(notes)
+    assert kept(notes) == [3, 4]
+
+
+def test_entries_are_deleted_at_most_once_a_minute(notes, clock):
+    emit(notes)
+    clock.now += DAY - 1
+    assert kept(notes) == [1] and emit(notes) == 2  # this looks for old entries
+    clock.now += MINUTE - 1
+    assert emit(notes) == 3 and kept(notes) == [1, 2, 3]
+    clock.now += 1
+    assert emit(notes) == 4 and kept(notes) == [1, 2, 3, 4]  # the first one is the last old one
+    clock.now += DAY + 1
+    assert emit(notes) == 5 and kept(notes) == [4, 5]
+
+
+def test_old_entries_are_deleted_at_the_start_and_an_entry_of_a_clock_that_was_ahead_does_not_keep_them(notes, clock, tmp_path):
+    clock.now += 9 * DAY
+    emit(notes)
+    clock.now -= 9 * DAY
+    emit(notes, 1, ["room"] * 3)
+    clock.now += DAY + 1
+    again = Notes(tmp_path / "notes.db")
+    assert kept(again) == [4], "the newest entry stays"
+    again.db.close()
