@@ -66,6 +66,10 @@ class Service:
     def take(self, entry: dict):
         """Handles an entry of the followed log, in the transaction that moves the position: each once, in order."""
 
+    def missed(self):
+        """Called before `take` if entries of the followed log are lost: it was away for more than a day, or the log was replaced.
+        A service that deletes its data with facts of that log asks here what still exists."""
+
     # Its own log
 
     def emit(self, room: str, people: list[str], emissions: list[dict]) -> int:
@@ -164,6 +168,8 @@ class Service:
             same = place and place["databaseId"] == end["databaseId"] and known
             whole = not same or found["through"] >= end["seq"]
             with self.db:
+                if place and (not same or place["seq"] + 1 < found["oldest"]):
+                    self.missed()
                 for entry in found["entries"] if same else []:
                     self.take(entry)
                 # Only the digest of the log's end is known. Without a digest, a replaced log is not noticed.

@@ -1,10 +1,13 @@
 """A service that adds fields to messages and people, until it is killed: stars.py URL DATABASE.
 
-`star:add {roomId, messageId}` gives a message a star. Messages have `stars`, and people `starsGiven`, also for the caller alone."""
+`star:add {roomId, messageId}` gives a message a star. Messages have `stars`, and people `starsGiven`, also for the caller alone.
+The stars of a message are deleted with it."""
 
 import sys
 
 from parlor_service import Refused, Service
+
+AT_ONCE = 1000  # ids that `messaging.existing` takes
 
 
 class Stars(Service):
@@ -18,7 +21,9 @@ class Stars(Service):
         "hasEventLog": True,
         "logsWhatRoomsShow": True,
     }  # fmt: skip
-    schema = "CREATE TABLE IF NOT EXISTS stars (message TEXT, person TEXT, PRIMARY KEY (message, person));"
+    schema = """
+        CREATE TABLE IF NOT EXISTS stars (message TEXT, person TEXT, PRIMARY KEY (message, person));
+        CREATE INDEX IF NOT EXISTS stars_of ON stars (person);"""
 
     def answer(self, kind, data, caller):
         if kind == "messages":
@@ -31,13 +36,35 @@ class Stars(Service):
         room = self.ask("rooms.membership", {"roomId": data["roomId"]})
         people = [person["userId"] for person in room["participants"]]
         self.db.execute("INSERT OR IGNORE INTO stars VALUES (?, ?)", (data["messageId"], caller["id"]))
+        # First stored, then asked: if the message is deleted in between, its fact comes later and deletes the star.
+        if not self.existing([data["messageId"]], roomId=room["roomId"]):
+            raise Refused("message_not_found", "There is no such message.")
         fact = {"fact": "fieldsChanged", "messageIds": [data["messageId"]], "personIds": [caller["id"]]}
         added = {"to": "room", "event": "star:added", "data": {"messageId": data["messageId"]}}
         seq = self.emit(room["roomId"], people, [fact, added])
         return {"status": 201, "stream": "stars", "seq": seq, "data": {}}
 
     def take(self, entry):
-        pass
+        fact = entry["emissions"][0] if entry["emissions"] else {}
+        if fact.get("fact") == "messageDeleted":
+            self.delete([fact["id"]], entry["roomId"], entry["participants"])
+
+    def missed(self):
+        kept = [id for (id,) in self.db.execute("SELECT DISTINCT message FROM stars").fetchall()]
+        for start in range(0, len(kept), AT_ONCE):
+            some = kept[start : start + AT_ONCE]
+            self.delete(sorted(set(some) - self.existing(some)))
+
+    def existing(self, messages, **room) -> set[str]:
+        return set(self.ask("messaging.existing", {"messageIds": messages, **room})["messageIds"])
+
+    def delete(self, messages, room="", people=()):
+        """Deletes the stars of deleted messages. Those who gave them have fewer, so gateways must ask again."""
+        givers = set()
+        for message in messages:
+            givers |= {id for (id,) in self.db.execute("DELETE FROM stars WHERE message = ? RETURNING person", (message,)).fetchall()}
+        if givers:
+            self.emit(room, list(people), [{"fact": "fieldsChanged", "personIds": sorted(givers)}])
 
     def count(self, column, value):
         return self.db.execute(f"SELECT count(*) FROM stars WHERE {column} = ?", (value,)).fetchone()[0]

@@ -1,6 +1,9 @@
 """A service that adds fields to messages and people (`stars.py`), through two real gateways, and killed."""
 
+import asyncio
+import contextlib
 import json
+import sqlite3
 import sys
 
 import pytest
@@ -9,20 +12,25 @@ from people import World, eventually
 
 PROGRAM = ROOT / "Tests/System/Integration/stars.py"
 RIGHTS = {
-    "service": "stars", "request": ["rooms.membership", "messaging.events"],
+    "service": "stars", "request": ["rooms.membership", "messaging.events", "messaging.existing"],
     "subscribe": ["messaging.log", "services.announce.messaging"]}  # fmt: skip
 
 
 class Stars:
     def __init__(self, parlor):
-        self.parlor = parlor
+        self.parlor, self.database = parlor, parlor.data / "stars.db"
         self.start()
 
     def start(self):
         url = (self.parlor.data / "bus.url").read_text().strip()
         environment = {"BUS_TOKEN_FILE": str(self.parlor.data / "bus/stars.token"), "PYTHONPATH": str(ROOT / "Examples")}
-        self.process = Process(sys.executable, PROGRAM, url, self.parlor.data / "stars.db", environment=environment)
+        self.process = Process(sys.executable, PROGRAM, url, self.database, environment=environment)
         self.process.wait_until_ready()
+
+    def starred(self) -> list[str]:
+        """Returns the messages that it has stars of."""
+        with contextlib.closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as db:
+            return [message for (message,) in db.execute("SELECT message FROM stars")]
 
 
 @pytest.fixture
@@ -72,6 +80,54 @@ async def test_messages_and_people_have_the_fields_wherever_they_are_listed(star
     stranger = await alice.world.person("carol")
     listed = {person["id"]: person["starsGiven"] for person in await stranger.get("/api/users/without-rooms?limit=200")}
     assert (listed[alice.id], listed[bob.id]) == (0, 1)
+
+
+async def test_only_a_message_of_the_room_that_was_not_deleted_can_have_a_star(starred):
+    stars, alice, bob, room = starred
+    here, gone = await alice.send(room, "here"), await alice.send(room, "gone")
+    await alice.data("DELETE", f"/api/rooms/{room['id']}/messages/{gone['id']}", status=204)
+    other = await alice.post("/api/rooms", {"otherUserId": bob.id}, 201)
+    there = await alice.send(other, "there")
+    phone = await bob.socket(joined=room)
+    for message in (gone, there):
+        answer = await phone.ask("star:add", {"roomId": room["id"], "messageId": message["id"]})
+        assert answer["error"]["code"] == "message_not_found", answer
+    await phone.do("star:add", {"roomId": room["id"], "messageId": here["id"]})
+    assert stars.starred() == [here["id"]]
+
+
+async def test_a_message_deleted_while_the_service_runs_or_is_away_takes_its_stars_along(starred):
+    stars, alice, bob, room = starred
+    messages = [await alice.send(room, f"{number}") for number in range(3)]
+    phone = await bob.socket(joined=room)
+    for message in messages:
+        await phone.do("star:add", {"roomId": room["id"], "messageId": message["id"]})
+    assert (await bob.get("/api/users/me"))["starsGiven"] == 3
+
+    async def has_given(count: int) -> bool:
+        return (await bob.get("/api/users/me"))["starsGiven"] == count
+
+    await alice.data("DELETE", f"/api/rooms/{room['id']}/messages/{messages[0]['id']}", status=204)
+    await eventually(lambda: has_given(2))
+    stars.process.kill()
+    await alice.data("DELETE", f"/api/rooms/{room['id']}/messages/{messages[1]['id']}", status=204)
+    stars.start()
+    await eventually(lambda: has_given(1))
+    assert stars.starred() == [messages[2]["id"]]
+
+
+async def test_a_message_deleted_in_a_log_that_was_replaced_while_the_service_was_away_takes_its_stars_along(starred):
+    stars, alice, bob, room = starred
+    kept, gone = await alice.send(room, "kept"), await alice.send(room, "gone")
+    phone = await bob.socket(joined=room)
+    for message in (kept, gone):
+        await phone.do("star:add", {"roomId": room["id"], "messageId": message["id"]})
+    stars.process.kill()
+    await alice.data("DELETE", f"/api/rooms/{room['id']}/messages/{gone['id']}", status=204)
+    with contextlib.closing(sqlite3.connect(stars.database)) as db:
+        db.executescript("UPDATE own SET place = json_set(CAST(place AS TEXT), '$.databaseId', 'another')")
+    stars.start()
+    await eventually(lambda: asyncio.sleep(0, stars.starred() == [kept["id"]]))
 
 
 async def test_while_the_service_is_away_the_last_known_values_stand_in(starred):

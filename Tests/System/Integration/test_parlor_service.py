@@ -1,4 +1,4 @@
-"""The log of `Examples/parlor_service.py`, without a Parlor: what a page of it has, and what it deletes."""
+"""`Examples/parlor_service.py` without a Parlor: the pages of its log, what it deletes, and how it follows another log."""
 
 import sys
 import time
@@ -118,3 +118,38 @@ def test_old_entries_are_deleted_at_the_start_and_an_entry_of_a_clock_that_was_a
     again = Notes(tmp_path / "notes.db")
     assert kept(again) == [4], "the newest entry stays"
     again.db.close()
+
+
+@pytest.mark.parametrize(
+    "since, digest, databaseId, oldest, is_known, handled",
+    [
+        (0, 0, "log", 1, True, [3]),
+        (2, 5, "log", 1, True, [3]),
+        (2, 5, "log", 3, False, [3]),  # entry 2 is deleted, and those after it are there
+        (2, 5, "log", 4, False, ["missed", 3]),
+        (2, None, "log", 4, True, ["missed", 3]),  # a position without a digest, in the middle of catching up
+        (2, 5, "another log", 1, True, ["missed"]),
+        (2, 5, "log", 1, False, ["missed"]),
+    ],
+)
+def test_it_learns_that_entries_of_the_followed_log_are_lost(notes, since, digest, databaseId, oldest, is_known, handled):
+    found = []
+    notes.take, notes.missed = lambda entry: found.append(entry["seq"]), lambda: found.append("missed")
+    with notes.db:
+        notes.db.execute("UPDATE own SET place = ?", (encode({"databaseId": databaseId, "seq": since, "digest": digest}),))
+    head = {"databaseId": "log", "seq": 9, "digest": 1}
+    notes.ask = lambda subject, question: {
+        "head": head, "oldest": oldest, "isKnown": is_known, "through": 9, "entries": [{"seq": 3}]}  # fmt: skip
+    notes.follow()
+    assert found == handled
+    # It is told once: the next question is from the new position.
+    notes.ask = lambda subject, question: {"head": head, "oldest": oldest, "isKnown": True, "through": 9, "entries": []}
+    notes.follow()
+    assert found == handled
+
+
+def test_a_service_that_follows_a_log_for_the_first_time_has_missed_nothing(notes):
+    notes.missed = lambda: pytest.fail("it has no data yet")
+    notes.ask = lambda subject, question: {
+        "head": {"databaseId": "log", "seq": 9, "digest": 1}, "oldest": 5, "isKnown": True, "through": 0, "entries": []}  # fmt: skip
+    notes.follow()
