@@ -35,11 +35,12 @@ test("random bytes are a packet or a SyntaxError", () => {
 });
 
 /** WebSockets and polls of which a test decides how each goes, and a socket on them. */
-function socketOf(clock) {
+function socketOf(clock, { refusesWebSockets = false } = {}) {
   const made = [];
   class WebSocket {
     sent = [];
     constructor() {
+      if (refusesWebSockets) throw new DOMException("blocked", "SecurityError");
       made.push({ name: "websocket", socket: this });
     }
     send(text) {
@@ -106,6 +107,20 @@ test("without any network, an attempt tries each transport once", async () => {
   socket.start();
   await failAll();
   await failAll();
+  socket.stop();
+});
+
+test("if the browser refuses to make a WebSocket, polling is used", async () => {
+  const clock = new Clock();
+  const { made, happenings, socket } = socketOf(clock, { refusesWebSockets: true });
+  socket.start();
+  await clock.until("polling", () => made.length === 1, 1_000);
+  made[0].answer(HANDSHAKE);
+  await clock.until("the token is sent", () => made.some(({ name }) => name === "POST"));
+  made.find(({ name }) => name === "POST").answer("ok");
+  made.find(({ name }) => name === "GET").answer('40{"sid":"x"}');
+  await clock.until("it is connected", () => happenings.at(-1) === "connected");
+  assert.equal(socket.transportName, "polling");
   socket.stop();
 });
 

@@ -68,7 +68,8 @@ function read(response, text, requestId) {
     answer = null;
   }
   const isSuccess = status >= 200 && status < 300;
-  if (isSuccess && answer && "data" in answer) return answer;
+  // `in` throws if the answer is valid JSON but no object.
+  if (isSuccess && typeof answer === "object" && answer !== null && "data" in answer) return answer;
   const error = answer?.error;
   if (isSuccess || typeof error?.code !== "string") {
     throw ClientFailure.offline(`Something other than the server has answered (${status}).`);

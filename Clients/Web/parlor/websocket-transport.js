@@ -6,7 +6,7 @@ import { ClientFailure } from "./failure.js";
  */
 export function connectWebSocket(platform, address, { onText, onEnd }) {
   const url = address.replace(/^http/, "ws") + "/socket.io/?EIO=4&transport=websocket";
-  const socket = new platform.WebSocket(url);
+  let socket;
   let waiting = [];
   let isOver = false;
 
@@ -14,6 +14,14 @@ export function connectWebSocket(platform, address, { onText, onEnd }) {
     if (isOver) return;
     isOver = true;
     onEnd(ClientFailure.offline(words));
+  }
+  try {
+    socket = new platform.WebSocket(url);
+  } catch (error) {
+    // A content security policy or a setting of the browser may forbid it. `auto` then goes on to polling. The failure
+    // comes in a later turn, because the caller does not have the transport yet.
+    queueMicrotask(() => end(`The connection was not allowed (${error?.message ?? error}).`));
+    return { name: "websocket", send() {}, close() { isOver = true; } };
   }
   socket.onopen = () => {
     for (const text of waiting ?? []) socket.send(text);
