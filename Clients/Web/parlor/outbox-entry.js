@@ -123,7 +123,7 @@ export class OutboxKeeper {
       await this.#storage.write(entries.map((entry) => [entry.key, entry.isRemoved ? undefined : record(entry)]));
       for (const entry of entries) Object.assign(entry, { isKept: true, refusal: null });
     } catch (error) {
-      const refusal = { code: "not_kept", message: `It cannot be stored on this device (${error?.message ?? error}).` };
+      const refusal = { code: "not_kept", message: `The change cannot be stored on this device (${error?.message ?? error}).` };
       // The other entries have an older version in the storage, or are removed.
       for (const entry of entries) if (!entry.isKept && !entry.isRemoved) entry.refusal = refusal;
     }

@@ -26,13 +26,13 @@ export function parsePacket(text) {
     case ENGINE.ping: return { type: "ping", payload: rest };
     case ENGINE.message: return parseMessage(rest);
     case ENGINE.pong: case ENGINE.noop: return { type: "other" };
-    default: throw new SyntaxError("no Engine.IO packet");
+    default: throw new SyntaxError("not an Engine.IO packet");
   }
 }
 
 function parseMessage(text) {
   const match = /^([0-4])(?:\/[^,]*,?)?(\d*)/.exec(text);
-  if (!match) throw new SyntaxError("no Socket.IO packet");
+  if (!match) throw new SyntaxError("not a Socket.IO packet");
   const [head, type, id] = match;
   const rest = text.slice(head.length);
   const data = rest ? JSON.parse(rest) : undefined;
