@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { memoryStorage } from "../../Clients/Web/parlor/parlor.js";
 import { Network } from "./support/network.mjs";
-import { caughtUp } from "./support/pair.mjs";
+import { caughtUp, texts } from "./support/pair.mjs";
 
 /** Web Locks and BroadcastChannel of one browser. */
 function browser() {
@@ -171,6 +171,95 @@ test("signing out in one tab signs out all, and leaves nothing", async () => {
   assert.deepEqual([one, two].map(({ parlor }) => parlor.session.snapshot.status), ["signedOut", "signedOut"]);
   assert.deepEqual([one, two].map(({ parlor }) => parlor.connection.snapshot.state), ["idle", "idle"]);
   assert.deepEqual(await tabs.storage.readAll(""), []);
+});
+
+/** The same storage for a page that is closed right after the session was removed: nothing that it does has an effect. */
+function closedAtSignOut(storage) {
+  let isClosed = false;
+  const never = () => new Promise(() => {});
+  return {
+    read: (key) => (isClosed ? never() : storage.read(key)),
+    readAll: (prefix) => (isClosed ? never() : storage.readAll(prefix)),
+    async write(changes) {
+      if (isClosed) return never();
+      await storage.write(changes);
+      isClosed = changes.some(([key, value]) => key === "session" && value === undefined);
+      if (isClosed) return never();
+    },
+  };
+}
+
+/** A storage on which ada's page was closed while she signed out, with a message of hers that was not sent. */
+async function interruptedSignOut(storage) {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  const [ada, bob] = [server.addPerson("ada"), server.addPerson("bob")];
+  const roomId = server.answer("POST", "/rooms", { otherUserId: bob.id }, server.openSession(ada).token).body.data.id;
+  const one = await network.device(ada, { storage: closedAtSignOut(storage) });
+  await caughtUp(clock, one);
+  await clock.advance(1_000);
+  one.wires.cut();
+  one.parlor.open(roomId).conversation.send("unsent");
+  await clock.advance(1_000);
+  one.parlor.session.logout();
+  await clock.advance(1_000);
+  assert.equal(await storage.read("session"), undefined);
+  const keysOf = async ({ id }) => (await storage.readAll(`${id}/`)).map(([key]) => key.split("/")[1]);
+  assert.deepEqual([...new Set(await keysOf(ada))], ["cache", "outbox"]);
+  return { network, server, clock, ada, bob, roomId, keysOf };
+}
+
+test("a sign-out during which the page was closed is finished at the next start, and nothing of another person goes", async () => {
+  const storage = memoryStorage();
+  const { network, clock, ada, bob, keysOf } = await interruptedSignOut(storage);
+  await storage.write([[`${bob.id}/cache/rooms`, []]]);
+  const next = await network.device(bob, { storage });
+  assert.deepEqual([await keysOf(ada), await keysOf(bob)], [[], ["cache"]]);
+  assert.deepEqual(await storage.readAll("signed-out/"), []);
+  await caughtUp(clock, next);
+  assert.equal(next.parlor.session.snapshot.user.id, bob.id);
+});
+
+test("a start that cannot finish a sign-out leaves that to the next one", async () => {
+  const storage = memoryStorage();
+  const { network, ada, bob, keysOf } = await interruptedSignOut(storage);
+  const refusing = { ...storage, write: async (changes) => {
+    if (changes.some(([key, value]) => key.startsWith(ada.id) && value === undefined)) throw new Error("refused");
+    return storage.write(changes);
+  } };
+  await network.device(bob, { storage: refusing });
+  assert.notDeepEqual(await keysOf(ada), []);
+  await network.device(bob, { storage });
+  assert.deepEqual([await keysOf(ada), await storage.readAll("signed-out/")], [[], []]);
+});
+
+test("a person who signs in again while a sign-out cannot be finished keeps what is stored from then on", async () => {
+  const storage = memoryStorage();
+  const { network, server, clock, ada, bob, roomId } = await interruptedSignOut(storage);
+  const refusing = { ...storage, write: async (changes) => {
+    if (changes.every(([key, value]) => key.startsWith(ada.id) && value === undefined)) throw new Error("refused");
+    return storage.write(changes);
+  } };
+  const one = await network.device(bob, { storage: refusing, isOffline: true });
+  await one.parlor.session.adopt(server.openSession(ada));
+  one.parlor.open(roomId).conversation.send("later");
+  await clock.advance(1_000);
+  const again = await network.device(ada, { storage });
+  await caughtUp(clock, again);
+  const { conversation } = again.parlor.open(roomId);
+  await clock.advance(3_000);
+  assert.equal(texts(conversation).includes("later"), true);
+});
+
+test("signing out with a full storage leaves nothing", async () => {
+  const network = new Network();
+  const storage = fillable(false);
+  const one = await network.device(network.parlor.addPerson("ada"), { storage });
+  await caughtUp(network.clock, one);
+  await network.clock.advance(1_000);
+  storage.isFull = true;
+  await Promise.all([one.parlor.session.logout(), network.clock.advance(1_000)]);
+  assert.deepEqual(await storage.readAll(""), []);
 });
 
 /** Two tabs of one person, who has a room with somebody that changes after it was cached. */

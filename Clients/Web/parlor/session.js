@@ -1,7 +1,13 @@
 import { ClientFailure } from "./failure.js";
 import { Observable } from "./observable.js";
+import { removeAll } from "./storage.js";
 
 const KEY = "session";
+/**
+ * The keys of marks begin with this, and the person's id follows. A mark stands for a sign-out that has not yet removed
+ * all data of the person.
+ */
+const MARK = "signed-out/";
 const LOCK = "parlor-session";
 /**
  * A token is renewed this long before it expires, in milliseconds; a short-lived token is renewed after half its life.
@@ -60,7 +66,9 @@ export class Session extends Observable {
   }
 
   async open() {
-    if (this.#status === "unknown") await this.#readAgain();
+    if (this.#status !== "unknown") return;
+    await this.#finishSignOuts();
+    await this.#readAgain();
   }
 
   async register({ username, password, firstName, email }) {
@@ -76,7 +84,9 @@ export class Session extends Observable {
   async adopt(tokens) {
     this.#epoch += 1;
     this.#refreshing = null;
-    await this.#keepTokens(tokens);
+    await this.#finishSignOuts();
+    // If a mark of this person is still there, it goes now: it must not remove what is stored from here on.
+    await this.#keepTokens(tokens, [[MARK + tokens.user.id, undefined]]);
     return tokens.user;
   }
 
@@ -186,23 +196,42 @@ export class Session extends Observable {
 
   async #end(failure, isLogout = false) {
     this.#epoch += 1;
+    // The mark comes with the removal of the session, as the page may be closed at any moment. A full storage refuses the
+    // mark, but still removes the session.
+    if (isLogout) await this.#storage.write([[KEY, undefined], [MARK + this.#current.user.id, true]]).catch(() => {});
     await this.#write(undefined);
     await this.#take(null, failure, { isLogout });
+    if (isLogout) await this.#finishSignOuts();
     this.#channel.post("session", { isLogout });
   }
 
-  /** Stores new tokens before they are used, because the previous ones no longer work. */
-  async #keepTokens({ token, expiresAt, refreshToken, user }) {
+  /** Removes all data of people who have signed out. The page may have been closed before all of it was removed. */
+  async #finishSignOuts() {
+    try {
+      for (const [key] of await this.#storage.readAll(MARK)) {
+        await removeAll(this.#storage, `${key.slice(MARK.length)}/`);
+        await this.#storage.write([[key, undefined]]);
+      }
+    } catch {
+      // The mark stays, so the next start tries again.
+    }
+  }
+
+  /**
+   * Stores new tokens before they are used, because the previous ones no longer work.
+   * @param others changes of the storage that belong to the same write.
+   */
+  async #keepTokens({ token, expiresAt, refreshToken, user }, others = []) {
     const session = { token, expiresAt, refreshToken, user, attemptId: this.#platform.makeId() };
-    await this.#write(session);
+    await this.#write(session, others);
     await this.#take(session, this.#outdated?.failure ?? null);
     this.#channel.post("session");
   }
 
   /** Writes the session. If that fails, the session lives only as long as the page. */
-  async #write(session) {
+  async #write(session, others = []) {
     try {
-      await this.#storage.write([[KEY, session]]);
+      await this.#storage.write([[KEY, session], ...others]);
       this.#outdated = null;
       this.#stored = session?.refreshToken;
     } catch (error) {
