@@ -22,6 +22,75 @@ test("badges, the last message and the order move without entering a room", asyn
   assert.equal(a.parlor.rooms.get(first).badges.elements, 0);
 });
 
+/** Ada, who is connected, and a room in which bob writes. Events to ada wait while they are held. */
+async function crossing() {
+  const { clock, server, a, b, roomId } = await pair();
+  const bobsToken = server.openSession(b.user).token;
+  // All requests are ada's from here on.
+  await Promise.all([b.parlor.stop(), clock.advance(5_000)]);
+  const [socket] = a.wires.sockets;
+  const { deliver } = socket;
+  let held = null;
+  socket.deliver = (...event) => (held ? held.push(event) : deliver(...event));
+  const hold = () => { held = []; };
+  const release = () => held.splice(0).forEach((event) => deliver(...event));
+  const badges = (messages, elements = 0) => deliver(
+    `42["room:badges",${JSON.stringify({ roomId, badges: { messages, elements }, hasUnread: messages + elements > 0 })}]`, "room:badges");
+  const write = () => server.answer("POST", `/rooms/${roomId}/messages`, { text: "x", tempId: `b${clock.now()}` }, bobsToken);
+  const create = () => server.answer("POST", `/rooms/${roomId}/elements`, { type: "note", content: {}, tempId: `e${clock.now()}` }, bobsToken);
+  const unseen = () => a.parlor.rooms.get(roomId).badges.elements;
+  const unread = () => a.parlor.rooms.get(roomId).badges.messages;
+  const fetches = () => server.calls.filter((call) => call.startsWith("GET /rooms")).length;
+  return { clock, a, roomId, hold, release, badges, write, create, unread, unseen, fetches };
+}
+
+test("badges that were composed before an element that is already counted do not lower the count for good", async () => {
+  const { clock, badges, create, unseen } = await crossing();
+  create();
+  await clock.advance(50);
+  assert.equal(unseen(), 1);
+  badges(0, 0);
+  await clock.advance(3_000);
+  assert.equal(unseen(), 1);
+});
+
+test("badges that count an element before its event do not make it count twice for good", async () => {
+  const { clock, hold, release, badges, create, unseen } = await crossing();
+  hold();
+  create();
+  badges(0, 1);
+  await clock.advance(20);
+  release();
+  await clock.advance(3_000);
+  assert.equal(unseen(), 1);
+});
+
+test("badges that cross a message in an open room are fetched once, when it is left", async () => {
+  const { clock, a, roomId, badges, write, unread, fetches } = await crossing();
+  const opened = a.parlor.open(roomId);
+  await clock.advance(5_000);
+  write();
+  await clock.advance(50);
+  const before = fetches();
+  badges(0);
+  badges(0);
+  await clock.advance(3_000);
+  assert.deepEqual([fetches(), unread()], [before, 0]);
+  opened.close();
+  await clock.advance(3_000);
+  assert.deepEqual([fetches(), unread()], [before + 1, 1]);
+});
+
+test("badges that match, long after the last message, are shown without a request", async () => {
+  const { clock, badges, write, unread, fetches } = await crossing();
+  write();
+  await clock.advance(5_000);
+  const before = fetches();
+  badges(0);
+  await clock.advance(3_000);
+  assert.deepEqual([fetches(), unread()], [before, 0]);
+});
+
 test("two rooms with one person are one group, and a new one appears for both", async () => {
   const { clock, a, b, server } = await pair({ rooms: 1 });
   const making = a.parlor.rooms.create(b.user.id, "Second");

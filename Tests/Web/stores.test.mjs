@@ -148,6 +148,26 @@ test("an answer older than later events keeps the later of both, and is requeste
   assert.equal(shelf.needs.has("r"), false);
 });
 
+test("badges that arrive while all rooms are fetched stay, and are fetched again, as either may be newer", () => {
+  const [shelf, counts] = [new RoomShelf(() => 0), new RoomCounts("ada")];
+  const badges = (messages) => {
+    const data = { roomId: "r", badges: { messages, elements: 0 }, hasUnread: messages > 0 };
+    counts.apply("room:badges", data);
+    shelf.apply("room:badges", data);
+  };
+  const take = (load, messages) => {
+    const answer = [room({ badges: { messages, elements: 0 } })];
+    counts.loadAll(answer, shelf.finishAll(load, answer));
+    return counts.get("r").unreadMessages;
+  };
+  take(shelf.beginLoad(), 1);
+  const load = shelf.beginLoad();
+  badges(3);
+  assert.deepEqual([take(load, 2), shelf.needs.has("r")], [3, true]);
+  // The next answer is from after the badges.
+  assert.deepEqual([take(shelf.beginLoad(), 2), shelf.needs.has("r")], [2, false]);
+});
+
 test("an id that is set twice counts once, as the newest", () => {
   const values = new RecentValues(2);
   for (const id of ["a", "b", "a"]) assert.equal(values.set(id), undefined);

@@ -34,6 +34,10 @@ export class RoomCounts {
     return this.#counts.has(roomId);
   }
 
+  isOpen(roomId) {
+    return this.#open.has(roomId);
+  }
+
   /**
    * Applies an answer with all rooms.
    * @param overtaken the rooms that events have changed since the request; their counts stay.

@@ -1,3 +1,4 @@
+import { BadgeDoubts } from "./badge-doubts.js";
 import { CacheWriter } from "./cache.js";
 import { ClientFailure } from "./failure.js";
 import { Observable, keepFields, keepList } from "./observable.js";
@@ -26,6 +27,7 @@ export class Rooms extends Observable {
   #backing;
   #shelf;
   #counts;
+  #doubts;
   #fetching;
   #cacheWriter;
   /** The rooms as they are shown, by id, with the data that each was made from. */
@@ -50,6 +52,7 @@ export class Rooms extends Observable {
     this.userId = backing.ownId;
     this.#shelf = new RoomShelf(backing.platform.now);
     this.#counts = new RoomCounts(this.userId);
+    this.#doubts = new BadgeDoubts(backing.platform.now, this.userId);
     this.#fetching = new RoomsFetching(backing.platform, this.#shelf, {
       loadAll: () => this.#load(), loadOne: (id) => this.#loadOne(id), onChange: () => this.#show(),
     });
@@ -185,10 +188,11 @@ export class Rooms extends Observable {
   /** Closes the room. Call it after the room was left on the server: later elements of others are unseen. */
   leave(roomId) {
     const mayBeUnseen = this.#counts.leave(roomId);
+    const isDoubtful = this.#doubts.leave(roomId);
     // Only the server knows whether the room was still open when an element was created.
     const isNewElement = this.#leaving.get(roomId) === true;
     this.#leaving.delete(roomId);
-    if (!(mayBeUnseen || isNewElement) || !this.#shelf.records.has(roomId)) return;
+    if (!(mayBeUnseen || isDoubtful || isNewElement) || !this.#shelf.records.has(roomId)) return;
     this.#shelf.need(roomId, "answer");
     this.#fetching.fetchNeeded();
   }
@@ -219,10 +223,14 @@ export class Rooms extends Observable {
     if (name === "room:removed") return this.forget(data.roomId);
     // A replayed event may have been applied before, and old badges would undo later ones.
     const isOld = this.#isCatchingUp && REPEATED.has(name);
+    // This compares the badges with the counts from before the event, so it comes first.
+    const isDoubtful = !isOld && name === "room:badges" && this.#counts.has(data.roomId)
+      && this.#doubts.check(data, this.#counts.get(data.roomId), this.#counts.isOpen(data.roomId));
     const lacksSome = !isOld && this.#counts.apply(name, data);
     const roomId = this.#shelf.apply(name, data);
     if (roomId === null) return;
-    if (lacksSome) this.#shelf.need(roomId, "answer");
+    this.#doubts.note(name, data);
+    if (lacksSome || isDoubtful) this.#shelf.need(roomId, "answer");
     if (this.#leaving.has(roomId) && name.startsWith("element:created")) this.#leaving.set(roomId, true);
     if (isOld) {
       if (!this.#counts.has(roomId)) this.#counts.apply(name, data);
@@ -236,6 +244,7 @@ export class Rooms extends Observable {
   forget(roomId) {
     this.#shelf.forget(roomId);
     this.#counts.forget(roomId);
+    this.#doubts.forget(roomId);
     this.#show();
     this.#cacheWriter.writeSoon();
     this.#backing.onGone(roomId);
