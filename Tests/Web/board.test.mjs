@@ -148,3 +148,63 @@ test("a room that is gone leaves nothing of its board in the cache", async () =>
   await clock.advance(2_000);
   assert.equal(await a.storage.read(`${a.user.id}/cache/${roomId}/elements`), undefined);
 });
+
+/** Ada opens a room with an element, while the server refuses joins. */
+async function refused(refusal) {
+  const { clock, server, a, b, roomId } = await pair();
+  const { board } = b.parlor.open(roomId);
+  board.create({ type: "note" });
+  await clock.advance(3_000);
+  server.joinRefusal = refusal;
+  const mine = a.parlor.open(roomId);
+  await clock.advance(1_000);
+  const shown = () => [mine.conversation, mine.board].map(({ snapshot }) => [snapshot.isVerified, snapshot.failure?.code ?? null]);
+  return { clock, server, a, mine, theirs: board, shown };
+}
+
+test("a board whose room cannot be joined for now says so as the conversation does, and joins it later", async () => {
+  const { clock, server, mine, theirs, shown } = await refused([503, "service_unavailable"]);
+  assert.deepEqual(shown(), [[false, "service_unavailable"], [false, "service_unavailable"]]);
+  assert.equal(mine.board.snapshot.elements.length, 1);
+  server.joinRefusal = null;
+  await clock.advance(60_000);
+  assert.deepEqual(shown(), [[true, null], [true, null]]);
+  theirs.create({ type: "note" });
+  await clock.advance(1_000);
+  assert.equal(mine.board.snapshot.elements.length, 2);
+});
+
+test("a board whose room can never be joined says so as the conversation does", async () => {
+  const { clock, shown } = await refused([403, "forbidden"]);
+  assert.deepEqual(shown(), [[false, "forbidden"], [false, "forbidden"]]);
+  await clock.advance(60_000);
+  assert.deepEqual(shown(), [[false, "forbidden"], [false, "forbidden"]]);
+});
+
+test("after a rest, too, a board whose room cannot be joined is not verified until it is", async () => {
+  const { clock, server, a, shown } = await refused(null);
+  assert.deepEqual(shown(), [[true, null], [true, null]]);
+  a.parlor.rest();
+  await clock.advance(1_000);
+  server.joinRefusal = [503, "service_unavailable"];
+  a.parlor.wake();
+  await clock.advance(1_000);
+  assert.deepEqual(shown(), [[false, "service_unavailable"], [false, "service_unavailable"]]);
+  server.joinRefusal = null;
+  await clock.advance(60_000);
+  assert.deepEqual(shown(), [[true, null], [true, null]]);
+});
+
+test("the conversation and the board of a room join it with one request", async () => {
+  const { clock, server, a, roomId } = await pair();
+  const joins = () => server.calls.filter((call) => call === "room:join").length;
+  const room = a.parlor.open(roomId);
+  await clock.advance(1_000);
+  assert.equal(joins(), 1);
+  a.parlor.rest();
+  await clock.advance(1_000);
+  a.parlor.wake();
+  await clock.advance(1_000);
+  assert.equal(joins(), 2);
+  assert.deepEqual([room.conversation, room.board].map(({ snapshot }) => snapshot.isVerified), [true, true]);
+});

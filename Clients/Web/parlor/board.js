@@ -39,7 +39,9 @@ export class Board extends Observable {
     this.#lane = boardLane(roomId);
     this.#store = new ElementStore(this.#ownId);
     this.#cacheWriter = new CacheWriter(backing.platform, () => this.#store.version, () => backing.cache.keepElements(roomId, this.#store.all));
-    this.#loading = new Loading(backing.platform, { isAway, fetch: (isCurrent) => this.#fetch(isCurrent), onChange: () => this.#changed() });
+    this.#loading = new Loading(backing.platform, {
+      isAway, fetch: (isCurrent) => this.#fetch(isCurrent), rejoin: async () => ({ refusal: await this.#join() }), onChange: () => this.#changed(),
+    });
   }
 
   makeSnapshot(previous) {
@@ -149,7 +151,7 @@ export class Board extends Observable {
     return this.writeCache();
   }
 
-  /** Pauses while nobody looks at the room. What is shown stays. `Conversation` joins the room for the board, too. */
+  /** Pauses while nobody looks at the room. What is shown stays. */
   rest() {
     this.#loading.rest();
   }
@@ -241,12 +243,20 @@ export class Board extends Observable {
     this.#changed();
   }
 
+  /** Joins the room. The conversation does so too, and its join is enough. */
+  #join() {
+    return this.#backing.server.join(this.roomId, { isOnce: true });
+  }
+
   async #fetch(isCurrent) {
+    // The room is joined before the elements are fetched, so that elements changed meanwhile arrive as events.
+    const refusal = await this.#join();
+    if (!isCurrent()) return {};
     this.#store.beginList();
     const elements = await this.#backing.server.elements(this.roomId);
     if (!isCurrent()) return {};
     this.#store.takeList(elements);
-    return {};
+    return { refusal };
   }
 
   /** Runs after every change of the store. */

@@ -50,7 +50,7 @@ export class Conversation extends Observable {
     this.#store = new MessageStore(this.#ownId);
     this.#cacheWriter = new CacheWriter(platform, () => this.#store.version, () => backing.cache.keepMessages(roomId, this.#store.newest(CACHED)));
     this.#loading = new Loading(platform, {
-      isAway, fetch: (isCurrent) => this.#fetch(isCurrent), rejoin: async () => ({ refusal: await this.#loader.join() }), onChange: () => this.#changed(),
+      isAway, fetch: (isCurrent) => this.#fetch(isCurrent), rejoin: async () => ({ refusal: await server.join(roomId) }), onChange: () => this.#changed(),
     });
     this.#loader = new MessageLoader({
       platform, server, roomId, ownId: this.#ownId, store: this.#store, loading: this.#loading, onChange: () => this.#changed(),

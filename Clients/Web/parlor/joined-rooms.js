@@ -8,6 +8,8 @@ export class JoinedRooms {
   #platform;
   #wanted = new Set();
   #joined = new Set();
+  /** The joins in progress on this connection, by room. */
+  #joining = new Map();
   #link = null;
   #isJoining = false;
 
@@ -19,6 +21,7 @@ export class JoinedRooms {
   use(link) {
     this.#link = link;
     this.#joined.clear();
+    this.#joining.clear();
     this.#isJoining = false;
     this.#joinAll();
   }
@@ -34,14 +37,30 @@ export class JoinedRooms {
     return this.#join(roomId, link);
   }
 
+  /** The same, unless the room is joined on this connection already. Shares a join that is in progress. */
+  async joinOnce(roomId) {
+    if (!this.#joined.has(roomId)) await (this.#joining.get(roomId) ?? this.join(roomId));
+  }
+
   /** Leaves a room, which is not joined again. Without a connection this succeeds at once. */
   async leave(roomId) {
     this.#wanted.delete(roomId);
     this.#joined.delete(roomId);
+    this.#joining.delete(roomId);
     await this.#link?.ask("room:leave", { roomId });
   }
 
   async #join(roomId, link) {
+    const joining = this.#ask(roomId, link);
+    this.#joining.set(roomId, joining);
+    try {
+      return await joining;
+    } finally {
+      if (this.#joining.get(roomId) === joining) this.#joining.delete(roomId);
+    }
+  }
+
+  async #ask(roomId, link) {
     try {
       const { room } = await link.ask("room:join", { roomId, keepOthers: true });
       if (link === this.#link && this.#wanted.has(roomId)) this.#joined.add(roomId);

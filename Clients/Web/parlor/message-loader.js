@@ -64,7 +64,7 @@ export class MessageLoader {
     // page.
     const oldest = this.#wasVerified ? this.#store.items[0]?.message.seq : undefined;
     // The room is joined before the page is fetched, so that messages sent meanwhile arrive as events.
-    const refusal = await this.join();
+    const refusal = await this.#server.join(this.#roomId);
     if (!isCurrent()) return {};
     let page = await this.#server.messages(this.#roomId, { limit: PAGE });
     if (!isCurrent()) return {};
@@ -160,21 +160,6 @@ export class MessageLoader {
       if (message.senderId === this.#ownId || message.seq > this.#newestAtEntering) continue;
       if (message.readBy.some(({ userId }) => userId === this.#ownId)) continue;
       this.#firstUnreadSeq = Math.min(this.#firstUnreadSeq ?? Infinity, message.seq);
-    }
-  }
-
-  /**
-   * @returns null, or the failure if the room cannot be joined for now.
-   * @throws ClientFailure if it can never be joined.
-   */
-  async join() {
-    try {
-      await this.#server.join(this.#roomId);
-      return null;
-    } catch (error) {
-      const failure = ClientFailure.of(error);
-      if (failure.isRetryable) return failure;
-      throw failure;
     }
   }
 }

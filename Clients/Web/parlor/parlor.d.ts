@@ -459,7 +459,9 @@ export interface BoardSnapshot {
   /** Oldest first. The order of overlapping elements is up to the app, which can keep it in `content`. */
   readonly elements: readonly BoardElement[];
   readonly isLoading: boolean;
+  /** True if the server has confirmed everything that is shown, and every change arrives as an event. */
   readonly isVerified: boolean;
+  /** Why the elements could not be fetched, or the room could not be joined; null if both have succeeded. */
   readonly failure: ClientFailure | null;
   readonly conflict: BoardConflict | null;
 }

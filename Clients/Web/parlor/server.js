@@ -72,13 +72,21 @@ export class Server {
     return { people: data, next: page?.next ?? null };
   }
 
-  /** Joins a room. Without a connection, it is joined later. @throws ClientFailure if the server refuses. */
-  async join(roomId) {
+  /**
+   * Joins a room. Without a connection, it is joined later.
+   * @param isOnce true if a join that has succeeded on this connection is enough.
+   * @returns null, or the failure if the room cannot be joined for now.
+   * @throws ClientFailure if it can never be joined.
+   */
+  async join(roomId, { isOnce = false } = {}) {
+    const { rooms } = this.#socket;
     try {
-      await this.#socket.rooms.join(roomId);
+      await (isOnce ? rooms.joinOnce(roomId) : rooms.join(roomId));
+      return null;
     } catch (error) {
       const failure = ClientFailure.of(error);
-      if (!failure.isRetryable || this.#socket.isConnected) throw failure;
+      if (!failure.isRetryable) throw failure;
+      return this.#socket.isConnected ? failure : null;
     }
   }
 

@@ -14,6 +14,8 @@ export class ScriptedParlor {
   tokenLife = 3_600_000;
   /** Every call: "POST /auth/refresh", "message:send". */
   calls = [];
+  /** The status and the code with which `room:join` is refused; null if it is not. */
+  joinRefusal = null;
   #count = 0;
   #typists = new Set();
   #now;
@@ -143,6 +145,7 @@ export class ScriptedParlor {
     const room = this.room(data.roomId, state.user);
     switch (event) {
       case "room:join":
+        if (this.joinRefusal) throw new Refusal(...this.joinRefusal);
         // A joined room continues from the cursor.
         for (const { to, roomId, event: name, data: missed } of state.joined.has(room.id) ? [] : this.log.slice(state.position)) {
           if (roomId === room.id && to.includes(state.user.id)) this.#deliver(socket, name, missed);
