@@ -10,9 +10,6 @@ import Workers
 public struct PushService: Service {
     public static let name = "push"
 
-    static let provider = Setting(
-        "PUSH_PROVIDER", .choice(PushProviders.all) { $0.name }, default: LogProvider.name,
-        "Service that delivers notifications: apns, webhook, or log (only writes them out)")
     static let hold = Setting(
         "PUSH_HOLD", .duration(.zero ... .seconds(60)), default: "3s",
         "Delay before a notification, in which the message may still be read or deleted")
@@ -26,7 +23,7 @@ public struct PushService: Service {
         "Send localization keys instead of the title and \"New message\"; needs an app with these keys")
 
     public static let settings =
-        [provider, hold, preview, category, localizationKeys] as [any AnySetting]
+        [PushProviders.setting, hold, preview, category, localizationKeys] as [any AnySetting]
         + PushProviders.all.flatMap { $0.settings }
     public static let migrations = PushSchema.migrations
     public static let priority = ThreadPriority.background
@@ -73,8 +70,8 @@ public struct PushService: Service {
                 showsText: configuration[Self.preview], category: configuration[Self.category],
                 usesKeys: configuration[Self.localizationKeys]))
         reader = LogReader(
-            database: context.database, bus: context.bus, log: context.log, metrics: metrics,
-            plan: { JobPlan(hold: hold, now: clock.now(), ids: ids) }, onJobs: { worker.wake() })
+            database: context.database, bus: context.bus, log: context.log, restarts: metrics.logRestarts,
+            queue: Self.name, plan: { JobPlan(hold: hold, now: clock.now(), ids: ids) }, onJobs: { worker.wake() })
         sessions = DeviceSessions(database: context.database, bus: context.bus, log: context.log)
         push = Push(database: context.database, reader: reader, sessions: sessions, clock: clock)
         self.worker = worker

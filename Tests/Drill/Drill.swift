@@ -80,7 +80,7 @@ actor Drill {
         await cluster.beginFaults(at: start)
         for item in schedule.items {
             try await sleep(until: start + item.at)
-            Terminal.print("\(Report.time(item.at))  \(item.injected)")
+            Terminal.print("\(item.at.minutesText)  \(item.injected)")
             // Lasting faults run beside the others.
             under.append(Task { try await inject(item.injected) })
         }

@@ -6,6 +6,7 @@ import Reactor
 import ServiceKit
 import Storage
 import Synchronization
+import Workers
 
 /// Removes devices whose session has ended: by signing out, by revocation, by a refresh token that was used twice,
 /// or because it expired.

@@ -4,6 +4,7 @@ import MessageBus
 import ServiceKit
 import Storage
 import Synchronization
+import Workers
 
 /// Follows messaging's log with a cursor in this service's database, and creates jobs from its entries.
 ///
@@ -30,7 +31,10 @@ struct LogReader: Sendable {
     let database: any Database
     let bus: any MessageBus
     let log: Logger
-    let metrics: PushMetrics
+    /// Counts how often another log was found.
+    let restarts: Counter
+    /// The queue of which one instance receives each entry.
+    let queue: String
     let plan: @Sendable () -> JobPlan
     /// Called when there are new jobs.
     let onJobs: @Sendable () -> Void
@@ -41,7 +45,7 @@ struct LogReader: Sendable {
     /// announcements.
     func listen() throws(BusError) -> [BusSubscription] {
         [
-            try bus.subscribe(Subject.log(of: Self.stream), queue: PushService.name) { _ in wakeSignal.signal() },
+            try bus.subscribe(Subject.log(of: Self.stream), queue: queue) { _ in wakeSignal.signal() },
             try bus.subscribe(Subject.announce(of: Self.stream)) { _ in wakeSignal.signal() },
         ]
     }
@@ -90,7 +94,7 @@ struct LogReader: Sendable {
         // Pruned entries are gone, but the log is still the same, and its remaining entries are all that is
         // worth a notification.
         guard page.head.databaseID == position.databaseID, page.isKnown || position.seq < page.oldest else {
-            metrics.logRestarts.add()
+            restarts.add()
             log.warning(
                 "messaging's log was replaced; no notifications for messages before its head",
                 ["known": position.seq, "oldest": page.oldest, "head": page.head.seq])

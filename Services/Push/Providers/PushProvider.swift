@@ -29,11 +29,15 @@ protocol PushProvider: Sendable {
 enum PushProviders {
     static let all: [any PushProvider.Type] = [LogProvider.self, APNsProvider.self, WebhookProvider.self]
 
+    static let setting = Setting(
+        "PUSH_PROVIDER", .choice(all) { $0.name }, default: LogProvider.name,
+        "Service that delivers notifications: apns, webhook, or log (only writes them out)")
+
     /// The time limit of one attempt.
     static let maxWait: Duration = .seconds(10)
 
     static func make(_ context: ServiceContext) throws -> any PushProvider {
-        let type = context.configuration[PushService.provider]
+        let type = context.configuration[setting]
         do {
             return try type.init(context)
         } catch let error as MissingLibrary {

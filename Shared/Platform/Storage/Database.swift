@@ -73,11 +73,6 @@ extension Database {
         try await transaction(holding: bytes, durability) { result.value = try body($0) }
         return result.taken()
     }
-
-    /// Writes without a change, to test whether writing is possible.
-    ///
-    /// - Throws: `StorageError` if it is not.
-    public func tryWriting() async throws { try await write { try DatabaseIdentity.rewrite(on: $0) } }
 }
 
 /// The result of a body. Engines do not know its type. So they are compiled once, and only `read` and `write` for each

@@ -59,13 +59,6 @@ struct Report: Sendable {
             .joined(separator: "\n")
     }
 
-    /// Formats minutes, seconds and tenths.
-    static func time(_ time: Duration) -> String {
-        let tenths = Int(time / .milliseconds(100))
-        let seconds = tenths / 10 % 60
-        return "\(tenths / 600):\(seconds < 10 ? "0" : "")\(seconds).\(tenths % 10)"
-    }
-
     private static func seconds(_ time: Duration) -> String {
         let hundredths = Int(time / .milliseconds(10))
         return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) s"

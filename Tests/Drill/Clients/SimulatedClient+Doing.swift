@@ -192,6 +192,7 @@ extension SimulatedClient {
         let wait = LoopInstant.now() - max(asked, await cluster.gatewayUpSince)
         log.longestWait = max(log.longestWait, wait)
         guard wait > .seconds(5) else { return }
-        log.fault("\(event) waited for \(wait), until \(Report.time(.now() - (await cluster.faultsBeganAt)))")
+        let time = LoopInstant.now() - (await cluster.faultsBeganAt)
+        log.fault("\(event) waited for \(wait), until \(time.minutesText)")
     }
 }

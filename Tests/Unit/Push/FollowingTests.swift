@@ -65,7 +65,8 @@ struct FollowingTests {
             }
             let own = harness.service.reader
             let reader = LogReader(
-                database: own.database, bus: bus, log: own.log, metrics: own.metrics, plan: own.plan, onJobs: {})
+                database: own.database, bus: bus, log: own.log, restarts: own.restarts, queue: own.queue,
+                plan: own.plan, onJobs: {})
             let context = BusContext(requestID: "request", timeout: .seconds(60), trace: "trace", isQuestion: true)
             try await reader.startIfNew(context)
             let question = try #require(asked.items.first)

@@ -6,6 +6,7 @@ import ServiceKit
 import Synchronization
 import TestSupport
 import Testing
+import Workers
 
 @testable import Push
 

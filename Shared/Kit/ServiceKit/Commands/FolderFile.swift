@@ -37,23 +37,12 @@ enum FolderFile {
             let count = read(source, &buffer, buffer.count)
             guard count >= 0 else { throw BackupError(path, errno) }
             if count == 0 { break }
-            guard write(copy, buffer, count) == count else {
-                // A short write means that there was no space for the rest.
-                throw BackupError(target, errno == 0 ? ENOSPC : errno)
-            }
+            let written = write(copy, buffer, count)
+            // A short write sets no error. It means that there was no space for the rest.
+            guard written == count else { throw BackupError(target, written < 0 ? errno : ENOSPC) }
         }
         guard fchmod(copy, status.st_mode & 0o777) == 0, fsync(copy) == 0 else { throw BackupError(target, errno) }
         return true
-    }
-
-    /// Returns the contents of a file; nil if it cannot be read, or is longer than `limit`.
-    static func contents(of path: String, upTo limit: Int) -> [UInt8]? {
-        guard let file = fopen(path, "r") else { return nil }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: limit + 1)
-        let count = fread(&bytes, 1, bytes.count, file)
-        guard ferror(file) == 0, count <= limit else { return nil }
-        return Array(bytes[..<count])
     }
 
     /// Syncs a folder, so that the names in it are on disk.

@@ -120,30 +120,32 @@ public struct RequestTable: Sendable {
         add(Endpoint(Subject.logPage(of: service)), .logPage(log))
     }
 
-    /// Returns the description of a service with these endpoints.
-    func description(of service: any Service.Type) -> ServiceDescription {
+    /// Returns the description of a service with these endpoints and events.
+    func description(events: [EventDescription]) -> ServiceDescription {
         var requests: [String: RequestDescription] = [:]
         for (endpoint, entry) in entries {
             guard let description = endpoint.description else { continue }
             requests[endpoint.subject] = if case .inRoom = entry { description.inRoom } else { description }
         }
         return ServiceDescription(
-            requests: requests, events: service.events, fields: fieldSchemas,
+            requests: requests, events: events, fields: fieldSchemas,
             objectFields: objectFieldSchemas.filter { !$0.value.isEmpty })
     }
 
     /// Returns the manifest of a service with these endpoints.
-    func manifest(of service: any Service.Type) -> Manifest {
+    func manifest(
+        of name: String, log: LogContents, limits: [RateLimit], events: [EventDescription]
+    ) -> Manifest {
         var manifest = Manifest(
-            service: service.name, routes: entries.flatMap(\.endpoint.routes),
+            service: name, routes: entries.flatMap(\.endpoint.routes),
             socketEvents: entries.flatMap(\.endpoint.socketEvents), contribution: contribution,
-            hasEventLog: service.log.contains(.clientEvents),
-            logsWhatRoomsShow: service.log.contains(.roomChanges),
-            logsEndedSessions: service.log.contains(.endedSessions), presenceSubject: presenceSubject,
-            limits: service.limits)
+            hasEventLog: log.contains(.clientEvents),
+            logsWhatRoomsShow: log.contains(.roomChanges),
+            logsEndedSessions: log.contains(.endedSessions), presenceSubject: presenceSubject,
+            limits: limits)
         manifest.objectContributions = objectContributions
         manifest.checks = entries.flatMap(\.endpoint.checks)
-        let description = description(of: service)
+        let description = description(events: events)
         if !description.isEmpty {
             manifest.descriptionDigest = String(Base64URL.encode(SHA256.hash(description.json.bytes)).prefix(16))
         }

@@ -67,19 +67,14 @@ extension Service {
     public var description: ServiceDescription { requests.description(of: Self.self) }
 }
 
-/// The entries that gateways find in a service's event log.
-public struct LogContents: OptionSet, Sendable {
-    public let rawValue: Int
+extension RequestTable {
+    /// Returns the manifest of a service with these endpoints.
+    func manifest(of service: any Service.Type) -> Manifest {
+        manifest(of: service.name, log: service.log, limits: service.limits, events: service.events)
+    }
 
-    public init(rawValue: Int) { self.rawValue = rawValue }
-
-    /// Events for clients (`Manifest.hasEventLog`).
-    public static let clientEvents = LogContents(rawValue: 1)
-    /// An entry for each change of what lists of rooms show. The service's fields of messages and people also get an
-    /// entry for each change, with the fact `fieldsChanged` (`Manifest.logsWhatRoomsShow`).
-    public static let roomChanges = LogContents(rawValue: 2)
-    /// Sessions that ended (`Manifest.logsEndedSessions`).
-    public static let endedSessions = LogContents(rawValue: 4)
+    /// Returns the description of a service with these endpoints.
+    func description(of service: any Service.Type) -> ServiceDescription { description(events: service.events) }
 }
 
 /// The dependencies of a service.

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Lets one task wait for a signal or a time, whichever comes first. A signal without a waiting task ends the
 /// next wait.
-final class AsyncSignal: Sendable {
+public final class AsyncSignal: Sendable {
     private struct State {
         var isSignalled = false
         var waiting: CheckedContinuation<Void, Never>?
@@ -19,8 +19,10 @@ final class AsyncSignal: Sendable {
 
     private let state = Mutex(State())
 
+    public init() {}
+
     /// Sends the signal. From any thread; never waits.
-    func signal() {
+    public func signal() {
         state.withLock { state in
             state.isSignalled = state.waiting == nil
             return state.takeWaiting()
@@ -28,7 +30,7 @@ final class AsyncSignal: Sendable {
     }
 
     /// Returns after a signal, after the time, or when the task is cancelled.
-    func wait(atMost limit: Duration) async {
+    public func wait(atMost limit: Duration) async {
         let round = state.withLock { state in
             state.round += 1
             return state.round

@@ -61,7 +61,7 @@ extension Command {
     ) throws(ConfigurationError) -> [BusPeer] {
         guard let path else { return [] }
         // The file contains no secret.
-        guard let text = FolderFile.contents(of: path, upTo: BusPeerTable.maxSize) else {
+        guard let text = SmallFile.contents(of: path, upTo: BusPeerTable.maxSize) else {
             throw .malformed("\(further.name) (\(further.flag)): \(path) cannot be read")
         }
         var peers: [BusPeer] = []
