@@ -28,7 +28,8 @@ public final class RoomsClient {
     public let user: Person
     /// The person's rooms.
     public let rooms: RoomList
-    /// The HTTP calls, for requests of the app itself. They also work after ``stop()``.
+    /// The HTTP calls, for requests of the app itself. They also work after ``stop()``. After ``signOut()``, and while
+    /// somebody else is signed in, they fail with `signedOut`.
     @ObservationIgnored public let api: RoomsAPI
     /// The socket, for events of the app itself.
     @ObservationIgnored public let socket: RoomsSocket
@@ -41,18 +42,19 @@ public final class RoomsClient {
     /// The transport that polls if no WebSocket gets through; nil if the app passed another one.
     @ObservationIgnored private let fallback: FallbackTransport?
     @ObservationIgnored private let paths: any NetworkPaths
-    @ObservationIgnored private var watchingPaths: Task<Void, Never>?
+    @ObservationIgnored var watchingPaths: Task<Void, Never>?
     /// The transport and the tokens of the client's own HTTP requests. It is closed while the client is stopped.
-    @ObservationIgnored private let access: StoppableAccess
-    @ObservationIgnored private let tokens: any TokenProvider
+    @ObservationIgnored let access: StoppableAccess
+    /// The person's tokens, until the client signs out.
+    @ObservationIgnored let tokens: ClientTokens
     /// The HTTP calls of the client itself. They fail with `offline` while the client is stopped.
     @ObservationIgnored let stoppableAPI: RoomsAPI
     @ObservationIgnored let folder: URL
     /// Deletes a file or a folder. Tests replace it.
     @ObservationIgnored package var removeFile: (URL) throws -> Void = { try FileManager.default.removeItem(at: $0) }
     /// The token that the app registered last, in hexadecimal.
-    @ObservationIgnored private var deviceToken: String?
-    @ObservationIgnored private let roomCache: RoomListCache
+    @ObservationIgnored private(set) var deviceToken: String?
+    @ObservationIgnored let roomCache: RoomListCache
     @ObservationIgnored let conversationSettings: Conversation.Settings
     @ObservationIgnored let clock: any ClientClock
     /// True without a connection, and on a new one until all missed events have arrived.
@@ -64,7 +66,7 @@ public final class RoomsClient {
     /// Counts the calls that start or stop the client, so that a superseded one can be noticed.
     @ObservationIgnored private var latestGeneration = 0
     /// True after ``signOut()``, which is final: this client starts nothing any more.
-    @ObservationIgnored private(set) var isSignedOut = false
+    @ObservationIgnored var isSignedOut = false
     /// True once the stored messages have been read.
     @ObservationIgnored private var isOutboxRead = false
     /// The last start or stop of the socket. The next one waits for it.
@@ -89,6 +91,7 @@ public final class RoomsClient {
     ) {
         let eventRelay = EventRelay()
         let http = http ?? URLSessionTransport(base: server)
+        let tokens = ClientTokens(tokens, of: user.id)
         let access = StoppableAccess(http, tokens)
         fallback =
             sockets == nil
@@ -260,44 +263,6 @@ public final class RoomsClient {
         await rooms.becomeActive()
     }
 
-    /// Signs out: deletes all data of the person from this device, also messages that are not sent yet, and ends the
-    /// session.
-    ///
-    /// It does not wait for the server. The tokens ask the server to end the session as soon as the server can be
-    /// reached. With a ``SessionStore`` they do so even after a restart of the app. ``SessionTokens/settleEnding()``
-    /// waits for that. The end of the session also ends the pushes to this device. Unsent read receipts are discarded.
-    ///
-    /// It is final: this client never connects or stores anything again, and rooms that are opened later stay empty.
-    ///
-    /// - Throws: the error of the file system, or of the tokens' store, after everything else is done. A repeated call,
-    ///   or the start of the next client with this folder, tries again to delete the data.
-    public func signOut() async throws {
-        isSignedOut = true
-        _ = nextGeneration()
-        access.close()
-        // The mark comes before the tokens. If the app ends in between, the next start deletes the data, and the person
-        // signs out again. If the app ends later, nobody is signed in, so no client starts: `forgetSignedOut(in:)` then
-        // deletes the data.
-        noteToBeForgotten()
-        let signedOut = await attempt { try await tokens.signOut(device: deviceToken) }
-        await order { await $0.stop() }
-        await backing.receipts.removeAll()
-        let unsent = await attempt { try await outbox.stopAndRemoveAll() }
-        // Leaving a room writes to the cache, so the cache is removed later.
-        for conversation in open.values { await leave(conversation) }
-        for board in boards.values { await board.end() }
-        boards = [:]
-        watchingPaths?.cancel()
-        let removals = [
-            unsent, await attempt { try await boardFiles.removeAll() },
-            await attempt { try await backing.cache.removeAll() },
-            await attempt { try await roomCache.removeAll() },
-        ]
-        for removal in removals { try removal.get() }
-        try removeMark()
-        try signedOut.get()
-    }
-
     // MARK: Pushes
 
     /// Registers this device for the person's push notifications, until they sign out.
@@ -310,24 +275,20 @@ public final class RoomsClient {
         try await api.registerDevice(token: text, environment: environment)
     }
 
-    private func nextGeneration() -> Int {
+    func nextGeneration() -> Int {
         latestGeneration += 1
         return latestGeneration
     }
 
     /// Runs starts and stops of the socket one after the other, in the order of the calls. Without this, a task with a
     /// higher priority could reach the actor first.
-    private func order(_ body: @escaping @Sendable (RoomsSocket) async -> Void) async {
+    func order(_ body: @escaping @Sendable (RoomsSocket) async -> Void) async {
         let task = Task { [socket, before = lastOrder] in
             await before?.value
             await body(socket)
         }
         lastOrder = task
         await task.value
-    }
-
-    private func attempt(_ body: () async throws -> Void) async -> Result<Void, any Error> {
-        do { return .success(try await body()) } catch { return .failure(error) }
     }
 
     // MARK: Events

@@ -12,19 +12,28 @@ extension SessionTokens {
     /// - Parameter token: the device's token, for servers that do not unregister the device with the session.
     /// - Throws: the store's error. The sign-out still takes effect. Each later request, and each later `signOut`,
     ///   tries again to store it. But if the app ends before the store accepts it, the next launch is signed in.
-    public func signOut(device token: String? = nil) async throws {
-        if kept.current != nil {
-            // The refresh under way is abandoned: with its attempt id it can be repeated, to end the session.
-            forgetRefresh()
-            change { kept in
-                guard let session = kept.current else { return }
-                kept.ending.append(EndingSession(session: session, deviceToken: token))
-                kept.current = nil
-            }
-            endSessions()
-        } else {
-            saveAgain()
+    public func signOut(device token: String? = nil) async throws { try await signOut(nil, device: token) }
+
+    /// Signs a person out, as ``signOut(device:)`` does. Ends no session if somebody else is signed in.
+    ///
+    /// - Parameter personID: nil for whoever is signed in.
+    func signOut(_ personID: String?, device token: String?) async throws {
+        guard let current = kept.current, personID == nil || current.user.id == personID else {
+            return try await storeSignOut()
         }
+        // The refresh under way is abandoned: with its attempt id it can be repeated, to end the session.
+        forgetRefresh()
+        change { kept in
+            guard let session = kept.current else { return }
+            kept.ending.append(EndingSession(session: session, deviceToken: token))
+            kept.current = nil
+        }
+        endSessions()
+        if let storeFailure { throw storeFailure }
+    }
+
+    public func storeSignOut() async throws {
+        saveAgain()
         if let storeFailure { throw storeFailure }
     }
 

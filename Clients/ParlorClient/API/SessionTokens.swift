@@ -158,9 +158,21 @@ public actor SessionTokens: TokenProvider {
 
     // MARK: Tokens
 
-    public func token() async throws -> String {
+    public func token() async throws -> String { try await token(of: nil) }
+
+    public func token(replacing refused: String) async throws -> String {
+        try await token(replacing: refused, of: nil)
+    }
+
+    /// A client of this person gets no token of anybody else who signs in later.
+    public nonisolated func tokens(of personID: String) -> any TokenProvider {
+        PersonTokens(sessions: self, personID: personID)
+    }
+
+    /// - Parameter personID: the person whose token it has to be; nil for whoever is signed in.
+    func token(of personID: String?) async throws -> String {
         saveAgain()
-        guard let session = kept.current else { throw ClientFailure.signedOut }
+        let session = try session(of: personID)
         guard isEnding(session) else { return session.token }
         do {
             return try await refresh(replacing: session.token)
@@ -170,9 +182,16 @@ public actor SessionTokens: TokenProvider {
         }
     }
 
-    public func token(replacing refused: String) async throws -> String {
-        guard let session = kept.current else { throw ClientFailure.signedOut }
+    func token(replacing refused: String, of personID: String?) async throws -> String {
+        let session = try session(of: personID)
         return session.token == refused ? try await refresh(replacing: refused) : session.token
+    }
+
+    private func session(of personID: String?) throws -> Session {
+        guard let session = kept.current, personID == nil || session.user.id == personID else {
+            throw ClientFailure.signedOut
+        }
+        return session
     }
 
     private func isEnding(_ session: Session) -> Bool {

@@ -24,6 +24,18 @@ public protocol TokenProvider: Sendable {
     /// - Parameter token: the device to unregister from push notifications; nil if unknown.
     /// - Throws: an error if the sign-out could not be stored. It still takes effect.
     func signOut(device token: String?) async throws
+
+    /// Stores a sign-out that ``signOut(device:)`` could not store. It ends no session, also not that of a person who
+    /// has signed in since.
+    ///
+    /// - Throws: an error if the sign-out still cannot be stored.
+    func storeSignOut() async throws
+
+    /// Returns the tokens for the client of one person. While somebody else is signed in, they throw `signedOut`, and
+    /// their `signOut(device:)` ends no session.
+    ///
+    /// A client calls it once. By default the provider returns itself, which is right if only one person ever signs in.
+    func tokens(of personID: String) -> any TokenProvider
 }
 
 // An app that signs in elsewhere also ends its sessions there.
@@ -31,4 +43,6 @@ extension TokenProvider {
     public func isSignedIn() async -> Bool { true }
     public func settle() async {}
     public func signOut(device token: String?) async {}
+    public func storeSignOut() async throws {}
+    public func tokens(of personID: String) -> any TokenProvider { self }
 }

@@ -1,0 +1,91 @@
+import ClientTestSupport
+import Foundation
+import ParlorClientTesting
+import Testing
+
+@testable import ParlorClient
+
+/// Tests of what a client does with the tokens after its person has signed out, and another person has signed in.
+@MainActor
+@Suite("RoomsClient: signing out, and who signs in next", .timeLimit(.minutes(1)))
+struct RoomsClientSignOutTests {
+    private let clock = TestClock()
+    private let server: ScriptedServer
+    private let (ada, ben): (Person, Person)
+    private let device: ScriptedDevice
+    private let tokens: SessionTokens
+    private let temporary = TemporaryFolder()
+
+    init() async throws {
+        server = ScriptedServer(clock: clock)
+        (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
+        device = server.makeDevice()
+        tokens = SessionTokens(
+            try server.makeSession(of: ada), accounts: AccountsAPI(transport: device), clock: clock, onChange: { _ in })
+    }
+
+    private func makeClient(http: any HTTPTransport) throws -> RoomsClient {
+        RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada, tokens: tokens, http: http,
+            sockets: device, clock: clock, folder: temporary.url)
+    }
+
+    @Test(
+        "a repeated sign-out deletes what is left, and signs nobody out who has signed in since",
+        arguments: [false, true])
+    func repeated(isSamePerson: Bool) async throws {
+        let client = try makeClient(http: device)
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        client.removeFile = { _ in throw CocoaError(.fileWriteNoPermission) }
+        await #expect(throws: CocoaError.self) { try await client.signOut() }
+        let next = try server.makeSession(of: isSamePerson ? ada : ben)
+        await tokens.use(next)
+        client.removeFile = { try FileManager.default.removeItem(at: $0) }
+        try await client.signOut()
+        #expect(await tokens.session == next)
+        await tokens.settleEnding()
+        #expect(server.sessionCount(of: next.user.id) == 1)
+        let left = try? FileManager.default.subpathsOfDirectory(atPath: temporary.url.path)
+        #expect(left ?? [] == [], "no folder is as good")
+    }
+
+    @Test("a request under way at the sign-out is not repeated with the next person's token", arguments: [false, true])
+    func underWay(isSamePerson: Bool) async throws {
+        let gate = Gate()
+        let refusal = #"{"error":{"code":"unauthenticated","message":"No.","requestId":"r"}}"#
+        // A second request would make the test fail.
+        let http = ScriptedHTTP([.answer("GET /api/users/me", refusal, status: 401, gate: gate)])
+        let client = try makeClient(http: http)
+        let asking = Task { try await client.api.me() }
+        await gate.isReached()
+        try await client.signOut()
+        await tokens.use(try server.makeSession(of: isSamePerson ? ada : ben))
+        await gate.open()
+        await #expect(throws: ClientFailure.signedOut) { try await asking.value }
+        await #expect(throws: ClientFailure.signedOut) { try await client.api.me() }
+    }
+
+    @Test("a stopped client has no token while somebody else is signed in, and has one when its person is back")
+    func somebodyElse() async throws {
+        let client = try makeClient(http: device)
+        await tokens.use(try server.makeSession(of: ben))
+        await #expect(throws: ClientFailure.signedOut) { try await client.api.me() }
+        await client.start()
+        await lookUntil { client.connection == .ended(.signedOut) }
+        await tokens.use(try server.makeSession(of: ada))
+        #expect(try await client.api.me().id == ada.id)
+        await client.enterForeground()
+        await lookUntil { client.connection == .connected }
+        await client.stop()
+    }
+
+    @Test("a sign-out of a client whose person is not signed in ends nobody's session")
+    func notSignedIn() async throws {
+        let client = try makeClient(http: device)
+        let his = try server.makeSession(of: ben)
+        await tokens.use(his)
+        try await client.signOut()
+        #expect(await tokens.session == his)
+    }
+}
