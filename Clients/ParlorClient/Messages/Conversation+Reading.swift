@@ -34,13 +34,15 @@ extension Conversation {
     /// - Throws: `ClientFailure` or `CancellationError` if messages that are not loaded cannot be fetched. Those found
     ///   before are still marked.
     public func markAllRead() async throws {
-        // Nil before the first page was fetched: what is shown then may be older than the newest messages.
-        var oldest = store.floor
+        // Nil, the newest page, unless all messages above the floor are known: otherwise some came while the client was
+        // away, before the first page, or in a gap.
+        var oldest = isVerified && store.firstGap == nil ? store.floor : nil
         var hasOlder = oldest.map { $0 > 1 } ?? true
         // The count is taken first, because the receipts below lower it.
         let count = unreadCount() ?? .max
-        var found = Set(unreadIDs(of: items))
-        await backing.receipts.add(Array(found), in: roomID)
+        let shown = unreadIDs(of: items)
+        var found = Set(shown)
+        await backing.receipts.add(shown, in: roomID)
         while hasOlder {
             let page = try await backing.server.messages(
                 in: roomID, before: oldest, after: nil, limit: settings.refetchPageSize)

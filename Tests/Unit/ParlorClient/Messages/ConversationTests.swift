@@ -96,6 +96,28 @@ struct ConversationTests {
         try await read
     }
 
+    @Test("marking all as read without a connection includes messages that came meanwhile")
+    func allReadWhileAway() async throws {
+        await enter(page(1...2))
+        conversation.unreadCount = { 2 }
+        conversation.apply(.disconnected(offline))
+        async let read: Void = conversation.markAllRead()
+        await server.expect(.page(limit: 200), .page(page(1...4)))
+        await server.expect(.read(["m1", "m2", "m3", "m4"]), .done)
+        try await read
+    }
+
+    @Test("marking all as read while a message between others is missing includes that message")
+    func allReadWithGap() async throws {
+        await enter(page(1...2))
+        conversation.unreadCount = { 4 }
+        conversation.apply(.messageNew(sample(4)))
+        async let read: Void = conversation.markAllRead()
+        await server.expect(.page(limit: 200), .page(page(1...4)))
+        await server.expect(.read(["m1", "m2", "m4", "m3"]), .done)
+        try await read
+    }
+
     @Test("a failed load sets the failure and keeps the messages, and the next connection retries it")
     func enteringOffline() async {
         _ = await cache.openRoom("room")
