@@ -199,6 +199,8 @@ public final class RoomsClient {
     /// Requests under way continue.
     public func stop() async {
         _ = nextGeneration()
+        // Moves that wait for the next position of a drag are written now, because the app may end.
+        for board in boards.values { board.releaseMoves() }
         access.close()
         await order { await $0.stop() }
     }

@@ -26,10 +26,11 @@ extension Board {
 
     /// Moves an item, or removes its position if `position` is nil.
     ///
-    /// An app may call this for every position of a drag: unsent positions are merged into one change. If others
-    /// move the item too, the last move wins.
+    /// An app may call this for every position of a drag: the item is shown there at once, and the latest position is
+    /// sent and stored ten times a second. If others move the item too, the last move wins.
     public func move(_ id: BoardItem.ID, to position: Element.Position?) {
         act { $0.move($0.elementID(of: id), to: position) }
+        holdMoves()
     }
 
     /// Deletes an item for everyone, and drops its unsent changes and its conflict.

@@ -35,15 +35,15 @@ public final class Board {
     /// The number of calls of ``clear()`` that are not answered yet. No change is sent meanwhile.
     @ObservationIgnored var clearings = 0
     /// The number of times that the room was cleared.
-    @ObservationIgnored private var clears = 0
+    @ObservationIgnored private(set) var clears = 0
     /// Returns true if the conversation, which joins the room for the board, has joined it.
     @ObservationIgnored var isRoomJoined: @MainActor () -> Bool = { true }
-    @ObservationIgnored private(set) var state: BoardState
+    @ObservationIgnored var state: BoardState
     @ObservationIgnored let server: any ElementServer
     @ObservationIgnored private let files: BoardFiles
     @ObservationIgnored let clock: any ClientClock
     @ObservationIgnored let makeID: @Sendable () -> String
-    @ObservationIgnored private let random: @Sendable () -> Double
+    @ObservationIgnored let random: @Sendable () -> Double
     /// True once the changes of an earlier process have been read. Until then no change is sent, because the stored
     /// ones come first. None is written, because a write would overwrite the stored ones.
     @ObservationIgnored private(set) var isRestored = false
@@ -52,14 +52,16 @@ public final class Board {
     @ObservationIgnored private var retrying: Task<Void, Never>?
     /// The pauses between attempts to fetch.
     @ObservationIgnored private var fetchBackoff = Backoff(from: .seconds(5))
-    @ObservationIgnored private var sending: Task<Void, Never>?
-    @ObservationIgnored private var pause: Task<Void, any Error>?
+    @ObservationIgnored var sending: Task<Void, Never>?
+    /// The pause before waiting moves are sent.
+    @ObservationIgnored var moving: Task<Void, Never>?
+    @ObservationIgnored var pause: Task<Void, any Error>?
     /// The pause that the server asked for after the last attempt.
-    @ObservationIgnored private var retryAfter: Duration?
+    @ObservationIgnored var retryAfter: Duration?
     @ObservationIgnored private var writing: Task<Void, Never>?
     @ObservationIgnored private var areChangesWritten = true
     @ObservationIgnored private var keeping: Task<Void, Never>?
-    @ObservationIgnored private var isEnded = false
+    @ObservationIgnored private(set) var isEnded = false
     /// The number of screens that show the board. While it is 0, only a conflict, ``refresh()`` and ``clear()`` fetch.
     @ObservationIgnored private var screens = 0
 
@@ -198,91 +200,6 @@ public final class Board {
         }
     }
 
-    // MARK: Sending
-
-    func send() {
-        guard sending == nil, !isEnded else { return }
-        sending = Task {
-            await restore()
-            var backoff = Backoff()
-            while !isEnded, isRestored, clearings == 0, let operation = state.takeNext() {
-                retryAfter = nil
-                if await perform(operation) {
-                    backoff.reset()
-                } else if !isEnded {
-                    let wait = backoff.next(random: random(), atLeast: retryAfter)
-                    let task = Task { [clock] in try await clock.sleep(for: wait) }
-                    pause = task
-                    // A new connection ends the pause.
-                    _ = await task.result
-                    pause = nil
-                }
-            }
-            sending = nil
-        }
-    }
-
-    /// Ends the pause before the next attempt, so that waiting changes are sent now.
-    func endPause() { pause?.cancel() }
-
-    /// Sends one change and applies the answer. Returns false if a pause has to come before the next attempt.
-    private func perform(_ operation: BoardOperation) async -> Bool {
-        do {
-            let clears = clears
-            let element = try await server.perform(operation, in: roomID)
-            change { $0.finish(operation.id, with: element) }
-            // The answer may be older than the clearing.
-            if clears != self.clears, isShown { load() }
-            return true
-        } catch ClientFailure.refused(let refusal) where refusal.code == "version_conflict" {
-            return await settleConflict(of: operation)
-        } catch ClientFailure.refused(let refusal) where refusal.code == "element_not_found" {
-            // Others, or an earlier attempt, have deleted the element.
-            change { state in
-                state.finish(operation.id, with: nil)
-                state.remove(operation.elementID)
-            }
-            return true
-        } catch ClientFailure.refused(let refusal) where !refusal.isRetryable && refusal.code != "unauthenticated" {
-            change { $0.fail(operation.id, SendFailure(code: refusal.code, message: refusal.message)) }
-            return true
-        } catch {
-            change { $0.putBack() }
-            retryAfter = ClientFailure(error).retryAfter
-            return false
-        }
-    }
-
-    /// Handles the refusal of an edit whose base is outdated. Returns false if a pause has to come before the next
-    /// attempt. A rebased edit is sent again at once.
-    private func settleConflict(of operation: BoardOperation) async -> Bool {
-        guard case .edit(let content, _) = operation.change else { return true }
-        // This waits for a running fetch, because `BoardState` records the elements that events touch for only one
-        // fetch at a time.
-        await refresh()
-        guard let current = state.elements[operation.elementID], failure == nil else {
-            change { $0.putBack() }
-            return failure == nil
-        }
-        if current.content == content, current.isContentWhole {
-            // An earlier attempt succeeded, but its answer was lost.
-            change { $0.finish(operation.id, with: current) }
-        } else if state.isOwnMove(current, since: operation) {
-            change { $0.rebase(operation.id, on: current.version) }
-        } else {
-            change { $0.conflict(operation.id, with: current) }
-        }
-        return true
-    }
-
-    /// Waits until every change is stored or refused, or until the task is cancelled.
-    func settle() async {
-        await restore()
-        while !Task.isCancelled, let sending {
-            _ = try? await Task<Void, any Error> { await sending.value }.valueUnlessCancelled
-        }
-    }
-
     // MARK: Keeping
 
     /// Reads the data of an earlier process, once. Returns when that has succeeded or failed. After a failure, for
@@ -330,7 +247,7 @@ public final class Board {
 
     /// Changes the state, and shows and stores the result. Besides this, only `takeNext()` in `send()` changes the
     /// state: it marks the change that is being sent.
-    private func change(_ body: (inout BoardState) -> Void) {
+    func change(_ body: (inout BoardState) -> Void) {
         guard !isEnded else { return }
         let before = (operations: state.operations, conflicts: state.conflicts, elements: state.elements)
         body(&state)
@@ -339,9 +256,19 @@ public final class Board {
         if conflicts != state.conflicts { conflicts = state.conflicts }
         if unsentCount != state.operations.count { unsentCount = state.operations.count }
         // A write before the file was read would overwrite it.
-        if isRestored, state.operations != before.operations || state.conflicts != before.conflicts { keepChanges() }
+        if isRestored, isChanged(since: before.operations) || state.conflicts != before.conflicts { keepChanges() }
         if restoring == nil, state.elements != before.elements { keepElementsSoon() }
     }
+
+    /// True if a change has to be written. A move that waits for the next position is not written yet.
+    private func isChanged(since before: [BoardOperation]) -> Bool {
+        let held = state.heldMoves
+        guard !held.isEmpty else { return state.operations != before }
+        return state.operations.filter { !held.contains($0.id) } != before.filter { !held.contains($0.id) }
+    }
+
+    /// Writes the changes, unless those of an earlier process were not read yet.
+    func keepChangesIfRestored() { if isRestored { keepChanges() } }
 
     /// Writes the changes. If more are made during a write, another write follows.
     private func keepChanges() {
@@ -376,6 +303,7 @@ public final class Board {
     /// Writes what waits to be written, and returns when that is done.
     func keepAll() async {
         await restore()
+        releaseMoves()
         // The disk may have had no space, and have some again.
         if keepFailure != nil, isRestored, !isEnded { keepChanges() }
         await writing?.value
@@ -387,6 +315,7 @@ public final class Board {
     /// Ends the board, because the person lost the room or signed out, or the client is gone. Waiting changes are
     /// written before this returns; nothing is written later.
     func end() async {
+        releaseMoves()
         isEnded = true
         for task in [retrying, keeping] { task?.cancel() }
         pause?.cancel()

@@ -21,6 +21,8 @@ struct BoardState: Sendable {
     /// The elements that changed since the fetch began; nil if no fetch is running.
     private var touched: Set<String>?
     private var lastOperation = 0
+    /// The moves that are not sent yet, and some that no longer exist.
+    private var held: Set<BoardOperation.ID> = []
     /// The version of a new element.
     private static let firstVersion = 1
 
@@ -134,14 +136,25 @@ struct BoardState: Sendable {
         append(.edit(content: content, version: base), to: id)
     }
 
+    /// Moves an element. The move is not sent before ``releaseMoves()``, or the element's next other change.
     mutating func move(_ id: String, to position: Element.Position?) {
         // All unsent positions of a drag are one change.
         if let index = lastWaiting(id, where: { if case .move = $0 { true } else { false } }) {
             operations[index].change = .move(position)
+            held.insert(operations[index].id)
             return
         }
         append(.move(position), to: id)
+        held.insert(lastOperation)
     }
+
+    /// The moves that wait for the next position of a drag. Each is its element's last change.
+    var heldMoves: Set<BoardOperation.ID> {
+        held.isEmpty ? held : held.intersection(operations.map(\.id))
+    }
+
+    /// Lets all moves be sent.
+    mutating func releaseMoves() { held = [] }
 
     mutating func delete(_ id: String) {
         let creation = operations.first { $0.elementID == id && $0.isCreation }
@@ -155,6 +168,8 @@ struct BoardState: Sendable {
     }
 
     private mutating func append(_ change: BoardOperation.Change, to id: String) {
+        // A later change of the element is sent after its move, so the move does not wait any longer.
+        for operation in operations where operation.elementID == id { held.remove(operation.id) }
         lastOperation += 1
         operations.append(BoardOperation(id: lastOperation, elementID: id, change: change))
     }
@@ -180,7 +195,7 @@ struct BoardState: Sendable {
         var stuck: Set<String> = []
         for operation in operations {
             if operation.failure != nil { stuck.insert(operation.elementID) }
-            if stuck.contains(operation.elementID) { continue }
+            if stuck.contains(operation.elementID) || held.contains(operation.id) { continue }
             inFlight = operation.id
             if operation.isCreation { tried.insert(operation.id) }
             return operation

@@ -100,6 +100,7 @@ struct BoardModelTests {
         await until { board[id]?.state == .stored }
         let draft = NoteDraft(try #require(board[id]))
         board.move(id, to: Element.Position(x: 1, y: 1))
+        await clock.advance(by: .milliseconds(100))
         await until { board[id]?.state == .stored }
         #expect(draft.now(on: board) == .unchanged)
 

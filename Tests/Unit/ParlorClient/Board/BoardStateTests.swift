@@ -20,6 +20,8 @@ struct BoardStateTests {
 
     /// Returns the operation to send next. `#require` itself cannot call a mutating function.
     private mutating func taken() throws -> BoardOperation {
+        // The pause after a move is the board's.
+        state.releaseMoves()
         let taken = state.takeNext()
         return try #require(taken)
     }

@@ -62,6 +62,7 @@ struct UnreadableContentTests {
         board.edit("odd", content: ["text": .string("new")])
         #expect(board.unsentCount == 0)
         board.move("odd", to: .init(x: 5, y: 6))
+        await board.keepAll()
         await lookUntil { board.items.last?.element.version == 4 && board.unsentCount == 0 }
         board.delete("odd")
         await lookUntil { board.items.map(\.id) == ["a"] && board.unsentCount == 0 }

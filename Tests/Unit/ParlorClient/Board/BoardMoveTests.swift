@@ -1,0 +1,109 @@
+import ClientTestSupport
+import Foundation
+import ParlorClientTesting
+import Testing
+
+@testable import ParlorClient
+
+/// Tests of drags: moves in quick succession.
+@MainActor
+@Suite("Board: moves", .timeLimit(.minutes(1)))
+struct BoardMoveTests {
+    private let clock = TestClock()
+    private let server: ScriptedServer
+    private let ada: Person
+    private let roomID: String
+    private let elementID: String
+    private let device: ScriptedDevice
+    private let client: RoomsClient
+    private let temporary = TemporaryFolder()
+
+    init() throws {
+        server = ScriptedServer(clock: clock)
+        ada = server.addPerson("ada")
+        let ben = server.addPerson("ben")
+        roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
+        elementID = try server.addElement(in: roomID, by: ben.id)
+        device = server.makeDevice()
+        client = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
+            folder: temporary.url)
+    }
+
+    private func openBoard() async throws -> Board {
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        let board = client.openBoard(try #require(client.rooms[roomID]))
+        await lookUntil { board.isVerified && board.items.count == 1 }
+        return board
+    }
+
+    private var path: String { "/api/rooms/\(roomID)/elements/\(elementID)" }
+    private var patches: Int { device.requests.count { $0 == "PATCH \(path)" } }
+
+    private func stored() async throws -> [BoardOperation.Change] {
+        try await client.boardFiles.read(roomID).operations.map(\.change)
+    }
+
+    @Test("the positions of a drag are shown at once; after a pause the latest is sent, in one request")
+    func drag() async throws {
+        let board = try await openBoard()
+        for x in 1...20 {
+            board.move(elementID, to: .init(x: Double(x), y: 0))
+            #expect(board[elementID]?.element.position == .init(x: Double(x), y: 0))
+            await TestClock.settle()
+        }
+        #expect(patches == 0)
+        #expect(try await stored() == [], "nothing is written either")
+        await clock.advance(by: Board.movePause)
+        await lookUntil { board.unsentCount == 0 }
+        #expect(patches == 1)
+        #expect(board[elementID]?.element.position == .init(x: 20, y: 0))
+        await client.stop()
+    }
+
+    @Test("a change of the moved element does not wait, and comes after the move")
+    func otherChange() async throws {
+        let board = try await openBoard()
+        board.move(elementID, to: .init(x: 1, y: 1))
+        board.edit(elementID, content: ["text": .string("moved")])
+        // The clock stands still, so no pause has ended.
+        await lookUntil { board.unsentCount == 0 }
+        #expect(patches == 2)
+        #expect(board[elementID]?.element.position == .init(x: 1, y: 1))
+        board.move(elementID, to: .init(x: 2, y: 2))
+        board.delete(elementID)
+        await lookUntil { board.unsentCount == 0 }
+        #expect(device.requests.last { $0.hasSuffix(path) } == "DELETE \(path)")
+        await client.stop()
+    }
+
+    @Test("going to the background sends a move at once, and a stop writes it at once", arguments: [false, true])
+    func leaving(stops: Bool) async throws {
+        let board = try await openBoard()
+        board.move(elementID, to: .init(x: 1, y: 1))
+        if stops {
+            await client.stop()
+            await lookUntil { (try? await stored()) == [.move(.init(x: 1, y: 1))] }
+        } else {
+            #expect(await client.enterBackground() == .settled)
+            #expect(patches == 1)
+        }
+    }
+
+    @Test("the positions of a drag without a connection are written once in a pause")
+    func offline() async throws {
+        let board = try await openBoard()
+        device.setAirplaneMode(true)
+        board.move(elementID, to: .init(x: 1, y: 0))
+        await clock.advance(by: Board.movePause)
+        await lookUntil { (try? await stored()) == [.move(.init(x: 1, y: 0))] }
+        for x in 2...20 { board.move(elementID, to: .init(x: Double(x), y: 0)) }
+        await TestClock.settle()
+        #expect(try await stored() == [.move(.init(x: 1, y: 0))])
+        await clock.advance(by: Board.movePause)
+        await lookUntil { (try? await stored()) == [.move(.init(x: 20, y: 0))] }
+        await client.stop()
+    }
+}
