@@ -38,7 +38,7 @@ extension Board {
             // The answer may be older than the clearing.
             if clears != self.clears, isShown { load() }
             return true
-        } catch ClientFailure.refused(let refusal) where refusal.code == "version_conflict" {
+        } catch ClientFailure.refused(let refusal) where refusal.code == "version_conflict" && operation.isEdit {
             return await settleConflict(of: operation)
         } catch ClientFailure.refused(let refusal) where refusal.code == "element_not_found" {
             // Others, or an earlier attempt, have deleted the element.
@@ -60,7 +60,7 @@ extension Board {
     /// Handles the refusal of an edit whose base is outdated. Returns false if a pause has to come before the next
     /// attempt. A rebased edit is sent again at once.
     func settleConflict(of operation: BoardOperation) async -> Bool {
-        guard case .edit(let content, _) = operation.change else { return true }
+        guard case .edit(let content, _) = operation.change else { return false }
         // This waits for a running fetch, because `BoardState` records the elements that events touch for only one
         // fetch at a time.
         await refresh()

@@ -28,6 +28,7 @@ struct BoardOperation: Codable, Equatable, Sendable, Identifiable {
     }
 
     var isCreation: Bool { if case .create = change { true } else { false } }
+    var isEdit: Bool { if case .edit = change { true } else { false } }
 }
 
 /// Content of this person that the server did not store, because others had changed the element first.

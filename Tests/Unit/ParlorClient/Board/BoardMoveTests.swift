@@ -106,4 +106,18 @@ struct BoardMoveTests {
         await lookUntil { (try? await stored()) == [.move(.init(x: 20, y: 0))] }
         await client.stop()
     }
+
+    @Test("a move that the server refuses because of a version has failed, and is not repeated by itself")
+    func versionConflict() async throws {
+        let board = try await openBoard()
+        server.refuseNext("PATCH \(path)", with: Refusal(code: "version_conflict", message: "No.", status: 409))
+        board.move(elementID, to: .init(x: 1, y: 1))
+        await clock.advance(by: Board.movePause)
+        await lookUntil { board[elementID]?.state != .saving }
+        #expect(board[elementID]?.state == .failed(SendFailure(code: "version_conflict", message: "No.")))
+        #expect(patches == 1)
+        board.retry(elementID)
+        await lookUntil { board[elementID]?.state == .stored }
+        await client.stop()
+    }
 }
