@@ -65,8 +65,8 @@ public final class Board {
     /// The number of screens that show the board. While it is 0, only a conflict, ``refresh()`` and ``clear()`` fetch.
     @ObservationIgnored private var screens = 0
 
-    /// The server's default size of a page of elements.
-    private static let pageSize = 200
+    /// The server's maximum size of a page of elements.
+    private static let pageSize = 500
     /// The delay before changed elements are written to the cache: changes within it are written together.
     private static let cachePause: Duration = .milliseconds(500)
 

@@ -82,7 +82,7 @@ extension Parlor {
 
     func elements(in roomID: String?, _ query: [String: String], by userID: String) throws(Refused) -> Answer {
         let room = try room(roomID, of: userID)
-        let limit = try Self.limit(query, standard: 100, max: 200)
+        let limit = try Self.limit(query, standard: 200, max: 500)
         let rest = room.elements.drop { element in query["cursor"].map { element.id <= $0 } ?? false }
         let shown = Array(rest.prefix(limit))
         let next = rest.count > limit ? shown.last?.id : nil

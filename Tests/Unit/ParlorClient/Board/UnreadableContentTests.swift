@@ -9,7 +9,7 @@ import Testing
 @MainActor
 @Suite("Board: unreadable content", .timeLimit(.minutes(1)))
 struct UnreadableContentTests {
-    private static let page = "GET /api/rooms/room/elements?limit=200"
+    private static let page = "GET /api/rooms/room/elements?limit=500"
     private let folder = TemporaryFolder()
 
     private static func element(_ id: String, _ content: String, version: String = "3") -> String {
