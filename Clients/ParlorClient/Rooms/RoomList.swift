@@ -78,6 +78,8 @@ public final class RoomList {
     @ObservationIgnored private var loadedAt: Date?
     /// True if the socket is connected but has not finished its replay.
     @ObservationIgnored private var isCatchingUp = false
+    /// True from the end of a connection to the next one: presence in answers would not be kept up to date.
+    @ObservationIgnored private var isDisconnected = false
     /// The rooms that are being left. The value is true if an element was created there meanwhile.
     @ObservationIgnored private var leaving: [String: Bool] = [:]
     /// The open rooms whose unread count may be wrong.
@@ -170,7 +172,8 @@ public final class RoomList {
         let load = store.beginLoad()
         let pendingLoads = pendingLoads
         do {
-            let answer = try await server.rooms(sortedBy: order)
+            var answer = try await server.rooms(sortedBy: order)
+            if isDisconnected { answer.rooms = answer.rooms.map(\.withoutPresence) }
             let missingFields = RoomFieldSource.named(in: answer.degraded)
             let overtaken = store.finish(load, with: answer.rooms, missingFields: missingFields, now: clock.now)
             counts.load(answer.rooms, keeping: overtaken, degraded: answer.degraded)
@@ -202,7 +205,7 @@ public final class RoomList {
         case .connecting: break
         case .event(let event): apply(event)
         case .connected:
-            isCatchingUp = true
+            (isCatchingUp, isDisconnected) = (true, false)
             loadWhatFailed()
         case .recovered:
             endCatchingUp()
@@ -211,6 +214,9 @@ public final class RoomList {
         case .disconnected:
             endCatchingUp()
             counts.noteAbsence()
+            isDisconnected = true
+            store.removePresence()
+            show()
         }
     }
 
@@ -295,7 +301,8 @@ public final class RoomList {
     ///
     /// - Parameter isChange: true if the call created or changed the room.
     func take(_ answer: RoomAnswer, _ load: RoomStore.Load, isChange: Bool = false) {
-        let (room, missingFields) = (answer.room, RoomFieldSource.named(in: answer.degraded))
+        let room = isDisconnected ? answer.room.withoutPresence : answer.room
+        let missingFields = RoomFieldSource.named(in: answer.degraded)
         let isNew = store.finish(load, with: room, missingFields: missingFields, isChange: isChange, now: clock.now)
         if isNew || counts.latest(of: room.id) == nil { counts.load(room, degraded: answer.degraded) }
         stale.insert(room.id)

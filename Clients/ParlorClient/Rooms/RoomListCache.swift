@@ -147,12 +147,3 @@ public actor RoomListCache {
         return (lines, data.isEmpty || data.last == UInt8(ascii: "\n"))
     }
 }
-
-extension Room {
-    fileprivate var withoutPresence: Room {
-        var room = self
-        room.isActive = false
-        for index in room.participants.indices { room.participants[index].isPresent = false }
-        return room
-    }
-}

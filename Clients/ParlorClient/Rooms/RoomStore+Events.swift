@@ -133,6 +133,11 @@ extension RoomStore {
         return roomID
     }
 
+    /// Marks everybody as absent, because presence is known only while there is a connection.
+    mutating func removePresence() {
+        for room in rooms { change(room.id) { $0.removePresence() } }
+    }
+
     /// Returns a time with milliseconds for an event that has only seconds. It is later than all known times of that
     /// second. If another room has such a time, the real order is unknown, so the event's room is fetched.
     private mutating func fullTime(of second: Date, in roomID: String) -> Date {

@@ -94,6 +94,25 @@ struct RoomListTests {
         #expect(server.calls == ["rooms"])
     }
 
+    @Test("without a connection nobody is shown as present, also after an answer; with the next one they are again")
+    func presenceOffline() async {
+        var room = Given.room("a")
+        room.participants[1].isPresent = true
+        room.isActive = true
+        await load(room)
+        #expect(list["a"]?.isActive == true)
+        list.apply(.disconnected(.offline("no network")))
+        #expect(list["a"]?.isActive == false)
+        #expect(list["a"]?.participants.contains(where: \.isPresent) == false)
+        await list.refresh()
+        #expect(list["a"]?.isActive == false)
+        list.apply(.connected)
+        list.apply(.recovered(true))
+        await clock.advance(by: .seconds(1))
+        #expect(list["a"]?.isActive == true)
+        #expect(list["a"]?.participants.map(\.isPresent) == [false, true])
+    }
+
     @Test("a name in the room's event is shown or removed without a fetch")
     func name() async {
         await load(Given.room("a"))
