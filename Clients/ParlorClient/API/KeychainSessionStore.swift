@@ -8,8 +8,14 @@
     /// lock, an extension may read the stored token, but must not renew the session.
     public struct KeychainSessionStore: SessionStore {
         /// The keychain's error.
-        public struct Failure: Error, Sendable {
+        public struct Failure: LocalizedError, Sendable {
             public let status: OSStatus
+
+            /// A sentence for an alert, in English, with the system's reason if it has one.
+            public var errorDescription: String? {
+                let reason = SecCopyErrorMessageString(status, nil) as String? ?? "error \(status)."
+                return "The keychain of this device cannot be used: \(reason)"
+            }
         }
 
         private let service: String
