@@ -13,6 +13,7 @@ extension RoomsClient {
                 roomID: room.id, ownID: user.id, participantIDs: Set(room.participants.map(\.userId)), isAway: isAway,
                 backing: backing, settings: conversationSettings)
         if isSignedOut { return conversation }
+        conversation.onGone = { [weak rooms] in rooms?.forget(room.id) }
         conversation.unreadCount = { [counts = rooms.counts] in counts.latest(of: room.id)?.unreadMessages }
         open[room.id] = conversation
         screens[room.id, default: 0] += 1
@@ -59,15 +60,18 @@ extension RoomsClient {
         if let board = boards[roomID] { return board }
         let board = Board(
             roomID: roomID, ownID: user.id, isAway: isAway, server: stoppableAPI, files: boardFiles, clock: clock)
+        board.onUnknownRoom = { [weak rooms] in rooms?.check(roomID) }
         if !isSignedOut { boards[roomID] = board }
         return board
     }
 
     /// Deletes all local data of a room that the person is no longer in, and ends its board and conversation.
     func forget(_ roomID: String) async {
-        await boards.removeValue(forKey: roomID)?.end()
+        await boards.removeValue(forKey: roomID)?.end(because: .roomGone)
         await boardFiles.remove(roomID)
-        await open[roomID]?.end()
+        // A screen that opens the room again gets a new conversation, because this one stays empty.
+        screens[roomID] = nil
+        await open.removeValue(forKey: roomID)?.end()
         await backing.cache.remove(roomID)
         await outbox.removeAll(in: roomID)
     }

@@ -25,7 +25,7 @@ extension RoomsClient {
         let unsent = await attempt { try await outbox.stopAndRemoveAll() }
         // Leaving a room writes to the cache, so the cache is removed later.
         for conversation in open.values { await leave(conversation) }
-        for board in boards.values { await board.end() }
+        for board in boards.values { await board.end(because: .signedOut) }
         boards = [:]
         watchingPaths?.cancel()
         let removals = [

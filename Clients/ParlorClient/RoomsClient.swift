@@ -115,7 +115,8 @@ public final class RoomsClient {
             folder: folder.appending(path: "outbox", directoryHint: .isDirectory), server: connection, clock: clock,
             settings: settings.outbox, mark: mark,
             // A device may be unlocked without a network: the next `append` then reads the stored messages.
-            onRead: { await eventRelay.client?.startOutbox() })
+            onRead: { await eventRelay.client?.startOutbox() },
+            onUnknownRoom: { eventRelay.client?.rooms.check($0) })
         backing = Conversation.Backing(
             server: connection, outbox: outbox,
             cache: MessageCache(

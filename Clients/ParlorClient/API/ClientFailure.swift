@@ -41,6 +41,13 @@ public enum ClientFailure: Error, Hashable, Sendable {
     }
 }
 
+extension ClientFailure {
+    /// The failure of a room that is not the person's any more.
+    static let roomGone = refused(Refusal(code: "room_not_found", message: "The room is gone."))
+
+    var isRoomGone: Bool { if case .refused(let refusal) = self { refusal.code == "room_not_found" } else { false } }
+}
+
 /// The server's refusal of a request.
 public struct Refusal: Error, Hashable, Sendable {
     /// A code from docs/api.md, such as `room_not_found`, or one of an added service. Later servers may add codes. The

@@ -5,6 +5,8 @@ extension Board {
     /// - Parameters:
     ///   - type: `note`, `image`, `link`, or an app's own type: `[a-z][a-z0-9_-]{0,31}`.
     ///   - content: a JSON object of at most 64 KiB.
+    /// Creates nothing if the room is gone, or after a sign-out: ``failure`` then says so.
+    ///
     /// - Returns: the item's id, which stays the same when the server stores the element.
     @discardableResult
     public func create(type: String, content: JSON, at position: Element.Position? = nil) -> BoardItem.ID {
@@ -43,6 +45,7 @@ extension Board {
     ///
     /// - Throws: `ClientFailure` or `CancellationError`; unsent changes then stay.
     public func clear() async throws {
+        if isEnded { throw failure ?? RoomsSocket.stopped }
         await restore()
         let earlier = Set(state.operations.map(\.id))
         // A change that is sent meanwhile could reach the server before the clearing, or bring an element back after it.

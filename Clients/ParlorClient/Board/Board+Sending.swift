@@ -49,6 +49,7 @@ extension Board {
             return true
         } catch ClientFailure.refused(let refusal) where !refusal.isRetryable && refusal.code != "unauthenticated" {
             change { $0.fail(operation.id, SendFailure(code: refusal.code, message: refusal.message)) }
+            if refusal.code == "room_not_found" { onUnknownRoom() }
             return true
         } catch {
             change { $0.putBack() }

@@ -18,7 +18,8 @@ public final class Board {
     public var isVerified: Bool { isFetched && !isAway && isRoomJoined() }
     /// True while elements are being fetched.
     public private(set) var isLoading = false
-    /// Why the last fetch failed; nil if it succeeded. The items stay.
+    /// Why the last fetch failed; nil if it succeeded. The items stay, unless the room is gone (`room_not_found`) or
+    /// the person has signed out.
     public private(set) var failure: ClientFailure?
     /// The number of changes that the server has not confirmed, including refused ones.
     public private(set) var unsentCount = 0
@@ -38,6 +39,8 @@ public final class Board {
     @ObservationIgnored private(set) var clears = 0
     /// Returns true if the conversation, which joins the room for the board, has joined it.
     @ObservationIgnored var isRoomJoined: @MainActor () -> Bool = { true }
+    /// Called if the server refuses a change because it does not know the room.
+    @ObservationIgnored var onUnknownRoom: @MainActor () -> Void = {}
     @ObservationIgnored var state: BoardState
     @ObservationIgnored let server: any ElementServer
     @ObservationIgnored private let files: BoardFiles
@@ -192,9 +195,11 @@ public final class Board {
                 elements += page.items
                 cursor = page.next
             } while cursor != nil
+            guard !isEnded else { return }
             change { $0.finishLoad(with: elements) }
             (isFetched, failure) = (isShown, nil)
         } catch {
+            guard !isEnded else { return }
             change { $0.abandonLoad() }
             failure = ClientFailure(error)
         }
@@ -314,9 +319,12 @@ public final class Board {
 
     /// Ends the board, because the person lost the room or signed out, or the client is gone. Waiting changes are
     /// written before this returns; nothing is written later.
-    func end() async {
+    ///
+    /// - Parameter reason: the board's ``failure`` from now on; nil to keep the one that it has.
+    func end(because reason: ClientFailure? = nil) async {
         releaseMoves()
-        isEnded = true
+        (isEnded, isFetched) = (true, false)
+        if let reason { failure = reason }
         for task in [retrying, keeping] { task?.cancel() }
         pause?.cancel()
         (items, conflicts, unsentCount) = ([], [], 0)

@@ -207,8 +207,9 @@ extension Conversation {
     private func note(_ error: any Error) {
         guard let error = error as? ClientFailure else { return }  // a cancelled request has no waiting caller
         failure = error
-        guard case .refused(let refusal) = error, refusal.code == "room_not_found" else { return }
+        guard error.isRoomGone else { return }
         change { $0.removeAllStored() }
         Task { await backing.cache.remove(roomID) }
+        onGone()
     }
 }

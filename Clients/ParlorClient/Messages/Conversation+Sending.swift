@@ -3,11 +3,12 @@ import Foundation
 extension Conversation {
     /// Shows a message at once, and sends it now or when the server can be reached. White space around it is removed.
     ///
-    /// - Returns: the item's id; nil if nothing is left of the text. Nothing is then sent.
+    /// - Returns: the item's id; nil if nothing is left of the text, or if the room is gone. ``failure`` then says so.
+    ///   Nothing is sent in either case.
     @discardableResult
     public func send(_ text: String) -> MessageItem.ID? {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        guard !text.isEmpty else { return nil }
+        guard !text.isEmpty, !isEnded else { return nil }
         typing.stopped()
         let message = PendingMessage(tempID: backing.makeID(), text: text, createdAt: backing.clock.now)
         unkept.append(message)

@@ -117,6 +117,10 @@ public final class Conversation {
     @ObservationIgnored var store: MessageStore
     @ObservationIgnored var typists: Typists
     @ObservationIgnored var isEntered = false
+    /// True once the person is no longer in the room.
+    @ObservationIgnored private(set) var isEnded = false
+    /// Called when the server says that the room is not the person's any more.
+    @ObservationIgnored var onGone: @MainActor () -> Void = {}
     /// True once a refresh has succeeded in this visit. From then on, a refresh fetches everything shown, not only the
     /// newest page, and changes are cached.
     @ObservationIgnored var wasVerified = false
@@ -183,7 +187,7 @@ public final class Conversation {
     /// - Returns: the task that shows the room; nil if the room is already entered.
     @discardableResult
     func beginVisit() -> Task<Void, Never>? {
-        guard !isEntered else { return nil }
+        guard !isEntered, !isEnded else { return nil }
         isEntered = true
         visit += 1
         return Task { [visit] in await show(for: visit) }
@@ -258,14 +262,18 @@ public final class Conversation {
         backing.fresh.note(note, of: roomID)
     }
 
-    /// Leaves the room, and removes all its messages from the screen: the person is no longer in it.
+    /// Leaves the room for good, and removes all its messages from the screen: the person is no longer in it. From now
+    /// on nothing can be sent.
     func end() async {
-        failure = .refused(Refusal(code: "room_not_found", message: "The room is gone."))
+        isEnded = true
+        failure = .roomGone
         change { store in
             store.removeAllStored()
             store.setPending([])
         }
         await leave()
+        // Messages that were just typed have reached the outbox meanwhile, which does not send them.
+        change { $0.setPending([]) }
     }
 
     /// Writes typed messages and the cache to disk, and sends the end of typing and the read receipts. Call it when the

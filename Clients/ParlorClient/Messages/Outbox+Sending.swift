@@ -53,6 +53,7 @@ extension Outbox {
         case .failed(let failure):
             queues[roomID]?.failures = 0
             await setState(.failed(failure), of: tempID, in: roomID)
+            if failure.code == "room_not_found" { await onUnknownRoom?(roomID) }
         case .later(let asked):
             let failures = queues[roomID]?.failures ?? 0
             queues[roomID]?.failures = failures + 1

@@ -67,6 +67,8 @@ public actor Outbox {
     let files: OutboxFiles
     /// Called once the stored messages have been read, by whichever call. ``start()`` then succeeds.
     let onRead: (@MainActor @Sendable () async -> Void)?
+    /// Called with the id of a room if the server refuses a message because it does not know the room.
+    let onUnknownRoom: (@MainActor @Sendable (String) -> Void)?
     var queues: [String: Queue] = [:]
     private var lastFollower = 0
     /// Counts connections, so that an attempt can notice that one came meanwhile.
@@ -94,7 +96,8 @@ public actor Outbox {
         folder: URL, server: any MessageServer, clock: any ClientClock, settings: Settings,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }, mark: SignOutMark?,
         removeItem: @escaping @Sendable (URL) throws -> Void = RoomFiles.removeItem,
-        onRead: (@MainActor @Sendable () async -> Void)? = nil
+        onRead: (@MainActor @Sendable () async -> Void)? = nil,
+        onUnknownRoom: (@MainActor @Sendable (String) -> Void)? = nil
     ) {
         files = OutboxFiles(
             files: RoomFiles(folder: folder, mark: mark, removeItem: removeItem), isForced: settings.isForced)
@@ -103,6 +106,7 @@ public actor Outbox {
         self.settings = settings
         self.random = random
         self.onRead = onRead
+        self.onUnknownRoom = onUnknownRoom
     }
 
     /// Reads the stored messages and continues to send them. Calls that need them, such as ``append(_:in:)``

@@ -166,6 +166,13 @@ public final class RoomList {
         fetchNeeded()
     }
 
+    /// Fetches a room that the server does not know any more, according to the answer to another request. If that is
+    /// confirmed, the room is forgotten.
+    func check(_ roomID: String) {
+        store.need(.answer, of: roomID)
+        fetchNeeded()
+    }
+
     func load() async {
         isLoading = true
         await showKept()

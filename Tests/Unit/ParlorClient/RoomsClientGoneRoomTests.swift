@@ -1,0 +1,102 @@
+import ClientTestSupport
+import Foundation
+import ParlorClientTesting
+import Testing
+
+@testable import ParlorClient
+
+/// Tests of screens, messages and board changes of a room that the person has lost.
+@MainActor
+@Suite("RoomsClient: a room that is gone", .timeLimit(.minutes(1)))
+struct RoomsClientGoneRoomTests {
+    private let clock = TestClock()
+    private let server: ScriptedServer
+    private let ada: Person
+    private let roomID: String
+    private let device: ScriptedDevice
+    private let temporary = TemporaryFolder()
+    private let gone = Refusal(code: "room_not_found", message: "The room is gone.", status: 404)
+
+    init() throws {
+        server = ScriptedServer(clock: clock)
+        ada = server.addPerson("ada")
+        roomID = try server.makeRoom(by: ada.id, with: server.addPerson("ben").id, name: "Plans")
+        device = server.makeDevice()
+    }
+
+    private func makeClient() throws -> RoomsClient {
+        RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada,
+            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
+            folder: temporary.url)
+    }
+
+    private func connected() async throws -> RoomsClient {
+        let client = try makeClient()
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        await TestClock.settle()
+        return client
+    }
+
+    @Test("open screens of a lost room have the failure, and send and create nothing")
+    func openScreens() async throws {
+        let client = try await connected()
+        let room = try #require(client.rooms[roomID])
+        let (conversation, board) = (client.open(room), client.openBoard(room))
+        await lookUntil { conversation.isVerified && board.isVerified }
+        // This message is handed to the outbox while the room is forgotten.
+        conversation.send("typed just before")
+        client.rooms.forget(roomID)
+        await lookUntil { conversation.failure?.code == "room_not_found" && board.failure?.code == "room_not_found" }
+        await TestClock.settle()
+        #expect(conversation.items.isEmpty)
+        #expect(conversation.send("too late") == nil)
+        let id = board.create(type: "note", content: [:])
+        #expect(board[id] == nil && !board.isVerified)
+        await #expect(throws: ClientFailure.roomGone) { try await board.clear() }
+        await board.refresh()
+        #expect(board.failure == .roomGone)
+        await TestClock.settle()
+        #expect(conversation.items.isEmpty && conversation.failure == .roomGone)
+        #expect(try await client.unsentCount() == 0)
+        await client.close(board)
+        await client.close(conversation)
+        await client.stop()
+    }
+
+    @Test("a lost room that is opened again is a new conversation, which ends when the server refuses it")
+    func openedAgain() async throws {
+        let client = try await connected()
+        let room = try #require(client.rooms[roomID])
+        let first = client.open(room)
+        await lookUntil { first.isVerified }
+        client.rooms.forget(roomID)
+        await lookUntil { first.failure != nil && client.openConversation(of: roomID) == nil }
+        server.refuseNext("room:join", with: gone)
+        let second = client.open(room)
+        #expect(second !== first)
+        await lookUntil { second.failure?.code == "room_not_found" && client.openConversation(of: roomID) == nil }
+        #expect(second.send("too late") == nil)
+        await client.stop()
+    }
+
+    @Test(
+        "a message or board change that is refused for its room is removed when the server confirms the loss",
+        arguments: [false, true])
+    func refused(isMessage: Bool) async throws {
+        let client = try await connected()
+        let room = try #require(client.rooms[roomID])
+        let (conversation, board) = (client.open(room), client.openBoard(room))
+        await lookUntil { conversation.isVerified && board.isVerified }
+        server.refuseNext(isMessage ? "message:send" : "POST /api/rooms/\(roomID)/elements", with: gone)
+        server.refuseNext("GET /api/rooms/\(roomID)", with: gone)
+        if isMessage { conversation.send("never stored") } else { board.create(type: "note", content: [:]) }
+        await lookUntil { (try? await client.unsentCount()) == 1 }
+        await TestClock.settle()
+        await clock.advance(by: .seconds(1))
+        await lookUntil { conversation.failure == .roomGone && board.failure == .roomGone }
+        await lookUntil { (try? await client.unsentCount()) == 0 }
+        await client.stop()
+    }
+}
