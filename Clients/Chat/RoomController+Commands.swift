@@ -10,7 +10,9 @@ extension RoomController {
         switch command {
         case "help": notice = Self.help
         case "note" where argument.isEmpty: notice = "/note TEXT"
-        case "note": run { try await $0.note(argument) }
+        case "note":
+            openBoard().create(type: "note", content: ["text": .string(argument)])
+            notice = "The note is on the board."
         case "board":
             _ = openBoard()
             (boardTop, notice) = (0, "")
@@ -42,8 +44,8 @@ extension RoomController {
         switch question {
         case .clear:
             run { controller in
-                let count = try await controller.client.api.clear(controller.roomID)
-                return count == 1 ? "1 element was deleted." : "\(count) elements were deleted."
+                try await controller.openBoard().clear()
+                return "Everything on the board was deleted."
             }
         case .delete(let messageID):
             run { controller in
@@ -73,12 +75,6 @@ extension RoomController {
         }
     }
 
-    private func note(_ text: String) async throws -> String {
-        _ = try await client.api.makeElement(
-            type: "note", content: .object(["text": .string(text)]), tempID: UUID().uuidString, in: roomID)
-        return "The note is on the board."
-    }
-
     /// Changes or deletes an element of the board, and returns the notice to show.
     ///
     /// - Parameters:
@@ -98,6 +94,9 @@ extension RoomController {
             return "Deleting “\(name)”."
         }
         guard !text.isEmpty, case .object(var members) = item.element.content else { return "/edit N TEXT" }
+        guard item.element.isContentWhole else {
+            return "Not changed: this program cannot read all of “\(name)”."
+        }
         members["text"] = .string(text)
         board.edit(item.id, content: .object(members))
         return "Changing “\(name)”."

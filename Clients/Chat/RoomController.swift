@@ -101,9 +101,16 @@ final class RoomController {
             help: "Up and down scroll  Esc back", top: boardTop)
     }
 
+    /// The number of board changes that the server has refused, in words; nil if there is none.
+    private var unsaved: String? {
+        let count = liveBoard?.items.count { if case .failed = $0.state { true } else { false } } ?? 0
+        return count == 0 ? nil : "\(count) not saved: /board"
+    }
+
     private func screen(of items: Slice<MessageItems>) -> RoomScreen {
         let room = client.rooms[roomID] ?? room
         var states = [room.elementCount == 1 ? "1 element" : "\(room.elementCount) elements", status.text()]
+        if let unsaved { states.insert(unsaved, at: 0) }
         if !conversation.isVerified { states.insert("checking…", at: 0) }
         return RoomScreen(
             title: room.title(), status: states.joined(separator: ", "), entries: items.map(entry),

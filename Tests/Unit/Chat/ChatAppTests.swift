@@ -124,12 +124,17 @@ struct ChatAppTests {
     @Test("a waiting command does not block the keys, and shows its outcome at the end")
     func command() async throws {
         await enterRoom()
+        harness.write("/board")
+        await harness.untilShown("The board is empty.")
+        harness.press(.escape)
         harness.device.delayAnswers(by: .seconds(20))
-        harness.write("/note milk")
+        harness.write("/clear")
+        harness.press(.character("y"))
         harness.write("Hello")
         await harness.untilShown("You: Hello")
+        await harness.clock.untilSleeping(for: .seconds(20))
         await harness.clock.advance(by: .seconds(20))
-        await harness.untilShown("The note is on the board.")
+        await harness.untilShown("Everything on the board was deleted.")
         harness.device.delayAnswers(by: .zero)
         await quit()
     }
@@ -178,7 +183,7 @@ struct ChatAppTests {
         harness.write("/clear")
         await harness.untilShown("Delete everything on the board?")
         harness.press(.character("y"))
-        await harness.untilShown("2 elements were deleted.")
+        await harness.untilShown("Everything on the board was deleted.")
         #expect(harness.server.texts(in: harness.roomID).isEmpty)
         await quit()
     }
