@@ -8,17 +8,20 @@ struct KeyParser: Sendable {
     /// The pasted text so far (xterm's bracketed paste mode, 2004).
     private var pasted: [UInt8] = []
     private var isPasting = false
-    /// The maximum length of a sequence in bytes. A longer one is not a key, and is ignored.
+    /// True inside a sequence that is too long, whose bytes are dropped up to its final byte.
+    private var isDropping = false
+    /// The maximum length of a sequence in bytes. A longer one is not a key, and is dropped to its end.
     private static let maxSequence = 16
     /// The maximum length of a paste in bytes, well above the longest message. The rest is dropped.
     private static let maxPaste = 1 << 16
+    private static let escape: UInt8 = 0x1b
     private static let pasteStart = Array("\u{1b}[200~".utf8)
     private static let pasteEnd = Array("\u{1b}[201~".utf8)
 
     init() {}
 
     /// True if the bytes so far may be the beginning of a key or a paste.
-    var isInside: Bool { !pending.isEmpty || isPasting }
+    var isInside: Bool { !pending.isEmpty || isPasting || isDropping }
 
     /// The time without a byte after which a sequence or paste has ended. It identifies the Escape key, and ends a
     /// paste whose end was lost.
@@ -29,7 +32,11 @@ struct KeyParser: Sendable {
         for byte in bytes {
             if isPasting {
                 keys += takePasted(byte)
+            } else if isDropping, byte != Self.escape {
+                isDropping = !Self.ends(byte)
             } else {
+                // An escape byte begins another sequence, because the one that is dropped has lost its end.
+                isDropping = false
                 pending.append(byte)
                 keys += takeKeys()
             }
@@ -40,14 +47,14 @@ struct KeyParser: Sendable {
     /// Ends a sequence or paste, because no byte has followed in time.
     mutating func finish() -> [Key] {
         if isPasting { return endPaste() }
-        defer { pending = [] }
-        return pending == [0x1b] ? [.escape] : []
+        defer { (pending, isDropping) = ([], false) }
+        return pending == [Self.escape] ? [.escape] : []
     }
 
     private mutating func takeKeys() -> [Key] {
         guard let first = pending.first else { return [] }
         switch first {
-        case 0x1b: return takeSequence()
+        case Self.escape: return takeSequence()
         case 0x0d, 0x0a: return take(.enter)
         case 0x09: return take(.tab)
         case 0x7f, 0x08: return take(.backspace)
@@ -91,14 +98,17 @@ struct KeyParser: Sendable {
     private mutating func takeSequence() -> [Key] {
         guard pending.count > 1 else { return [] }
         // Two escape bytes in a row: the first one was the Escape key.
-        if pending[1] == 0x1b {
-            pending = [0x1b]
+        if pending[1] == Self.escape {
+            pending = [Self.escape]
             return [.escape]
         }
         guard pending[1] == UInt8(ascii: "[") || pending[1] == UInt8(ascii: "O") else { return take(nil) }
         guard pending.count > 2, let last = pending.last else { return [] }
-        // A final byte ends the sequence (ECMA-48, 5.4).
-        guard (0x40...0x7e).contains(last) else { return pending.count > Self.maxSequence ? take(nil) : [] }
+        guard Self.ends(last) else {
+            guard pending.count > Self.maxSequence else { return [] }
+            isDropping = true
+            return take(nil)
+        }
         switch last {
         case UInt8(ascii: "A"): return take(.up)
         case UInt8(ascii: "B"): return take(.down)
@@ -113,6 +123,9 @@ struct KeyParser: Sendable {
         default: return take(nil)
         }
     }
+
+    /// Returns true for a final byte, which ends a sequence (ECMA-48, 5.4).
+    private static func ends(_ byte: UInt8) -> Bool { (0x40...0x7e).contains(byte) }
 
     private static let numbered: [UInt8: Key] = [
         UInt8(ascii: "1"): .home, UInt8(ascii: "3"): .delete, UInt8(ascii: "4"): .end, UInt8(ascii: "5"): .pageUp,

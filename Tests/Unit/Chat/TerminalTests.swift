@@ -52,6 +52,26 @@ struct TerminalTests {
         #expect(after == [.character("y")])
     }
 
+    @Test("a sequence that is too long is dropped to its final byte, also if its end is lost")
+    func longSequence() {
+        let long = Array(("\u{1b}[" + String(repeating: "1;", count: 30)).utf8)
+        var whole = KeyParser()
+        let ended = whole.parse(long + Array("Cx\u{1b}[A".utf8))
+        #expect(ended == [.character("x"), .up])
+        var single = KeyParser()
+        let apart = (long + Array("~x".utf8)).flatMap { single.parse([$0]) }
+        #expect(apart == [.character("x")])
+        var silent = KeyParser()
+        var keys = silent.parse(long)
+        #expect(keys == [] && silent.isInside)
+        keys = silent.finish()
+        #expect(keys == [] && !silent.isInside)
+        keys = silent.parse(Array("7".utf8))
+        #expect(keys == [.character("7")])
+        keys = silent.parse(long + Array("\u{1b}[B7".utf8))
+        #expect(keys == [.down, .character("7")])
+    }
+
     @Test("arbitrary bytes do not break the parser")
     func noise() {
         var random = SeededGenerator(seed: 1)
