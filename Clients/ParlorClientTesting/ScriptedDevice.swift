@@ -38,12 +38,9 @@ public struct ScriptedDevice: HTTPTransport, SocketTransport {
 
     /// Loses the answer to the next request. The server has acted on that request.
     ///
-    /// - Parameter dropsSocket: false to keep the socket open, which happens only with a faulty server.
+    /// - Parameter dropsSocket: false to keep the socket of this answer open, which happens only with a faulty server.
     public func loseNextAnswer(droppingSocket dropsSocket: Bool = true) {
-        faults {
-            $0.answersToLose += 1
-            $0.losesSocketWithAnswer = dropsSocket
-        }
+        faults { $0.answersToLose.append(.init(dropsSocket: dropsSocket)) }
     }
 
     /// Answers the next HTTP requests in place of the server, as a hotel's login page or a firewall does.

@@ -10,9 +10,8 @@ struct Faults: Sendable {
     var isOffline = false
     /// How many of the next requests do not reach the server.
     var requestsToLose = 0
-    var answersToLose = 0
-    /// True if a lost answer also ends its socket.
-    var losesSocketWithAnswer = true
+    /// The next answers to lose. Each says whether its socket ends, too.
+    var answersToLose: [LostAnswer] = []
     var earlyAcks = 0
     var eventsToDouble = 0
     var packetsUntilDrop: Int?
@@ -23,6 +22,11 @@ struct Faults: Sendable {
     private(set) var isHeld: (@Sendable (String) -> Bool)?
     private(set) var held: [Parlor.Delivery] = []
     private var running: Running?
+
+    /// An answer that does not arrive.
+    struct LostAnswer: Sendable {
+        var dropsSocket = true
+    }
 
     struct Passage {
         var packets: [Parlor.Delivery] = []
@@ -56,7 +60,11 @@ struct Faults: Sendable {
 
     mutating func losesRequest() -> Bool { takes(\.requestsToLose) || happens(\.lostRequests) }
 
-    mutating func losesAnswer() -> Bool { takes(\.answersToLose) || happens(\.lostAnswers) }
+    /// Returns how the next answer is lost; nil if it arrives.
+    mutating func loseAnswer() -> LostAnswer? {
+        if !answersToLose.isEmpty { return answersToLose.removeFirst() }
+        return happens(\.lostAnswers) ? LostAnswer() : nil
+    }
 
     mutating func sendsAckFirst() -> Bool { takes(\.earlyAcks) || happens(\.earlyAcks) }
 
@@ -70,7 +78,7 @@ struct Faults: Sendable {
         switch packet.kind {
         case .control: passage.packets = takeAllLate(on: packet.socketID) + [packet]
         case .ack:
-            if losesAnswer() { return Passage(dropsSocket: losesSocketWithAnswer) }
+            if let lost = loseAnswer() { return Passage(dropsSocket: lost.dropsSocket) }
             if holdsAcks { held.append(packet) } else { passage.packets = [packet] }
         case .event(let name):
             if isHeld?(name) == true || happens(\.lateEvents) {

@@ -80,7 +80,7 @@ struct Network: Sendable {
         }
         let response = parlor.answer(request)
         flush()
-        guard faults[deviceID]?.losesAnswer() == false else { throw Self.offline }
+        guard faults[deviceID]?.loseAnswer() == nil else { throw Self.offline }
         return response
     }
 

@@ -71,6 +71,18 @@ struct ScriptedFaultTests {
         await #expect(throws: ClientFailure.self) { try await client.connection.receive() }
     }
 
+    @Test("each lost answer ends its own socket, or keeps it")
+    func lostAcks() async throws {
+        let client = try await ScriptedClient(phone, as: ada, on: server)
+        phone.loseNextAnswer(droppingSocket: false)
+        phone.loseNextAnswer()
+        try await send("one", ack: 1, on: client)
+        #expect(phone.socketCount == 1)
+        try await send("two", ack: 2, on: client)
+        #expect(phone.socketCount == 0)
+        #expect(server.texts(in: roomID) == ["one", "two"])
+    }
+
     @Test("if a request is lost, the server has not handled it")
     func lostRequest() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
