@@ -44,7 +44,7 @@ extension Parlor {
             throw Refused(status: 500, code: "internal_error", message: "\(error)", isRetryable: true)
         }
         for effect in call.effects { apply(effect) }
-        return Answer(call.status, data, next: call.nextPage.map { .some($0) })
+        return Answer(call.status, data, next: call.isPage ? .some(call.nextPage) : nil)
     }
 
     mutating func apply(_ effect: ScriptedCall.Effect) {

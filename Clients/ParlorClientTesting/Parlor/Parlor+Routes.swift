@@ -36,10 +36,10 @@ extension Parlor {
         }
         let plugin = pluginRoute(request.method, path)
         guard plugin != nil || path.first == "api" else { throw Self.noRoute }
-        switch (request.method, path.count > 1 ? path[1] : "", path.count > 2 ? path[2] : "") {
-        case ("POST", "auth", "register"): return try register(fields)
-        case ("POST", "auth", "login"): return try logIn(fields)
-        case ("POST", "auth", "refresh"): return try refresh(fields)
+        switch (request.method, path) {
+        case ("POST", ["api", "auth", "register"]): return try register(fields)
+        case ("POST", ["api", "auth", "login"]): return try logIn(fields)
+        case ("POST", ["api", "auth", "refresh"]): return try refresh(fields)
         default: break
         }
         let token = headers["authorization"].flatMap { $0.hasPrefix("Bearer ") ? String($0.dropFirst(7)) : nil }

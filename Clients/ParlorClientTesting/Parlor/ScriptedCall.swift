@@ -29,8 +29,14 @@ public struct ScriptedCall: Sendable {
     public let fields: JSON
     /// The HTTP status of a route's answer.
     public var status = 200
-    /// The cursor of the next page in a route's answer; nil if the answer is not a page.
-    public var nextPage: String?
+    /// The cursor of the next page in a route's answer; nil on the last page.
+    ///
+    /// An assignment makes the answer a page. So the last page of a list needs one too: with nil, its `page.next` is
+    /// null. An answer whose handler assigns nothing has no `page`.
+    public var nextPage: String? {
+        didSet { isPage = true }
+    }
+    private(set) var isPage = false
     private(set) var effects: [Effect] = []
 
     init(personID: String, fields: JSON) {

@@ -57,6 +57,33 @@ struct ScriptedPluginTests {
         #expect(last == Page(items: [Poll(id: "p1", question: "c")]))
     }
 
+    @Test("the last page of a list has a page whose next is null, and an answer that is no list has no page")
+    func lastPage() async throws {
+        server.addRoute("GET", "/polls") { call in
+            call.nextPage = nil
+            return .array([])
+        }
+        server.addRoute("GET", "/polls/open") { _ in .array([]) }
+        func answer(_ path: String) async throws -> JSON {
+            let headers = ["Authorization": "Bearer \(try server.makeSession(of: ada).token)"]
+            let response = try await device.send(HTTPRequest("GET", path, headers: headers))
+            return try JSONDecoder().decode(JSON.self, from: response.body)
+        }
+        #expect(try await answer("/polls") == ["data": .array([]), "page": ["next": .null]])
+        #expect(try await answer("/polls/open") == ["data": .array([])])
+    }
+
+    @Test("a plugin's route may end like a login, and needs a token as others do")
+    func pathLikeLogin() async throws {
+        server.addRoute("POST", "/x/auth/login") { call in .string(call.personID) }
+        #expect(try await client.api.call("POST", ["x", "auth", "login"]) == .string(ada.id))
+        #expect(try await device.send(HTTPRequest("POST", "/x/auth/login")).status == 401)
+        let failure = await #expect(throws: ClientFailure.self) {
+            try await client.api.call("POST", ["api", "auth", "login", "x"])
+        }
+        #expect(failure?.code == "route_not_found")
+    }
+
     @Test("refusals: the handler's own, that of a room of others, of a token, and of an unknown route")
     func refusals() async throws {
         server.addRoute("GET", "/api/rooms/:roomId/polls") { _ in
