@@ -21,22 +21,22 @@ extension Parlor {
     /// Returns the query's `limit`, clamped to 1...max; `standard` if it has none.
     static func limit(_ query: [String: String], standard: Int, max: Int) throws(Refused) -> Int {
         guard let text = query["limit"] else { return standard }
-        guard let limit = Int(text) else { throw .malformed("limit is no number.") }
+        guard let limit = Int(text) else { throw .malformed("limit is not a number.") }
         return Swift.min(Swift.max(limit, 1), max)
     }
 
     static func integer(_ name: String, _ query: [String: String]) throws(Refused) -> Int? {
         guard let text = query[name] else { return nil }
-        guard let value = Int(text) else { throw .malformed("\(name) is no number.") }
+        guard let value = Int(text) else { throw .malformed("\(name) is not a number.") }
         return value
     }
 }
 
 extension JSON {
-    /// Returns a required member. It has to be a text without control characters other than tabs and line breaks.
+    /// Returns a required member. It has to be a string without control characters other than tabs and line breaks.
     func required(_ name: String) throws(Parlor.Refused) -> String {
         guard let value = member(name) else { throw .invalid(name, "is missing") }
-        guard let text = value.string else { throw .malformed("\(name) is no text.") }
+        guard let text = value.string else { throw .malformed("\(name) is not a string.") }
         guard text.unicodeScalars.allSatisfy({ $0.value >= 32 || $0 == "\n" || $0 == "\t" || $0 == "\r" }) else {
             throw .invalid(name, "has control characters")
         }
@@ -52,10 +52,10 @@ extension JSON {
 
     func strings(_ name: String) throws(Parlor.Refused) -> [String] {
         guard let value = member(name) else { throw .invalid(name, "is missing") }
-        guard let texts = value.array?.map(\.string) else { throw .malformed("\(name) is no list.") }
+        guard let texts = value.array?.map(\.string) else { throw .malformed("\(name) is not a list.") }
         guard (1...500).contains(texts.count) else { throw .invalid(name, "has 1 to 500 ids") }
         let known = texts.compactMap(\.self)
-        guard known.count == texts.count else { throw .malformed("\(name) has something that is no text.") }
+        guard known.count == texts.count else { throw .malformed("\(name) has something that is not a string.") }
         return known
     }
 }

@@ -114,17 +114,17 @@ extension Parlor {
 
     private static func content(_ fields: JSON) throws(Refused) -> JSON? {
         guard let content = fields.member("content") else { return nil }
-        guard case .object = content else { throw .malformed("content is no object.") }
+        guard case .object = content else { throw .malformed("content is not an object.") }
         return content
     }
 
     /// Returns the request's position: `.null` removes it, nil keeps it.
     private static func position(_ fields: JSON) throws(Refused) -> JSON? {
         guard let position = fields["position"], position != .null else { return fields["position"] }
-        guard case .object = position else { throw .malformed("position is no object.") }
+        guard case .object = position else { throw .malformed("position is not an object.") }
         for name in ["x", "y"] {
             guard let value = position.member(name) else { throw .invalid("position.\(name)", "is missing") }
-            guard value.number != nil else { throw .malformed("position.\(name) is no number.") }
+            guard value.number != nil else { throw .malformed("position.\(name) is not a number.") }
         }
         return position
     }

@@ -23,7 +23,7 @@ extension Parlor {
             return .object([:])
         case "message:typing":
             guard let value = fields.member("isTyping") else { throw .invalid("isTyping", "is missing") }
-            guard let isTyping = value.bool else { throw .malformed("isTyping is no boolean.") }
+            guard let isTyping = value.bool else { throw .malformed("isTyping is not a boolean.") }
             let room = try room(roomID, of: userID)
             setTyping(isTyping, of: userID, in: room.id, on: socketID)
             return .object([:])

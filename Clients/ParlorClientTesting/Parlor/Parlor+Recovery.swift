@@ -26,7 +26,7 @@ extension Parlor {
             let rooms = list(of: userID) { $0.lastActivityAt }.map { json($0, for: userID, isListed: true) }
             return Answer(200, .object(["cursor": .string(cursor(for: userID)), "rooms": .array(rooms)]))
         }
-        guard let cursor = cursor(since, of: userID) else { throw .invalid("since", "is no cursor of yours") }
+        guard let cursor = cursor(since, of: userID) else { throw .invalid("since", "is not a cursor of yours") }
         guard cursor.generation == generation else { return Answer(200, .object(["recovered": .bool(false)])) }
         let limit = try Self.limit(query, standard: 500, max: 1000)
         let missed = missed(by: userID, since: cursor.position)

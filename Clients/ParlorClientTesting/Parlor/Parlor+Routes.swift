@@ -30,7 +30,7 @@ extension Parlor {
         var fields = JSON.object([:])
         if let body = request.body, !body.isEmpty {
             guard let parsed = JSON(parsing: body), case .object = parsed else {
-                throw .malformed("The body is no JSON.")
+                throw .malformed("The body is not a JSON object.")
             }
             fields = parsed
         }

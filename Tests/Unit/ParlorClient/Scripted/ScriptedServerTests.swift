@@ -169,6 +169,37 @@ struct ScriptedServerTests {
         #expect(try await seqs([.init(name: "after", value: "3")]) == ([4, 5], .null))
     }
 
+    @Test("elements are listed in pages of 200, or of up to 500 if the client asks for as many")
+    func elementPages() async throws {
+        for _ in 1...501 { try server.addElement(in: roomID, by: bob.id) }
+        func count(_ query: [URLQueryItem]) async throws -> Int? {
+            try await get("/api/rooms/\(roomID)/elements", query: query, as: ada).1["data"]?.array?.count
+        }
+        #expect(try await count([]) == 200)
+        #expect(try await count([.init(name: "limit", value: "600")]) == 500)
+    }
+
+    @Test("a refusal says what a value of another type should be")
+    func malformed() async throws {
+        func message(_ event: String, _ fields: [String: JSON]) -> String? {
+            let fields = fields.merging(["roomId": .string(roomID)]) { $1 }
+            return #expect(throws: Refusal.self) { try server.act(as: ada.id, event, .object(fields)) }?.message
+        }
+        #expect(message("message:send", ["text": .integer(1)]) == "text is not a string.")
+        #expect(message("messages:mark-read", ["messageIds": .string("m")]) == "messageIds is not a list.")
+        let ids: JSON = .array([.string("m"), .integer(1)])
+        #expect(
+            message("messages:mark-read", ["messageIds": ids]) == "messageIds has something that is not a string.")
+        let note = ["type": JSON.string("note")]
+        #expect(message("element:create", note.merging(["content": .bool(true)]) { $1 }) == "content is not an object.")
+        let position: JSON = ["x": .string("0"), "y": .integer(0)]
+        #expect(
+            message("element:create", note.merging(["position": position]) { $1 }) == "position.x is not a number.")
+        let body = try await phone.send(HTTPRequest("POST", "/api/auth/login", body: Data("[]".utf8)))
+        let answer = try JSONDecoder().decode(JSON.self, from: body.body)
+        #expect(answer["error"]?["message"] == .string("The body is not a JSON object."))
+    }
+
     @Test("a scripted refusal applies once")
     func refusing() async throws {
         let client = try await ScriptedClient(phone, as: ada, on: server)
