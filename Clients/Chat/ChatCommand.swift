@@ -23,7 +23,11 @@ public enum ChatCommand {
         do {
             let people = try SignIn(options, http: URLSessionTransport(base: options.server))
             if options.signsOut { return try await people.signOut() }
-            return await show(try await people.signIn(), options)
+            let person = try await people.signIn()
+            // It goes on until the server answers. A failure of the file system is left to the next start.
+            let completing = Task { [signOuts = people.signOuts] in try? await signOuts.complete() }
+            defer { completing.cancel() }
+            return await show(person, options)
         } catch let failure as ClientFailure {
             complain(failure.text)
         } catch {

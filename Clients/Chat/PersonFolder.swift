@@ -13,7 +13,9 @@ import ParlorClient
 struct PersonFolder: Sendable {
     let url: URL
     private let username: String
-    private var sessionFile: URL { url.appending(path: "session.json") }
+    private var store: FileSessionStore { FileSessionStore(url: url.appending(path: "sessions.json")) }
+    /// The file in which earlier versions stored the session alone.
+    private var earlierFile: URL { url.appending(path: "session.json") }
 
     struct Held: Error, CustomStringConvertible {
         let username: String
@@ -51,19 +53,25 @@ struct PersonFolder: Sendable {
         return hold
     }
 
-    /// The stored session; nil if there is none, or if its file cannot be read.
-    var session: Session? {
-        guard let data = try? Data(contentsOf: sessionFile) else { return nil }
-        return try? JSONDecoder().decode(Session.self, from: data)
-    }
-
-    /// Stores a session, or removes the stored one if `session` is nil.
-    func keep(_ session: Session?) throws {
-        guard let session else { return try FileManager.default.removeItem(at: sessionFile) }
-        try JSONEncoder().encode(session).write(to: sessionFile, options: .atomic)
-        try FileManager.default.setAttributes(
-            [.posixPermissions: 0o600], ofItemAtPath: sessionFile.path(percentEncoded: false))
-    }
+    /// The current session; nil if there is none, or if its file cannot be read.
+    var session: Session? { (try? load())?.current }
 
     func remove() throws { try FileManager.default.removeItem(at: url) }
+}
+
+extension PersonFolder: SessionStore {
+    func load() throws -> KeptSessions {
+        let kept = try store.load()
+        // `try?`: most folders have no such file.
+        guard kept == KeptSessions(), let data = try? Data(contentsOf: earlierFile),
+            let session = try? JSONDecoder().decode(Session.self, from: data)
+        else { return kept }
+        return KeptSessions(current: session)
+    }
+
+    func save(_ sessions: KeptSessions) throws {
+        try store.save(sessions)
+        let path = earlierFile.path(percentEncoded: false)
+        if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
+    }
 }

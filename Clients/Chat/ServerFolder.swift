@@ -32,7 +32,7 @@ struct ServerFolder: Sendable {
     func folder(of username: String?) -> PersonFolder? {
         let wanted = username?.lowercased()
         let folders = wanted == nil ? [last].compactMap(\.self) : (try? names) ?? []  // `try?`: unreadable is empty
-        for name in folders {
+        for name in folders where !name.hasPrefix(Self.signedOutPrefix) {
             let folder = PersonFolder(url: url.appending(path: name), of: username ?? "")
             guard let person = folder.session?.user, wanted == nil || person.username.lowercased() == wanted else {
                 continue
@@ -54,5 +54,24 @@ struct ServerFolder: Sendable {
 
     private var names: [String] {
         get throws { try FileManager.default.contentsOfDirectory(atPath: url.path(percentEncoded: false)).sorted() }
+    }
+
+    // MARK: Signing out
+
+    private static let signedOutPrefix = "signed-out-"
+
+    /// Renames the folder of a person who signs out. The person is signed out from then on, and can sign in again in
+    /// a folder of the old name.
+    func setAside(_ folder: PersonFolder) throws {
+        let name = Self.signedOutPrefix + UUID().uuidString
+        try FileManager.default.moveItem(at: folder.url, to: url.appending(path: name))
+    }
+
+    /// The renamed folders, whose sign-outs are not complete.
+    var signedOut: [PersonFolder] {
+        get throws {
+            try names.filter { $0.hasPrefix(Self.signedOutPrefix) }
+                .map { PersonFolder(url: url.appending(path: $0), of: "a person who has signed out") }
+        }
     }
 }

@@ -27,8 +27,26 @@ struct SignIn {
         }
     }
 
+    /// A person's sessions. It reports why they could not be stored.
+    private struct ReportingStore: SessionStore {
+        let folder: PersonFolder
+        let report: @Sendable (String) -> Void
+
+        func load() throws -> KeptSessions { try folder.load() }
+
+        func save(_ sessions: KeptSessions) throws {
+            do { try folder.save(sessions) } catch {
+                report("the session could not be stored: \(error.localizedDescription)")
+                throw error
+            }
+        }
+    }
+
+    /// The sign-outs that earlier runs could not complete.
+    let signOuts: SignOuts
     private let options: ChatOptions
     private let http: any HTTPTransport
+    private let clock: any ClientClock
     private let accounts: AccountsAPI
     private let folder: ServerFolder
     private let password: (String) -> String
@@ -37,13 +55,16 @@ struct SignIn {
     ///
     /// - Parameter password: returns the password of a username.
     init(
-        _ options: ChatOptions, http: any HTTPTransport, password: @escaping (String) -> String = Self.password
+        _ options: ChatOptions, http: any HTTPTransport, clock: any ClientClock = SystemClock(),
+        password: @escaping (String) -> String = Self.password
     ) throws {
         self.options = options
         self.http = http
+        self.clock = clock
         self.password = password
         accounts = AccountsAPI(transport: http)
         folder = try ServerFolder(options)
+        signOuts = SignOuts(at: options.server, http: http, in: folder, clock: clock)
     }
 
     /// Signs in the requested person, or the last one, with a stored session or a password.
@@ -56,49 +77,50 @@ struct SignIn {
         let (own, session, hold) = if let kept { kept } else { try await makeSession() }
         try folder.noteLast(session.user)
         let (failures, failed) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(1))
-        let tokens = SessionTokens(session, accounts: accounts) { session in
-            do { try own.keep(session) } catch {
-                failed.yield("the session could not be stored: \(error.localizedDescription)")
-            }
-        }
-        let client = RoomsClient(
-            server: options.server, user: session.user, tokens: tokens, http: http, folder: own.url)
+        let store = ReportingStore(folder: own) { failed.yield($0) }
+        let client = try client(of: session.user, in: own, keptIn: store)
         return Person(client: client, failures: failures, hold: hold)
     }
 
-    /// Ends the session on the server, and removes the person's data from this machine. Other people's data stays.
+    /// Removes the person's data from this machine, and ends the session on the server. Other people's data stays.
     ///
-    /// If the server cannot be reached, or has already ended the session, the data is removed all the same.
+    /// If the server cannot be reached, the data is removed all the same, and a later start ends the session.
     ///
     /// - Returns: the exit status.
     /// - Throws: `Nobody`; `PersonFolder.Held`; `Unsent` if there are unsent messages or board changes, and no
     ///   `--discard`; the file system's error.
     @MainActor
     func signOut() async throws -> Int32 {
-        guard let (own, session, hold) = try keptSession() else { throw Nobody() }
-        defer { withExtendedLifetime(hold) {} }
-        let tokens = SessionTokens(session, accounts: accounts) { renewed in
-            // `try?`: the folder is removed below anyway. An ended session stays in it until then, so that a sign-out
-            // that is interrupted can be repeated.
-            if renewed != nil { try? own.keep(renewed) }
+        let isSignedIn = try await setAside()
+        if !(try await signOuts.completeSoon()) {
+            ChatCommand.complain("the session is still open on the server: the next start of parlor-chat ends it")
         }
-        let client = RoomsClient(
-            server: options.server, user: session.user, tokens: tokens, http: http, folder: own.url)
+        guard isSignedIn else { throw Nobody() }
+        return 0
+    }
+
+    /// Signs the person out on this machine. The session and the data are then left to `signOuts`.
+    ///
+    /// - Returns: false if nobody is signed in.
+    @MainActor
+    private func setAside() async throws -> Bool {
+        guard let (own, session, hold) = try keptSession() else { return false }
+        defer { withExtendedLifetime(hold) {} }
         if !options.discards {
-            let unsent = try await client.unsentCount()
+            let unsent = try await client(of: session.user, in: own, keptIn: own).unsentCount()
             guard unsent == 0 else { throw Unsent(username: session.user.username, count: unsent) }
         }
-        do {
-            // If the token has expired, this renews the session, which then has another refresh token.
-            _ = try await tokens.token()
-            if let current = await tokens.session { try await client.api.logOut(refreshToken: current.refreshToken) }
-        } catch ClientFailure.signedOut {
-            // The server has ended the session already.
-        } catch let failure as ClientFailure {
-            ChatCommand.complain("the session may still be open on the server: \(failure.text)")
-        }
-        try own.remove()
-        return 0
+        try folder.setAside(own)
+        return true
+    }
+
+    @MainActor
+    private func client(of user: ParlorClient.Person, in own: PersonFolder, keptIn store: any SessionStore) throws
+        -> RoomsClient
+    {
+        let tokens = try SessionTokens(keptIn: store, accounts: accounts, clock: clock)
+        return RoomsClient(
+            server: options.server, user: user, tokens: tokens, http: http, clock: clock, folder: own.url)
     }
 
     private func keptSession() throws -> Own? {
@@ -117,7 +139,7 @@ struct SignIn {
             : try await accounts.logIn(username: username, password: password)
         let own = folder.folder(of: session.user)
         let hold = try own.hold()
-        try own.keep(session)
+        try own.save(KeptSessions(current: session))
         return (own, session, hold)
     }
 

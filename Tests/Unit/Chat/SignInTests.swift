@@ -8,12 +8,14 @@ import Testing
 @MainActor
 @Suite("Signing in and out", .timeLimit(.minutes(1)))
 final class SignInTests {
-    private let server = ScriptedServer(clock: TestClock(start: Date()))
+    private let clock = TestClock(start: Date())
+    private let server: ScriptedServer
     private let device: ScriptedDevice
     private let folder = TemporaryFolder()
     private var asked: [String] = []
 
     init() {
+        server = ScriptedServer(clock: clock)
         device = server.makeDevice()
         for name in ["ada", "ben"] { _ = server.addPerson(name, password: "correct horse") }
     }
@@ -21,7 +23,7 @@ final class SignInTests {
     private func program(_ arguments: String...) throws -> SignIn {
         let options = try ChatOptions(
             ["http://chat.example", "--data", folder.path] + arguments)
-        return try SignIn(options, http: device) { name in
+        return try SignIn(options, http: device, clock: clock) { name in
             MainActor.assumeIsolated { self.asked.append(name) }
             return "correct horse"
         }
@@ -58,6 +60,46 @@ final class SignInTests {
         #expect(try await program("--sign-out").signOut() == 0)
         await #expect(throws: SignIn.Nobody.self) { try await self.program().signIn() }
         await #expect(throws: SignIn.Nobody.self) { try await self.program("--sign-out").signOut() }
+    }
+
+    @Test("a sign-out without a network takes effect here at once, and a later start ends the session on the server")
+    func signingOutOffline() async throws {
+        let ada = try await program("--user", "ada").signIn().client.user
+        device.setAirplaneMode(true)
+        let signingOut = Task { try await program("--sign-out").signOut() }
+        await clock.untilSleeping(for: SignOuts.patience)
+        await clock.advance(by: SignOuts.patience)
+        #expect(try await signingOut.value == 0)
+        #expect(server.sessionCount(of: ada.id) == 1)
+        await #expect(throws: SignIn.Nobody.self) { try await self.program().signIn() }
+        device.setAirplaneMode(false)
+        let again = try await program("--user", "ada").signIn()
+        #expect(try await program().signOuts.complete())
+        #expect(server.sessionCount(of: ada.id) == 1)
+        _ = try await again.client.api.room(try server.makeRoom(by: ada.id, with: server.addPerson("cleo").id))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: serverFolder.path).count == 2)
+    }
+
+    @Test("a sign-out that was interrupted is completed by a later start, with the data")
+    func interruptedSignOut() async throws {
+        let ada = try await program("--user", "ada").signIn().client.user
+        let options = try ChatOptions(["http://chat.example", "--data", folder.path])
+        let people = try ServerFolder(options)
+        try people.setAside(people.folder(of: ada))
+        #expect(try await program().signOuts.complete())
+        #expect(server.sessionCount(of: ada.id) == 0)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: serverFolder.path) == ["last"])
+    }
+
+    @Test("a session that an earlier version has stored is still signed in")
+    func earlierFile() async throws {
+        let ada = try await program("--user", "ada").signIn().client.user
+        let own = try ServerFolder(ChatOptions(["http://chat.example", "--data", folder.path])).folder(of: ada)
+        let session = try #require(own.session)
+        try JSONEncoder().encode(session).write(to: own.url.appending(path: "session.json"))
+        try FileManager.default.removeItem(at: own.url.appending(path: "sessions.json"))
+        #expect(try await program().signIn().client.user == ada)
+        #expect(asked == ["ada"])
     }
 
     @Test("unsent messages prevent a sign-out, unless they are to be discarded")
