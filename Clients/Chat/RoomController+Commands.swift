@@ -9,6 +9,11 @@ extension RoomController {
     func begin(_ command: String, _ argument: String) -> Bool {
         switch command {
         case "help": notice = Self.help
+        case "read":
+            run { controller in
+                try await controller.conversation.markAllRead()
+                return "All messages are marked as read."
+            }
         case "note" where argument.isEmpty: notice = "/note TEXT"
         case "note":
             openBoard().create(type: "note", content: ["text": .string(argument)])

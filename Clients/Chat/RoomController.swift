@@ -16,6 +16,8 @@ final class RoomController {
     private var input = LineEditor()
     /// The number of lines by which the view is scrolled up from the newest message.
     private var offset = 0
+    /// True once the view has gone to the first unread message, or the person has scrolled or sent something.
+    @ObservationIgnored private var isPlaced = false
     /// The items that are visible in the last frame; nil while the board is shown.
     @ObservationIgnored private var drawn: Slice<MessageItems>?
     var notice = "/help"
@@ -32,7 +34,7 @@ final class RoomController {
     }
 
     static let help =
-        "/note TEXT  /board  /edit N TEXT  /remove N  /clear  /name NAME  /delete  /retry  /discard  PgUp older  Esc back"
+        "/read  /note TEXT  /board  /edit N TEXT  /remove N  /clear  /name NAME  /delete  /retry  /discard  PgUp older  Esc back"
 
     init(_ room: Room, _ client: RoomsClient, _ status: StatusLine) {
         self.status = status
@@ -49,6 +51,7 @@ final class RoomController {
             drawn = nil
             return board.frame(in: size)
         }
+        placeAtFirstUnread(in: size)
         // Each item has at least one line, so more items cannot be visible.
         let items = conversation.items.suffix(size.rows + offset)
         let (frame, count, below) = screen(of: items).drawn(in: size, scrolledBy: offset)
@@ -56,12 +59,29 @@ final class RoomController {
         return frame
     }
 
+    /// Scrolls to the first unread message when the room has loaded. Messages that arrive later do not move the view.
+    private func placeAtFirstUnread(in size: WindowSize) {
+        guard !isPlaced, conversation.isVerified || conversation.firstUnread != nil else { return }
+        isPlaced = true
+        let items = conversation.items
+        guard let first = conversation.firstUnread, let index = items.firstIndex(where: { $0.id == first }) else {
+            return
+        }
+        offset = screen(of: items[index...]).lastOffset(in: size)
+    }
+
     /// Scrolls up. Only the items that the new view needs are laid out. At the top, older messages are fetched.
     private func scroll(by lines: Int, in size: WindowSize) {
+        isPlaced = true
         let wanted = max(0, offset + lines)
         let last = screen(of: conversation.items.suffix(size.rows + wanted)).lastOffset(in: size)
         offset = min(wanted, last)
         if wanted >= last { Task { await conversation.loadOlder() } }
+    }
+
+    private func scrollDown(by lines: Int) {
+        isPlaced = true
+        offset = max(0, offset - lines)
     }
 
     // MARK: The board
@@ -166,8 +186,8 @@ final class RoomController {
         case .enter: enter()
         case .pageUp: scroll(by: size.rows / 2, in: size)
         case .up: scroll(by: 1, in: size)
-        case .pageDown: offset = max(0, offset - size.rows / 2)
-        case .down: offset = max(0, offset - 1)
+        case .pageDown: scrollDown(by: size.rows / 2)
+        case .down: scrollDown(by: 1)
         default:
             guard input.press(key) else { break }
             notice = ""
@@ -197,7 +217,7 @@ final class RoomController {
     }
 
     private func enter() {
-        offset = 0
+        (isPlaced, offset) = (true, 0)
         if input.isCommand {
             let words = input.text.dropFirst().split(separator: " ", maxSplits: 1).map(String.init)
             // Spaces alone are not an argument.

@@ -88,20 +88,47 @@ struct ChatAppTests {
         for number in 1...30 { try harness.server.post("number \(number).", in: harness.roomID, by: harness.ben.id) }
         await harness.untilShown("(30)")
         harness.press(.enter)
-        await harness.untilShown {
-            $0.contains("number 30.") && $0.contains("number 22.") && !$0.contains("number 21.")
-        }
+        await harness.untilShown { $0.contains("number 1.") && $0.contains("number 9.") && !$0.contains("number 10.") }
         // The messages are visible long enough to count as read.
         await harness.clock.advance(by: .milliseconds(600))
-        harness.press(.pageUp)
+        harness.press(.pageDown)
         await harness.untilShown {
-            $0.contains("number 24.") && $0.contains("number 16.") && !$0.contains("number 25.")
+            $0.contains("number 7.") && $0.contains("number 15.") && !$0.contains("number 16.")
         }
         await harness.clock.advance(by: .milliseconds(600))
         harness.press(.escape)
         await harness.untilShown("Rooms of ada")
         await harness.clock.advance(by: .seconds(1))
         await harness.untilShown("(15)")
+        await quit()
+    }
+
+    @Test("a room opens at the first unread message, and stays where the person has scrolled")
+    func firstUnread() async throws {
+        for number in 1...5 { try harness.server.post("old \(number).", in: harness.roomID, by: harness.ada.id) }
+        for number in 1...12 { try harness.server.post("new \(number).", in: harness.roomID, by: harness.ben.id) }
+        await harness.untilShown("(12)")
+        harness.press(.enter)
+        await harness.untilShown { $0.contains("ben: new 1.") && $0.contains("new 9.") && !$0.contains("old 5.") }
+        harness.press(.up)
+        await harness.untilShown { $0.contains("You: old 5.") && !$0.contains("new 9.") }
+        harness.write("Hello")
+        await harness.untilShown { $0.contains("You: Hello") && $0.contains("new 12.") && !$0.contains("new 1.") }
+        await quit()
+    }
+
+    @Test("/read marks all messages as read, also those that were never shown")
+    func markingAllRead() async throws {
+        for number in 1...30 { try harness.server.post("number \(number).", in: harness.roomID, by: harness.ben.id) }
+        await harness.untilShown("(30)")
+        harness.press(.enter)
+        await harness.untilShown("number 1.")
+        harness.write("/read")
+        await harness.untilShown("All messages are marked as read.")
+        harness.press(.escape)
+        await harness.untilShown("Rooms of ada")
+        await harness.clock.advance(by: .seconds(1))
+        await harness.untilShown { !$0.contains("(") }
         await quit()
     }
 
@@ -250,6 +277,7 @@ struct ChatAppTests {
         try harness.server.post(long, in: harness.roomID, by: harness.ben.id)
         for number in 1...8 { try harness.server.post("short \(number)", in: harness.roomID, by: harness.ben.id) }
         await enterRoom()
+        for _ in 1...3 { harness.press(.pageDown) }
         await harness.untilShown("short 8")
         var seen = Set<String>()
         for _ in 0..<30 {
