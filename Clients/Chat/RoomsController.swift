@@ -117,12 +117,16 @@ final class RoomsController {
 
     private func row(of room: Room) -> (id: String, row: ListScreen.Row, choice: Choice) {
         let time = RelativeTime(of: room.lastActivityDate, now: Date(), calendar: .current)
+        let isUnnamed = (room.name ?? "").allSatisfy(\.isWhitespace)
+        // Unnamed rooms of the same people have the same title.
+        let created = room.createdAt.formatted(date: .numeric, time: .shortened)
         let row = ListScreen.Row(
-            title: room.title(), detail: detail(of: room),
+            title: room.title(), distinction: isUnnamed ? "created \(created)" : "", detail: detail(of: room),
             badge: BadgeText.text(room.badges.messages + room.badges.elements) ?? "",
             others: room.badges.others.sorted { $0.key < $1.key }.compactMap { name, count in
                 BadgeText.text(count).map { "\(name) \($0)" }
             }.joined(separator: ", "),
+            activity: room.lastActivityType == .message ? "✉" : "✎",
             time: time.text { $0.formatted(date: .numeric, time: .omitted) }, isActive: room.isActive)
         return (room.id, row, .room(room))
     }

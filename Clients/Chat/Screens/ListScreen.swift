@@ -9,17 +9,24 @@ struct ListScreen: Equatable {
 
         var kind = Kind.choice
         var title: String
+        /// What tells rows with the same title apart. A long title is cut off for it.
+        var distinction = ""
         /// A note after the title, cut off if it does not fit.
         var detail = ""
         /// The count of what is new; empty if there is nothing new.
         var badge = ""
         /// The badges of added services that are above zero, such as `polls 2`.
         var others = ""
+        /// A sign of what happened at `time`; empty for a person.
+        var activity = ""
         /// The time at the right edge.
         var time = ""
         /// True if somebody has the room open.
         var isActive = false
     }
+
+    /// The columns of a title that are left in any case.
+    private static let shortestTitle = 8
 
     var title: String
     var status: String
@@ -65,12 +72,21 @@ struct ListScreen: Equatable {
         let mark = isSelected ? "› " : "  "
         let presence = row.isActive ? "● " : ""
         // Names of badges come from the server. They are cut, so that the title has room.
-        let others = row.others.harmlessLine.cut(to: width / 3)
-        let right = [row.badge.isEmpty ? "" : "(\(row.badge))", others, row.time].filter { !$0.isEmpty }
+        let others = row.others.harmlessLine.cut(to: width / (row.distinction.isEmpty ? 3 : 6))
+        let time = row.activity.isEmpty ? row.time : "\(row.activity) \(row.time)"
+        let right = [row.badge.isEmpty ? "" : "(\(row.badge))", others, time].filter { !$0.isEmpty }
             .joined(separator: "  ")
         let room = max(0, width - right.columns - 1)
-        var left = mark + presence + row.title.harmlessLine
-        if !row.detail.isEmpty { left += "  " + row.detail.harmlessLine }
+        var left = mark + presence
+        if row.distinction.isEmpty {
+            left += row.title.harmlessLine
+        } else {
+            let rest = room - left.columns - row.distinction.columns - 2
+            left += row.title.harmlessLine.cut(to: max(Self.shortestTitle, rest)) + "  " + row.distinction
+        }
+        // The mark of a cut detail must not replace the end of the distinction.
+        let hasRoom = row.distinction.isEmpty || left.columns + 3 < room
+        if !row.detail.isEmpty, hasRoom { left += "  " + row.detail.harmlessLine }
         let text = left.fitted(to: room) + " " + right
         if isSelected { return Style.reverse(text.fitted(to: width)) }
         return row.badge.isEmpty && row.others.isEmpty ? text : Style.bold(text)

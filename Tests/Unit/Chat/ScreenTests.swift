@@ -45,6 +45,19 @@ struct ScreenTests {
         #expect(lines.allSatisfy { $0.columns <= 40 && !$0.contains("\u{1b}") })
     }
 
+    @Test("what tells rows apart, and the last activity, are visible in 80 columns beside long titles and badges")
+    func distinction() {
+        let row = ListScreen.Row(
+            title: String(repeating: "Bartholomew & ", count: 6), distinction: "created 12/17/2024, 10:45 AM",
+            detail: "ben, 12 elements", badge: "99+", others: "polls 12, dice 99+, stars 3", activity: "✉",
+            time: "12/17/2024", isActive: true)
+        var screen = rooms(1, selection: 0)
+        screen.rows = [row]
+        let lines = plain(screen.frame(in: WindowSize(columns: 80, rows: 24)))
+        #expect(lines[1].hasPrefix("› ● Bartholo") && lines[1].contains("  created 12/17/2024, 10:45 AM "))
+        #expect(lines[1].hasSuffix("…  ✉ 12/17/2024") && lines[1].columns == 80)
+    }
+
     @Test("a question is on the last line, with the cursor after the answer")
     func question() {
         var answer = LineEditor()
