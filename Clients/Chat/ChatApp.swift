@@ -148,14 +148,3 @@ protocol Display {
 extension Terminal: Display {
     var window: WindowSize { WindowSize(columns: size.columns, rows: size.rows) }
 }
-
-extension ClientFailure {
-    var text: String {
-        switch self {
-        case .offline: "The server cannot be reached."
-        case .refused(let refusal): refusal.message
-        case .unreadable: "The server's answer cannot be understood."
-        case .signedOut: "signed out"
-        }
-    }
-}

@@ -29,7 +29,7 @@ public enum ChatCommand {
             defer { completing.cancel() }
             return await show(person, options)
         } catch let failure as ClientFailure {
-            complain(failure.text)
+            complain(failure.localizedDescription)
         } catch {
             complain("\(error)")
         }

@@ -75,7 +75,7 @@ extension RoomController {
             do {
                 notice = try await command(self)
             } catch {
-                notice = (error as? ClientFailure)?.text ?? error.localizedDescription
+                notice = error.localizedDescription
             }
         }
     }

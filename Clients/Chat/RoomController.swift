@@ -117,7 +117,7 @@ final class RoomController {
                 + (conflicts == 0 ? "" : ", \(conflicts) changed by others: /mine or /theirs"),
             paragraphs: texts,
             emptyText: liveBoard.isVerified
-                ? "The board is empty." : liveBoard.failure?.text ?? "Loading…",
+                ? "The board is empty." : liveBoard.failure?.localizedDescription ?? "Loading…",
             help: "Up and down scroll  Esc back", top: boardTop)
     }
 
@@ -162,7 +162,7 @@ final class RoomController {
         let names = conversation.typistIDs.compactMap { id in
             room.participants.first { $0.userId == id }?.displayName
         }
-        if names.isEmpty { return conversation.failure?.text ?? "" }
+        if names.isEmpty { return conversation.failure?.localizedDescription ?? "" }
         return names.joined(separator: " and ") + (names.count == 1 ? " is typing…" : " are typing…")
     }
 

@@ -82,7 +82,7 @@ final class RoomsController {
     }
 
     private var emptyText: String {
-        if let failure { return failure.text }
+        if let failure { return failure.localizedDescription }
         if shown == .partners { return "Nobody found." }
         return client.rooms.isLoaded ? "No rooms yet. Press + to start one." : "Loading…"
     }
@@ -239,7 +239,7 @@ final class RoomsController {
             }
             return ""
         } catch {
-            return (error as? ClientFailure)?.text ?? error.localizedDescription
+            return error.localizedDescription
         }
     }
 }

@@ -17,11 +17,11 @@ final class StatusLine {
         if !alert.isEmpty { return alert }
         return switch client.connection {
         case .ended(.signedOut): "signed out: quit, and sign in again"
-        case .ended(let failure): "\(failure.text) (press r in a list to reconnect)"
-        case .waiting(.offline): failure?.text ?? "offline"
-        case .waiting(let reason): failure?.text ?? reason.text
-        case .idle, .connecting: failure?.text ?? "connecting…"
-        case .connected: failure?.text ?? "connected"
+        case .ended(let failure): "\(failure.localizedDescription) (press r in a list to reconnect)"
+        case .waiting(.offline): failure?.localizedDescription ?? "offline"
+        case .waiting(let reason): failure?.localizedDescription ?? reason.localizedDescription
+        case .idle, .connecting: failure?.localizedDescription ?? "connecting…"
+        case .connected: failure?.localizedDescription ?? "connected"
         }
     }
 

@@ -34,4 +34,14 @@ struct RoomRowTests {
         harness.press(.control("c"))
         await harness.end()
     }
+
+    @Test("a failure reads as the library words it")
+    func failure() async {
+        let status = StatusLine(harness.client)
+        for failure in [ClientFailure.signedOut, .unreadable("?"), .offline("?")] {
+            #expect(status.text(with: failure) == failure.errorDescription)
+        }
+        harness.press(.control("c"))
+        await harness.end()
+    }
 }
