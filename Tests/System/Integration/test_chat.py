@@ -15,9 +15,11 @@ PATIENCE = 20  # seconds
 class Terminal:
     """A tmux terminal in which the program runs."""
 
-    def __init__(self, tmux, name: str, *arguments: str):
+    def __init__(self, tmux, size: tuple[int, int], name: str, *arguments: str):
         self.tmux, self.name = tmux, name
-        self.tmux("new-session", "-d", "-s", name, "-x", "80", "-y", "20", "--", str(binaries() / "parlor-chat"), *arguments)
+        columns, rows = map(str, size)
+        program = str(binaries() / "parlor-chat")
+        self.tmux("new-session", "-d", "-s", name, "-x", columns, "-y", rows, "--", program, *arguments)
 
     def type(self, *keys: str):
         self.tmux("send-keys", "-t", self.name, *keys)
@@ -50,6 +52,12 @@ class Terminal:
         return found
 
 
+@pytest.fixture(params=[(80, 20), (80, 24), (120, 40)], ids=lambda size: f"{size[0]}x{size[1]}")
+def size(request):
+    """The columns and rows of a terminal."""
+    return request.param
+
+
 @pytest.fixture
 def tmux(tmp_path):
     """Runs a command on this test's own tmux server."""
@@ -63,12 +71,12 @@ def tmux(tmp_path):
     subprocess.run(["tmux", "-S", str(tmp_path / "tmux"), "kill-server"], capture_output=True)
 
 
-def test_two_people_chat_in_terminals_and_a_message_typed_while_the_server_is_away_arrives(start, tmux, tmp_path):
+def test_two_people_chat_in_terminals_and_a_message_typed_while_the_server_is_away_arrives(start, tmux, size, tmp_path):
     server = start("one")
     address = server.address
 
     def sign_in(name):
-        return Terminal(tmux, name, address, "--user", name, "--register", "--data", str(tmp_path / name))
+        return Terminal(tmux, size, name, address, "--user", name, "--register", "--data", str(tmp_path / name))
 
     ben = sign_in("ben")
     ben.shows("No rooms yet")
@@ -109,11 +117,11 @@ def test_two_people_chat_in_terminals_and_a_message_typed_while_the_server_is_aw
     ben.type("C-c")
 
 
-def test_sessions_are_kept_for_each_person_and_what_could_not_be_sent_waits(start, tmux, tmp_path):
+def test_sessions_are_kept_for_each_person_and_what_could_not_be_sent_waits(start, tmux, size, tmp_path):
     server = start("one")
 
     def run(name, *arguments):
-        return Terminal(tmux, name, server.address, "--data", str(tmp_path / "shared"), *arguments)
+        return Terminal(tmux, size, name, server.address, "--data", str(tmp_path / "shared"), *arguments)
 
     ada = run("ada", "--user", "ada", "--register")
     ada.shows("Rooms of ada")
