@@ -16,7 +16,7 @@ extension RoomsClient {
 
 extension RoomsClient.Connection {
     init(endedBy failure: ClientFailure) {
-        guard failure != RoomsSocket.stopped else {
+        guard failure != ClientFailure.stopped else {
             self = .idle
             return
         }

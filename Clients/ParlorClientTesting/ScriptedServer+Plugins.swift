@@ -3,11 +3,7 @@ import ParlorClient
 // The routes, events, badges and fields of an added service, without the service.
 extension ScriptedServer {
     /// Handles a plugin's calls.
-    ///
-    /// A handler may have state of its own behind a lock. It may throw a `Refusal`; any other error is answered with
-    /// `internal_error`. It runs while the server is locked, so it must not call the server, only the
-    /// ``ScriptedCall``.
-    public typealias Handler = @Sendable (inout ScriptedCall) throws -> JSON
+    public typealias Handler = ScriptedCall.Handler
 
     /// Adds a route. It replaces an earlier route with the same method and path, and even one of Parlor itself. Only
     /// registering, logging in and refreshing a session cannot be replaced.

@@ -17,7 +17,7 @@ final class StoppableAccess: HTTPTransport, TokenProvider {
     var isAllowed: Bool { isOpen.withLock { $0 } }
 
     private func check() throws {
-        guard isOpen.withLock({ $0 }) else { throw RoomsSocket.stopped }
+        guard isOpen.withLock({ $0 }) else { throw ClientFailure.stopped }
     }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {

@@ -45,7 +45,7 @@ extension Board {
     ///
     /// - Throws: `ClientFailure` or `CancellationError`; unsent changes then stay.
     public func clear() async throws {
-        if isEnded { throw failure ?? RoomsSocket.stopped }
+        if isEnded { throw failure ?? ClientFailure.stopped }
         await restore()
         let earlier = Set(state.operations.map(\.id))
         // A change that is sent meanwhile could reach the server before the clearing, or bring an element back after it.

@@ -68,3 +68,7 @@ extension PendingMessage: Codable {
         if case .failed(let failure) = state { try container.encode(failure, forKey: .failure) }
     }
 }
+
+extension SendFailure: LocalizedError {
+    public var errorDescription: String? { message }
+}

@@ -120,7 +120,7 @@ public final class PeopleWithoutRooms {
         case .failure(let reason):
             failure = reason
             // Only the app starts a stopped client again.
-            guard reason.isRetryable, reason != RoomsSocket.stopped else { return }
+            guard reason.isRetryable, reason != ClientFailure.stopped else { return }
             repeatLater(search, from: cursor, atLeast: reason.retryAfter)
         }
     }

@@ -15,8 +15,6 @@ import Foundation
 ///
 /// Joined rooms are joined again at each connect, until they are left or the server refuses them for good.
 public actor RoomsSocket {
-    /// The failure in `disconnected` after `stop`.
-    static let stopped = ClientFailure.offline("stopped")
     /// The time limit for getting a token, and for opening a connection.
     static let connectTimeout: Duration = .seconds(15)
     /// The time limit for the server's first packet on a new connection.
@@ -138,8 +136,8 @@ public actor RoomsSocket {
         self.link = nil
         // This comes before the updates of a later `start`. It does not wait for room in the queue, because the
         // handler itself may have called `stop`.
-        queue.put(.disconnected(Self.stopped))
-        await link?.close(Self.stopped)
+        queue.put(.disconnected(.stopped))
+        await link?.close(.stopped)
     }
 
     /// Connects at once instead of after the pause, for example when the app comes to the foreground or the network is

@@ -7,11 +7,11 @@ extension Parlor {
             var method: String
             /// The path's segments; a parameter begins with a colon.
             var segments: [String]
-            var handler: ScriptedServer.Handler
+            var handler: ScriptedCall.Handler
         }
 
         var routes: [Route] = []
-        var events: [String: ScriptedServer.Handler] = [:]
+        var events: [String: ScriptedCall.Handler] = [:]
         /// The counts of badges, by name, room and person.
         var badges: [String: [String: [String: Int]]] = [:]
         /// The values of fields, by name and room.
@@ -20,7 +20,7 @@ extension Parlor {
 
     /// Returns the handler for a path, and the path's parameters; nil if no plugin has such a route.
     func pluginRoute(_ method: String, _ path: [String]) -> (
-        handler: ScriptedServer.Handler, parameters: [String: JSON]
+        handler: ScriptedCall.Handler, parameters: [String: JSON]
     )? {
         for route in plugins.routes where route.method == method && route.segments.count == path.count {
             let pairs = zip(route.segments, path)
@@ -32,7 +32,7 @@ extension Parlor {
     }
 
     /// Runs a plugin's handler, and applies its effects.
-    mutating func run(_ handler: ScriptedServer.Handler, _ fields: JSON, by userID: String) throws(Refused) -> Answer {
+    mutating func run(_ handler: ScriptedCall.Handler, _ fields: JSON, by userID: String) throws(Refused) -> Answer {
         var call = ScriptedCall(personID: userID, fields: fields)
         if !call.roomID.isEmpty { _ = try room(call.roomID, of: userID) }
         let data: JSON

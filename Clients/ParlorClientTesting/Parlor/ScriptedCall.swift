@@ -6,6 +6,13 @@ import ParlorClient
 /// effects in their order when the handler returns, before it sends the answer. If the handler throws, it applies
 /// none.
 public struct ScriptedCall: Sendable {
+    /// Handles a plugin's calls.
+    ///
+    /// A handler may have state of its own behind a lock. It may throw a `Refusal`; any other error is answered with
+    /// `internal_error`. It runs while the server is locked, so it must not call the server, only the
+    /// ``ScriptedCall``.
+    public typealias Handler = @Sendable (inout ScriptedCall) throws -> JSON
+
     /// The sockets that receive an event.
     public enum Audience: Sendable, Equatable {
         /// The sockets that have joined the room.

@@ -151,10 +151,10 @@ struct PeopleWithoutRoomsTests {
 
     @Test("a stopped client asks for nothing again")
     func stopped() async {
-        server.failure = RoomsSocket.stopped
+        server.failure = ClientFailure.stopped
         await people.search("")
         await clock.advance(by: .seconds(60))
-        #expect(server.calls == ["people "] && people.failure == RoomsSocket.stopped)
+        #expect(server.calls == ["people "] && people.failure == ClientFailure.stopped)
     }
 
     @Test("a person with a new room is removed from the list, and does not return with a late answer")

@@ -63,7 +63,7 @@ struct ReconnectingTests {
         var received: [SocketUpdate] = []
         repeat {
             received.append(await harness.received.next())
-        } while received.last != .disconnected(RoomsSocket.stopped)
+        } while received.last != .disconnected(ClientFailure.stopped)
         await TestClock.settle()
         #expect(harness.received.isEmpty, "and nothing after it")
     }

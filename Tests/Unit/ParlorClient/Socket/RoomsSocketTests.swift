@@ -222,7 +222,7 @@ struct RoomsSocketTests {
         let first = await harness.connected()
         await first.sends("41")
         if isStopped {
-            #expect(await harness.received.next() == .disconnected(RoomsSocket.stopped))
+            #expect(await harness.received.next() == .disconnected(ClientFailure.stopped))
             await first.isClosed()
             #expect(await harness.server.attempts == 1)
         } else {
@@ -270,7 +270,7 @@ struct RoomsSocketTests {
         await second.synchronises(true, cursor: "c2")
         #expect(await harness.received.next() == .connected)
         #expect(await harness.received.next() == .recovered(true))
-        #expect(await harness.received.next() == .disconnected(RoomsSocket.stopped))
+        #expect(await harness.received.next() == .disconnected(ClientFailure.stopped))
     }
 
     @Test("updates that arrived before a stop are delivered, then the end; a later start catches up")
@@ -281,7 +281,7 @@ struct RoomsSocketTests {
         #expect(await harness.received.next() == present)
         await harness.socket.stop()
         await harness.socket.stop()
-        #expect(await harness.received.next() == .disconnected(RoomsSocket.stopped))
+        #expect(await harness.received.next() == .disconnected(ClientFailure.stopped))
         await first.isClosed()
         _ = await harness.admitted(since: "c1")
         await harness.socket.stop()

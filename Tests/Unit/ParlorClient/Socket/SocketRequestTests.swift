@@ -145,7 +145,7 @@ struct SocketRequestTests {
         await harness.socket.stop()
         await harness.socket.start()
         await gate.open()
-        while await harness.received.next() != .disconnected(RoomsSocket.stopped) {}
+        while await harness.received.next() != .disconnected(ClientFailure.stopped) {}
         // The updates that are left of the earlier run come before the next connection.
         await TestClock.settle()
         let third = await harness.server.accepted()

@@ -76,3 +76,8 @@ public struct Refusal: Error, Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 }
+
+extension ClientFailure {
+    /// The failure in `disconnected` after `stop`.
+    static let stopped = ClientFailure.offline("stopped")
+}

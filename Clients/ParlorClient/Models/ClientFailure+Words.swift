@@ -25,7 +25,3 @@ extension ClientFailure: LocalizedError {
 extension Refusal: LocalizedError {
     public var errorDescription: String? { message }
 }
-
-extension SendFailure: LocalizedError {
-    public var errorDescription: String? { message }
-}
