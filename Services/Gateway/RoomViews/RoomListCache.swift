@@ -185,12 +185,18 @@ package final class RoomListCache: Sendable {
     /// Returns the list and its changes since, if those are known up to the logs' ends.
     ///
     /// - Parameters:
-    ///   - ends: the ends from the owners of all relevant logs.
+    ///   - logs: the logs of the list. One whose end is not known is not compared.
+    ///   - ends: the ends from the owners of the logs.
     ///   - known: `positions` from before the owners were asked. If an end is before it, or names another
     ///     entry at the same number, the log was replaced and this gateway has not noticed yet.
-    func list(_ key: Key, at ends: [String: LogPosition], after known: [String: LogPosition]) -> Cached? {
+    func list(
+        _ key: Key, from logs: [String], at ends: [String: LogPosition], after known: [String: LogPosition]
+    ) -> Cached? {
         state.withLock { state in
-            guard ends.allSatisfy({ state.isFollowed($0.key, to: $0.value, after: known[$0.key]) }) else { return nil }
+            for log in logs {
+                guard let end = ends[log] else { continue }
+                guard state.isFollowed(log, to: end, after: known[log]) else { return nil }
+            }
             return state.people.use(key.userID)?[key.sort]
         }
     }

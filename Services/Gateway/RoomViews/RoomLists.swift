@@ -109,7 +109,10 @@ package final class RoomLists: Sendable {
         /// The services whose part of the list is not fresh now.
         var degraded: Set<String> = []
 
-        var isCurrent: Bool { cached.changes.isEmpty && degraded == Set(cached.list.degraded) }
+        var isCurrent: Bool {
+            cached.changes.isEmpty && degraded.count == cached.list.degraded.count
+                && cached.list.degraded.allSatisfy(degraded.contains)
+        }
 
         mutating func note(changes roomIDs: [String]) { for id in roomIDs { cached.changes[id, default: []] = [] } }
     }
@@ -119,32 +122,42 @@ package final class RoomLists: Sendable {
         _ key: RoomListCache.Key, _ sources: Catalog.ListSources, at ends: [String: LogPosition],
         after known: [String: LogPosition], for viewer: Viewer
     ) async -> Candidate? {
-        let ends = ends.filter { sources.logs.contains($0.key) }
         let catalog = directory.catalog
-        guard ends[sources.owner] != nil, let cached = cache.list(key, at: ends, after: known),
+        guard ends[sources.owner] != nil, let cached = cache.list(key, from: sources.logs, at: ends, after: known),
             cached.list.catalogRevision == catalog.revision
         else { return nil }
         var old = Candidate(cached: cached)
         // A list that is composed in any case asks for everything else itself.
         guard cached.isPatchable else { return old }
-        let ids = cached.list.roomIDs
-        let asked = catalog.contributors.filter { service, _ in
-            ends[service] == nil || sources.unlogged.contains(service) || cached.list.degraded.contains(service)
-        }
-        let shares =
-            asked.isEmpty
-            ? [] : await composer.shares(of: ids, for: key.userID, asked, viewer.origin, remembering: .all)
-        for share in shares {
-            if !share.isFresh { old.degraded.insert(share.service) }
-            old.note(changes: cached.list.unlogged.changes(to: share, of: ids))
-        }
+        let isAllLogged =
+            sources.unlogged.isEmpty && cached.list.degraded.isEmpty && sources.logs.allSatisfy { ends[$0] != nil }
+        if !isAllLogged { await compare(&old, sources, ends, catalog, for: viewer) }
         let changes = presence.changes.load(ordering: .acquiring)
         if cached.list.presenceChanges != changes {
+            let ids = cached.list.roomIDs
             let present = await presence.present(in: ids)
             old.note(changes: ids.filter { present[$0] != cached.list.present[$0] })
             old.cached.list.presenceChanges = changes
         }
         return old
+    }
+
+    /// Asks the services that no log speaks for now, and notes the rooms for which they have other values than the list.
+    private func compare(
+        _ old: inout Candidate, _ sources: Catalog.ListSources, _ ends: [String: LogPosition], _ catalog: Catalog,
+        for viewer: Viewer
+    ) async {
+        let list = old.cached.list
+        let ids = list.roomIDs
+        let asked = catalog.contributors.filter { service, _ in
+            ends[service] == nil || sources.unlogged.contains(service) || list.degraded.contains(service)
+        }
+        let shares = await composer.shares(
+            of: ids, for: viewer.caller.id, asked, viewer.origin, remembering: .all)
+        for share in shares {
+            if !share.isFresh { old.degraded.insert(share.service) }
+            old.note(changes: list.unlogged.changes(to: share, of: ids))
+        }
     }
 
     /// Patches a list; nil if a changed room cannot be fetched or does not fit the list. Then all rooms are requested.

@@ -77,12 +77,14 @@ public final class ReadIndex: Sendable {
     private func ends(of streams: Set<String>) async -> Ends {
         let start = LoopInstant.now()
         let asked = state.withLock { state in
-            streams.filter { state.silent[$0].map { $0.pausedUntil <= start } ?? true }
+            if state.silent.isEmpty { return streams }
+            return streams.filter { state.silent[$0].map { $0.pausedUntil <= start } ?? true }
         }
         guard !asked.isEmpty else { return [:] }
         let ends = await client.heads(of: asked.sorted(), within: maxWait)
-        let hasWaited = LoopInstant.now() - start >= maxWait
         state.withLock { state in
+            if ends.count == asked.count, state.silent.isEmpty { return }
+            let hasWaited = LoopInstant.now() - start >= maxWait
             for stream in asked { note(ends[stream] != nil, of: stream, hasWaited: hasWaited, &state) }
         }
         return ends

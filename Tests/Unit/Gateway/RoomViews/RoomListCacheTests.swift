@@ -44,7 +44,7 @@ struct RoomListCacheTests {
     }
 
     private func isCurrent(at end: LogPosition, after known: LogPosition? = nil) -> Bool {
-        cache.list(key(), at: ["chat": end], after: ["chat": known ?? start]) != nil
+        cache.list(key(), from: ["chat"], at: ["chat": end], after: ["chat": known ?? start]) != nil
     }
 
     @Test("a list is current up to the position followed in its log")
@@ -55,7 +55,7 @@ struct RoomListCacheTests {
         #expect(!isCurrent(at: next))
         note(6)
         #expect(isCurrent(at: next))
-        #expect(cache.list(key(), at: ["board": start], after: ["board": start]) == nil)
+        #expect(cache.list(key(), from: ["board"], at: ["board": start], after: ["board": start]) == nil)
     }
 
     @Test("changed rooms count towards the cache's size, until the list is repaired")
@@ -115,7 +115,7 @@ struct RoomListCacheTests {
         let ticket = cache.begin("ada")
         cache.put(list(of: composed), key(), ticket)
         for number in 0..<most { note(6 + number, ["ada"], room: "\(number)", in: cache) }
-        let last = try #require(cache.list(key(), at: [:], after: [:]))
+        let last = try #require(cache.list(key(), from: [], at: [:], after: [:]))
         #expect(last.changes.count == most && last.isPatchable == (rooms > 0))
         note(6 + most, ["ada"], room: "\(most)", in: cache)
         #expect(!cache.has(key()))
@@ -129,7 +129,7 @@ struct RoomListCacheTests {
     }
 
     private func stale(_ key: RoomListCache.Key) -> Set<String>? {
-        cache.list(key, at: [:], after: [:]).map { Set($0.changes.keys) }
+        cache.list(key, from: [], at: [:], after: [:]).map { Set($0.changes.keys) }
     }
 
     @Test("nothing is cached where entries are missing")
@@ -148,7 +148,7 @@ struct RoomListCacheTests {
         for number in 0..<100 {
             keep(key("\(number)"), bytes: bytes)
             // Asked for again and again.
-            #expect(cache.list(key("0"), at: [:], after: [:]) != nil)
+            #expect(cache.list(key("0"), from: [], at: [:], after: [:]) != nil)
         }
         #expect(cache.size <= 2 * (Self.generationBytes + 2 * bytes))
         #expect(cache.has(key("99")) && !cache.has(key("1")))
