@@ -271,6 +271,8 @@ ALL = [
         then=wire.request("POST", LOGIN, length=1 << 20, Expect="100-continue"), repeat=b"x" * 10_000)),
     OddHTTP("absurd-heads", 130, absurd_heads),
     OddHTTP("connects-anew", 200, lambda target: Script(leaves_after=0.02)),
+    OddHTTP("readyz-flood", 20, lambda target: Script(repeat=wire.request("GET", "/readyz") * 200)),
+    OddHTTP("metrics-flood", 20, lambda target: Script(repeat=wire.request("GET", "/metrics") * 200)),
     OddHTTP("requests-flood", 20, lambda target: Script(repeat=wire.request("GET", "/healthz") * 200)),
 ]  # fmt: skip
 ALL.append(ThroughBalancer([attack.attack for attack in ALL if isinstance(attack, ThroughBalancer)], "balancer-everything"))
