@@ -118,7 +118,7 @@ struct GatewaySettings: Sendable {
         "Maximum heavy requests of one person in progress, including replays to sockets; further ones wait")
 
     static let serviceRates = Setting(
-        "SERVICE_RATES", .ratesByName,
+        "SERVICE_RATES", .rates(except: limits),
         "Rates of the limits that added services declare, such as polls=60/10s,600/10s;votes=9/1m,90/1m; default: the services'"
     )
 
@@ -212,8 +212,7 @@ struct GatewaySettings: Sendable {
             total: configuration[Self.maxBufferedBytes], perAddress: configuration[Self.maxBufferedBytesPerAddress])
         loopTimePerAddress = configuration[Self.maxLoopTimePerAddress]
         let named = Self.limits.compactMap { name in configuration[Self.rate(of: name)].map { (name, $0) } }
-        // A limit that has a setting of its own is set by that one.
-        rateOverrides = (configuration[Self.serviceRates] ?? [:]).merging(named) { _, own in own }
+        rateOverrides = (configuration[Self.serviceRates] ?? [:]).merging(named) { _, named in named }
     }
 
     /// Returns the limits of the edge: the settings, and defaults from the machine's resources.

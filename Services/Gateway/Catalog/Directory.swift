@@ -220,7 +220,8 @@ package final class Directory: Sendable {
             return learn(manifest)
         }
         if isUnknown { log.info("service discovered", ["name": name]) }
-        if catalog.listSources?.unlogged.contains(name) == true, isToBeLogged(Self.unloggedFields, of: name) {
+        let isLogged = manifest.hasEventLog && manifest.logsWhatRoomsShow
+        if manifest.contribution != nil, !isLogged, isToBeLogged(Self.unloggedFields, of: name) {
             log.warning(Self.unloggedFields, ["name": name])
         }
         logRefusedChecks(discovered: isUnknown ? name : nil)

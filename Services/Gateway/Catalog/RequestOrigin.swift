@@ -19,9 +19,11 @@ package struct RequestOrigin: Sendable {
 
     package var timeLeft: Duration { deadline - .now() }
 
-    /// Returns the origin with a later deadline, if less time is left.
-    package func with(atLeast time: Duration) -> RequestOrigin {
-        RequestOrigin(id: id, trace: trace, deadline: max(deadline, .now() + time))
+    /// Returns the origin with another deadline, if less or more time is left.
+    package func with(atLeast least: Duration, atMost most: Duration? = nil) -> RequestOrigin {
+        let now = LoopInstant.now()
+        let latest = most.map { min(deadline, now + $0) } ?? deadline
+        return RequestOrigin(id: id, trace: trace, deadline: max(latest, now + least))
     }
 
     package func context(for caller: Caller?, key: String? = nil, isQuestion: Bool = false) -> BusContext {

@@ -35,7 +35,7 @@ package struct Replay {
     private struct Source {
         let name: String
         var state: SyncCursor.StreamState
-        let end: LogPosition
+        var end: LogPosition
         var waiting: ArraySlice<Broadcast> = []
         /// The position up to which entries were supplied.
         var supplied: LogPosition
@@ -105,6 +105,14 @@ package struct Replay {
     /// Supplies requested entries in the form of an owner's reply.
     package mutating func supply(_ stream: String, _ entries: [LogEntry], through: Int) {
         supply(stream, entries.map { Broadcast($0, of: stream) }, through: through)
+    }
+
+    /// Leaves out the rest of a stream that cannot be fetched. The cursor keeps its position there.
+    package mutating func leaveOut(_ stream: String) {
+        guard let index = sources.firstIndex(where: { $0.name == stream }) else { return }
+        sources[index].waiting = []
+        sources[index].end = sources[index].state.position
+        sources[index].supplied = sources[index].end
     }
 
     package mutating func next() -> Step {

@@ -82,12 +82,14 @@ package struct RoomJoins: Sendable {
             await presence.disconnect(socketID: id)
             return nil
         }
-        let room = try await room(base, of: roomID, for: session.caller, origin.with(atLeast: Self.lastWait), on: front)
+        let room = try await room(base, of: roomID, for: session.caller, origin, on: front)
         return JSONWriter.object { $0.member("room", room.json) }
     }
 
     /// The time that services have for the ack's Room, even if the join has taken all of its own.
-    private static let lastWait: Duration = .milliseconds(250)
+    private static let leastWait: Duration = .milliseconds(250)
+    /// The limit of the wait for the room itself, which is known already.
+    private static let maxWait: Duration = .seconds(1)
     /// How often a Room is composed for one ack. In a room with an event each millisecond the last one is sent,
     /// although it may lack an event that the socket has received.
     private static let maxCompositions = 3
@@ -102,22 +104,30 @@ package struct RoomJoins: Sendable {
     ) async throws(ServiceError) -> ComposedRoom {
         var base = base
         var included = 0
-        for composition in 1... {
+        var last: ComposedRoom?
+        for _ in 0..<Self.maxCompositions {
             let events = front.delivery.onLoop { $0.eventsDuringJoin(of: roomID) }
             if events != included {
+                let context = origin.with(atLeast: Self.leastWait, atMost: Self.maxWait).context(
+                    for: caller, key: roomID)
                 do throws(ServiceError) {
-                    base = try await composer.base(of: roomID, origin.context(for: caller, key: roomID))
+                    base = try await composer.base(of: roomID, context)
                 } catch {
                     // The join is done, and the earlier room is better than none.
                 }
                 included = events
             }
-            let composed = try await composer.compose([base], for: caller.id, origin, remembering: .some)
-            let isCurrent = front.delivery.onLoop { $0.eventsDuringJoin(of: roomID) } == included
-            guard let room = composed.rooms.first else { break }
-            if isCurrent || composition == Self.maxCompositions { return room }
+            do throws(ServiceError) {
+                let origin = origin.with(atLeast: Self.leastWait)
+                let composed = try await composer.compose([base], for: caller.id, origin, remembering: .some)
+                last = composed.rooms.first
+            } catch {
+                guard last != nil else { throw error }
+            }
+            if front.delivery.onLoop({ $0.eventsDuringJoin(of: roomID) }) == included { break }
         }
-        throw ServiceError(.internal, "Something went wrong on our side.")
+        guard let last else { throw ServiceError(.internal, "Something went wrong on our side.") }
+        return last
     }
 
     private func leave(

@@ -89,18 +89,17 @@ package final class SyncEndpoint: Sendable {
     /// Returns the list with a cursor. The cursor is taken before the rooms: their latest changes may be sent
     /// once more, and none is left out.
     private func snapshot(for viewer: Viewer) async throws(ServiceError) -> HTTPResponse {
+        let catalog = directory.catalog
+        let followed = lists.followed.filter { catalog.streams.contains($0.key) }
         let heads = try await heads(by: viewer.origin.deadline)
         let composed = try await lists.snapshot(for: viewer)
-        // Stale values of a service may be older than its position, and the events in between would never be
-        // sent.
-        guard !composed.degraded.contains(where: { heads[$0] != nil }) else {
+        // Stale values of a service may be older than its position, and the events in between would never be sent.
+        guard !composed.degraded.contains(where: catalog.isRequired) else {
             throw .unavailable("A part of this service")
         }
-        // The events of a service that does not reply come after those that this gateway has.
-        let silent = lists.followed.filter { stream, _ in
-            heads[stream] == nil && directory.catalog.streams.contains(stream)
-        }
-        let positions = heads.merging(silent) { head, _ in head }
+        // A service whose head is not known is behind what this gateway has of it. One whose values are stale is left out:
+        // once it is back, the cursor does not fit, and the client loads everything again.
+        let positions = followed.merging(heads) { _, head in head }.filter { !composed.degraded.contains($0.key) }
         let cursor = cursors.encode(SyncCursor(positions), for: viewer.caller.id)
         let data = await longWork.run(if: composed.isLong) {
             JSONWriter.object(reservingCapacity: composed.rooms.count * 1280 + 1024) {
@@ -142,12 +141,18 @@ package final class SyncEndpoint: Sendable {
             switch replay.next() {
             case .fetch(let stream, let since, let through):
                 if rooms == nil { rooms = try await missed.rooms(of: caller, by: origin.deadline) }
-                guard
-                    let found = try await missed.entries(
-                        of: stream, since: since, through: through, ofRooms: rooms ?? [], for: caller,
-                        by: origin.deadline)
-                else { return broken }
-                replay.supply(stream, found.entries, through: found.through)
+                let isRequired = directory.catalog.isRequired(stream)
+                do throws(ServiceError) {
+                    guard
+                        let found = try await missed.entries(
+                            of: stream, since: since, through: through, ofRooms: rooms ?? [], for: caller,
+                            by: isRequired ? origin.deadline : min(origin.deadline, .now() + Self.maxWaitForOthers))
+                    else { return broken }
+                    replay.supply(stream, found.entries, through: found.through)
+                } catch {
+                    if isRequired { throw error }
+                    replay.leaveOut(stream)
+                }
             case .page(let page):
                 return await response(with: page, cursors.encode(replay.cursor, for: caller.id), for: caller)
             }

@@ -40,13 +40,14 @@ struct ContributionClient: Sendable {
         by deadline: LoopInstant
     ) async -> [JSONValue]? {
         let subject = contribution.subject
-        guard pauses.mayAsk(subject) else { return nil }
+        let asked = LoopInstant.now()
         // Earlier steps of a request may have used up its time.
-        let isFair = deadline - .now() >= Self.maxWait / 2
+        let hasTime = deadline - asked >= Self.maxWait / 2
+        guard pauses.mayAsk(subject, hasTime: hasTime, at: asked) else { return nil }
         let maxBytes = Self.maxFieldBytes * max(1, contribution.fields.count)
         let values = await values(of: objects, ids[...], for: userID, from: subject, context, by: deadline)
         // Without a responder the answer is missing at once, and nobody has to be kept from waiting.
-        if values != nil || isFair { pauses.note(isLate: values == nil && deadline <= .now(), subject) }
+        if values != nil || hasTime { pauses.note(isLate: values == nil && deadline <= .now(), subject, asked: asked) }
         guard let values, values.contains(where: { $0.bytes.count > maxBytes }) else { return values }
         faults.note(.largeValue, on: subject, context)
         return values.map { $0.bytes.count > maxBytes ? .null : $0 }

@@ -131,7 +131,14 @@ package final class RoomLists: Sendable {
         guard cached.isPatchable else { return old }
         let isAllLogged =
             sources.unlogged.isEmpty && cached.list.degraded.isEmpty && sources.logs.allSatisfy { ends[$0] != nil }
-        if !isAllLogged { await compare(&old, sources, ends, catalog, for: viewer) }
+        if !isAllLogged {
+            let asked = catalog.contributors.filter { service, _ in
+                ends[service] == nil || sources.unlogged.contains(service) || cached.list.degraded.contains(service)
+            }
+            // Composing asks them anyway, so they are not asked here if it is needed.
+            guard asked.allSatisfy({ cached.list.unlogged.services.contains($0.service) }) else { return nil }
+            await compare(&old, asked, for: viewer)
+        }
         let changes = presence.changes.load(ordering: .acquiring)
         if cached.list.presenceChanges != changes {
             let ids = cached.list.roomIDs
@@ -143,15 +150,9 @@ package final class RoomLists: Sendable {
     }
 
     /// Asks the services that no log speaks for now, and notes the rooms for which they have other values than the list.
-    private func compare(
-        _ old: inout Candidate, _ sources: Catalog.ListSources, _ ends: [String: LogPosition], _ catalog: Catalog,
-        for viewer: Viewer
-    ) async {
+    private func compare(_ old: inout Candidate, _ asked: [Catalog.RoomContributor], for viewer: Viewer) async {
         let list = old.cached.list
         let ids = list.roomIDs
-        let asked = catalog.contributors.filter { service, _ in
-            ends[service] == nil || sources.unlogged.contains(service) || list.degraded.contains(service)
-        }
         let shares = await composer.shares(
             of: ids, for: viewer.caller.id, asked, viewer.origin, remembering: .all)
         for share in shares {

@@ -107,22 +107,37 @@ final class EdgeLoop {
             if error != .total { throw error }
         }
         for kind in kinds {
-            guard let index = evictions.fullest(kind) else { continue }
-            if index == loop.index {
-                guard evict(kind) else { continue }
-                return try count(Evictions.maxPending)
+            for index in evictions.loops(with: kind) {
+                if index == loop.index {
+                    guard evict(kind) else { continue }
+                    return try count(Evictions.maxPending)
+                }
+                if try requestEviction(kind, on: index, count) { return }
             }
-            // The loops are gone if the server is shutting down.
-            guard index < all.count else { break }
-            try count(Evictions.maxPending)
-            evictions[index].notePending(change: 1)
-            all[index].enqueue {
-                $0.evictions[index].notePending(change: -1)
-                _ = $0.evict(kind)
-            }
-            return
         }
         throw .total
+    }
+
+    /// Counts a newcomer for whom another loop evicts a client.
+    ///
+    /// - Returns: false if that is not possible now, as too many such evictions are pending.
+    private func requestEviction(
+        _ kind: Evictions.Kind, on index: Int, _ count: (_ beyond: Int) throws(ClientUsage.Excess) -> Void
+    ) throws(ClientUsage.Excess) -> Bool {
+        // The loops are gone if the server is shutting down.
+        guard index < all.count else { return false }
+        do throws(ClientUsage.Excess) {
+            try count(Evictions.maxPending)
+        } catch {
+            if error == .total { return false }
+            throw error
+        }
+        evictions[index].notePending(change: 1)
+        all[index].enqueue {
+            $0.evictions[index].notePending(change: -1)
+            _ = $0.evict(kind)
+        }
+        return true
     }
 
     /// Evicts the client of this loop that has waited longest.
@@ -135,8 +150,8 @@ final class EdgeLoop {
             counters.refusedConnections.note(.total)
             connection.giveWay()
         case .unconnectedWebSocket, .unconnectedSocket:
-            let frees = kind == .unconnectedWebSocket
-            guard let socket = waiting.longestSocket(thatFreesConnection: frees) else { return false }
+            let isWebSocket = kind == .unconnectedWebSocket
+            guard let socket = isWebSocket ? waiting.longestWebSocket : waiting.longestSocket else { return false }
             counters.refusedSockets.note(.total)
             socket.close(.overload)
         }
@@ -257,8 +272,14 @@ final class EdgeLoop {
 
     func noteUnconnected(_ session: EngineConnection) { waiting.append(session) }
 
+    /// Notes that a socket that has not connected has a WebSocket now.
+    func noteUpgrade(ofUnconnected session: EngineConnection) {
+        waiting.remove(session, hadWebSocket: false)
+        waiting.append(session)
+    }
+
     func removeUnconnected(_ session: EngineConnection) {
-        waiting.remove(session)
+        waiting.remove(session, hadWebSocket: session.hasWebSocket)
         usage.removeUnconnectedSocket(of: session.handshake.client.subscriber)
     }
 

@@ -29,6 +29,8 @@ final class EngineConnection: Waiting {
     /// True while the client has not connected to a namespace. Its limits are low then, and a new client may
     /// evict it.
     private(set) var isUnconnected = false
+    /// The time from which it has not been connected.
+    private(set) var unconnectedSince = LoopInstant(nanoseconds: 0)
     /// True if its end frees a connection.
     var hasWebSocket: Bool { webSocket != nil }
     private var unconnectedMessages = 0
@@ -80,6 +82,7 @@ final class EngineConnection: Waiting {
     /// (`EdgeLoop.addUnconnectedSocket`).
     private func awaitConnect() {
         isUnconnected = true
+        unconnectedSince = edge.loop.now
         unconnectedMessages = 0
         edge.noteUnconnected(self)
         guard webSocket?.note(isConnected: false, maxMessageBytes: maxMessageBytes) != false else {
@@ -203,6 +206,7 @@ final class EngineConnection: Waiting {
             case .promoteProbe:
                 webSocket = probe
                 probe = nil
+                if isUnconnected { edge.noteUpgrade(ofUnconnected: self) }
                 webSocket?.note(isConnected: !isUnconnected, maxMessageBytes: maxMessageBytes)
                 countQueue()
                 edge.counters.webSockets.add(1)

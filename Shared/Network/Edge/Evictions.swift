@@ -11,32 +11,35 @@ final class Evictions: Sendable {
     enum Kind: Sendable {
         /// Connections that have no request under way.
         case waitingConnection
-        /// WebSockets of sockets that have not connected to a namespace.
+        /// Sockets with a WebSocket that have not connected to a namespace. Their end frees a connection.
         case unconnectedWebSocket
-        /// Sockets that have not connected to a namespace.
+        /// All sockets that have not connected to a namespace.
         case unconnectedSocket
     }
 
     /// The counts of one loop, which changes all but `pending` itself.
     final class Loop: Sendable {
         private let waitingConnections = Atomic<Int>(0)
-        private let unconnectedSockets = Atomic<Int>(0)
+        private let unconnectedWebSockets = Atomic<Int>(0)
+        private let unconnectedPollers = Atomic<Int>(0)
         /// Evictions that other loops have requested, and that are not done.
         private let pending = Atomic<Int>(0)
 
-        func note(waitingConnections: Int, unconnectedSockets: Int) {
+        func note(waitingConnections: Int, unconnectedWebSockets: Int, unconnectedPollers: Int) {
             self.waitingConnections.store(waitingConnections, ordering: .relaxed)
-            self.unconnectedSockets.store(unconnectedSockets, ordering: .relaxed)
+            self.unconnectedWebSockets.store(unconnectedWebSockets, ordering: .relaxed)
+            self.unconnectedPollers.store(unconnectedPollers, ordering: .relaxed)
         }
 
         func notePending(change: Int) { pending.wrappingAdd(change, ordering: .relaxed) }
 
         fileprivate func count(_ kind: Kind) -> Int {
+            let webSockets = unconnectedWebSockets.load(ordering: .relaxed)
             let count =
                 switch kind {
                 case .waitingConnection: waitingConnections.load(ordering: .relaxed)
-                // Some of these may be polling.
-                case .unconnectedWebSocket, .unconnectedSocket: unconnectedSockets.load(ordering: .relaxed)
+                case .unconnectedWebSocket: webSockets
+                case .unconnectedSocket: webSockets + unconnectedPollers.load(ordering: .relaxed)
                 }
             return count - pending.load(ordering: .relaxed)
         }
@@ -52,13 +55,9 @@ final class Evictions: Sendable {
 
     subscript(index: Int) -> Loop { loops[index] }
 
-    /// Returns the index of the loop with the most clients of a kind; nil if there are none.
-    func fullest(_ kind: Kind) -> Int? {
-        var fullest: (index: Int, count: Int)?
-        for (index, loop) in loops.enumerated() {
-            let count = loop.count(kind)
-            if count > fullest?.count ?? 0 { fullest = (index, count) }
-        }
-        return fullest?.index
+    /// Returns the indices of the loops that have clients of a kind, the one with the most first.
+    func loops(with kind: Kind) -> [Int] {
+        let counts = loops.map { $0.count(kind) }
+        return counts.indices.filter { counts[$0] > 0 }.sorted { counts[$0] > counts[$1] }
     }
 }

@@ -28,7 +28,7 @@ struct HTTPBuffer {
     ///
     /// - Returns: true if the client is known, so that it has time to read on.
     mutating func noteStall() -> Bool {
-        isBeingRead = counted.standing.isReader
+        if counted.standing != .stranger { isBeingRead = true }
         return isBeingRead
     }
 

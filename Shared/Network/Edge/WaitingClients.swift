@@ -1,36 +1,52 @@
+import Reactor
+
 /// The clients of one loop that could be evicted for a newcomer: connections that have no request under way, and
 /// sockets that have not connected. The one that has waited longest goes first.
 struct WaitingClients {
     private var connections = WaitingList<HTTPConnection>()
-    private var sockets = WaitingList<EngineConnection>()
+    /// The sockets that have a WebSocket, and those that poll.
+    private var webSockets = WaitingList<EngineConnection>()
+    private var pollers = WaitingList<EngineConnection>()
     /// Where other loops read how many there are.
     private let counts: Evictions.Loop
-
-    /// The number of sockets that are searched for one with a WebSocket.
-    private static let maxSearched = 64
 
     init(countedIn counts: Evictions.Loop) { self.counts = counts }
 
     mutating func append(_ connection: HTTPConnection) { change { $0.connections.append(connection) } }
-    mutating func append(_ socket: EngineConnection) { change { $0.sockets.append(socket) } }
     mutating func remove(_ connection: HTTPConnection) { change { $0.connections.remove(connection) } }
-    mutating func remove(_ socket: EngineConnection) { change { $0.sockets.remove(socket) } }
     mutating func retire(_ connection: HTTPConnection) { change { $0.connections.retire(connection) } }
-    mutating func retire(_ socket: EngineConnection) { change { $0.sockets.retire(socket) } }
+
+    mutating func append(_ socket: EngineConnection) {
+        change { socket.hasWebSocket ? $0.webSockets.append(socket) : $0.pollers.append(socket) }
+    }
+
+    /// - Parameter hadWebSocket: the value of `hasWebSocket` when it was appended.
+    mutating func remove(_ socket: EngineConnection, hadWebSocket: Bool) {
+        change { hadWebSocket ? $0.webSockets.remove(socket) : $0.pollers.remove(socket) }
+    }
+
+    /// Removes a socket permanently, which is in no list any more.
+    func retire(_ socket: EngineConnection) { WaitingList.retire(socket) }
 
     private mutating func change(_ body: (inout Self) -> Void) {
         body(&self)
-        counts.note(waitingConnections: connections.count, unconnectedSockets: sockets.count)
+        counts.note(
+            waitingConnections: connections.count, unconnectedWebSockets: webSockets.count,
+            unconnectedPollers: pollers.count)
     }
 
     /// The connection to evict.
     var longestConnection: HTTPConnection? { connections.first }
 
-    /// Returns the socket to evict.
-    ///
-    /// - Parameter frees: true if a connection has to become free. A socket that polls would end without freeing one.
-    func longestSocket(thatFreesConnection frees: Bool) -> EngineConnection? {
-        frees ? sockets.first(within: Self.maxSearched) { $0.hasWebSocket } : sockets.first
+    /// The socket to evict if a connection has to become free.
+    var longestWebSocket: EngineConnection? { webSockets.first }
+
+    /// The socket to evict.
+    var longestSocket: EngineConnection? {
+        guard let webSocket = webSockets.first, let poller = pollers.first else {
+            return webSockets.first ?? pollers.first
+        }
+        return webSocket.unconnectedSince <= poller.unconnectedSince ? webSocket : poller
     }
 }
 
@@ -67,19 +83,11 @@ struct WaitingList<Member: Waiting> {
     /// Removes a member permanently before it is released, as the list does not keep it alive.
     mutating func retire(_ member: Member) {
         remove(member)
-        member.link.isRetired = true
+        Self.retire(member)
     }
 
-    /// Returns the first of the first `limit` members that matches.
-    func first(within limit: Int, where matches: (Member) -> Bool) -> Member? {
-        var member = first
-        for _ in 0..<limit {
-            guard let candidate = member else { return nil }
-            if matches(candidate) { return candidate }
-            member = candidate.link.next
-        }
-        return nil
-    }
+    /// Keeps a member that is in no list out of all lists.
+    static func retire(_ member: Member) { member.link.isRetired = true }
 }
 
 /// A member of a `WaitingList`.

@@ -57,14 +57,17 @@ struct SettingValueTests {
 
     @Test("rates of several limits are read by their names")
     func ratesByName() {
-        let rates = SettingKind<[String: Rate]>.ratesByName.read("polls=60/10s,600/10s;votes=9/1m,90/1m")
+        let rates = SettingKind<[String: Rate]>.rates(except: ["sends"]).read("polls=60/10s,600/10s;votes=9/1m,90/1m")
         #expect(rates?["polls"]?.perPerson == 60 && rates?["votes"]?.perAddress == 90 && rates?.count == 2)
     }
 
     @Test(
         "malformed rates by name are refused",
-        arguments: ["polls", "polls=", "=1/1s,1/1s", "a=1/1s,1/1s;", "a=1/1s,1/1s;a=2/1s,2/1s", "a b=1/1s,1/1s", "a=1"])
+        arguments: [
+            "polls", "polls=", "=1/1s,1/1s", "a=1/1s,1/1s;", "a=1/1s,1/1s;a=2/1s,2/1s", "a b=1/1s,1/1s", "a=1",
+            "sends=1/1s,1/1s",
+        ])
     func noRatesByName(text: String) {
-        #expect(SettingKind<[String: Rate]>.ratesByName.read(text) == nil)
+        #expect(SettingKind<[String: Rate]>.rates(except: ["sends"]).read(text) == nil)
     }
 }

@@ -91,16 +91,17 @@ extension SettingKind where Value == Rate {
 
 extension SettingKind where Value == [String: Rate] {
     /// Accepts rates by the names of limits: `polls=60/10s,600/10s;votes=9/1m,90/1m`.
-    public static var ratesByName: SettingKind {
+    ///
+    /// - Parameter others: limits that have settings of their own.
+    public static func rates(except others: [String] = []) -> SettingKind {
         SettingKind(
-            "has to be NAME=COUNT/TIME,COUNT/TIME, each name once, such as polls=60/10s,600/10s;votes=10/1m,100/1m"
-        ) {
-            text in
+            "has to be NAME=COUNT/TIME,COUNT/TIME, each name once and none with a setting RATE_NAME, such as polls=60/10s,600/10s;votes=9/1m,90/1m"
+        ) { text in
             var rates: [String: Rate] = [:]
             for part in text.split(separator: ";", omittingEmptySubsequences: false) {
                 let pair = part.split(separator: "=", maxSplits: 1).map(String.init)
                 guard pair.count == 2, !pair[0].contains(where: \.isWhitespace), let rate = Rate(setting: pair[1]),
-                    rates.updateValue(rate, forKey: pair[0]) == nil
+                    !others.contains(pair[0]), rates.updateValue(rate, forKey: pair[0]) == nil
                 else { return nil }
             }
             return rates

@@ -307,6 +307,28 @@ struct RecoveryTests {
         }
     }
 
+    @Test("an added service whose fields are stale keeps nobody from GET /api/sync, and is loaded again once it is back")
+    func staleFields() async throws {
+        try await GatewayHarness.run(loops: 1) { harness in
+            harness.serveRoom()
+            let rooms = JSONWriter.value { $0.array(of: ["r"]) { $0.value(GatewayHarness.base($1)) } }
+            harness.rooms.on("rooms.list", reply: Reply(.ok, rooms))
+            harness.rooms.on("rooms.ids", reply: Reply(.ok, try JSONValue(parsing: #"["r"]"#)))
+            let manifest = Manifest(
+                service: "polls",
+                contribution: Contribution(subject: "polls.rooms", fields: [.init("polls", zero: JSONValue(0))]),
+                hasEventLog: true, logsWhatRoomsShow: true)
+            let polls = try FakeService.start(manifest, on: harness.bus)
+            defer { polls.stop() }
+            polls.on("polls.rooms", error: .unavailable("Polls"))
+            let list = try await harness.request("GET", "/api/sync").json
+            #expect(list["degraded"]?.text == #"["polls"]"#)
+            let cursor = try #require(list["data"]?["cursor"]?.string)
+            let page = try await harness.request("GET", "/api/sync?since=\(cursor)").json["data"]
+            #expect(page?["recovered"]?.bool == false)
+        }
+    }
+
     @Test("entries that a log got while its service was removed are not missed: connected sockets reconnect")
     func grownLog() async throws {
         try await GatewayHarness.run(loops: 1) { harness in

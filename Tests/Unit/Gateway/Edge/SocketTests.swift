@@ -307,6 +307,24 @@ struct SocketTests {
         }
     }
 
+    @Test("a join that has taken effect succeeds although the rooms service hangs by then")
+    func joinWhileRoomsHangs() async throws {
+        try await GatewayHarness.run(["--request-timeout", "1s"], logsAll: true) { harness in
+            harness.serveRoom()
+            let received = harness.chat.hold("chat.presence")
+            let client = try await harness.connect()
+            try await client.emit("room:join", #"{"roomId":"r"}"#, ack: 1)
+            let notification = try await received.next()
+            let unanswered = harness.rooms.hold("rooms.get")
+            harness.rooms.emit([Emission(to: .room, "room:updated", .emptyObject)])
+            while try await client.next() != .event("room:updated", .emptyObject) {}
+            notification.reply(Reply().json)
+            let ack = try await client.ack(1)
+            #expect(ack["success"]?.bool == true && ack["room"]?["id"]?.string == "r")
+            withExtendedLifetime(unanswered) {}
+        }
+    }
+
     @Test("a join asks for the room once, whatever happens in other rooms")
     func joinBesideOthers() async throws {
         let asked = Atomic(0)
