@@ -307,7 +307,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("an added service whose fields are stale keeps nobody from GET /api/sync, and is loaded again once it is back")
+    @Test("an added service with stale fields keeps nobody from GET /api/sync; once it is back, all is loaded again")
     func staleFields() async throws {
         try await GatewayHarness.run(loops: 1) { harness in
             harness.serveRoom()
