@@ -251,6 +251,34 @@ test("a person who signs in again while a sign-out cannot be finished keeps what
   assert.equal(texts(conversation).includes("later"), true);
 });
 
+test("a session that is stored only at its renewal keeps what the person stores from then on", async () => {
+  const storage = memoryStorage();
+  const { network, server, clock, ada, bob, roomId } = await interruptedSignOut(storage);
+  let [isFull, isStored] = [true, false];
+  const refusing = { ...storage, write: async (changes) => {
+    const isRemoval = changes.every(([key, value]) => key.startsWith(ada.id) && value === undefined);
+    const hasSession = changes.some(([key]) => key === "session");
+    if (isRemoval || (isFull && hasSession)) throw new Error("refused");
+    await storage.write(changes);
+    isStored ||= hasSession;
+  } };
+  const one = await network.device(bob, { storage: refusing, isOffline: true });
+  await one.parlor.session.adopt(server.openSession(ada));
+  assert.equal(one.parlor.session.snapshot.failure.code, "not_kept");
+  isFull = false;
+  one.wires.isOffline = false;
+  server.tokens.clear();
+  await clock.until("the renewed session is stored", () => isStored);
+  one.wires.cut();
+  one.parlor.open(roomId).conversation.send("later");
+  await clock.advance(1_000);
+  const again = await network.device(ada, { storage });
+  await caughtUp(clock, again);
+  const { conversation } = again.parlor.open(roomId);
+  await clock.advance(3_000);
+  assert.equal(texts(conversation).includes("later"), true);
+});
+
 test("signing out with a full storage leaves nothing", async () => {
   const network = new Network();
   const storage = fillable(false);

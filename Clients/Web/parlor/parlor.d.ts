@@ -140,7 +140,7 @@ export class ClientFailure extends Error {
 
 /**
  * The storage of tokens, unsent changes and the cache. Values are JSON. All tabs of one origin share one storage.
- * Keys begin with `session` or with `USERID/`.
+ * The keys are `session`, `signed-out/USERID`, and those that begin with `USERID/`.
  */
 export interface ParlorStorage {
   /** Returns the value of a key; undefined if there is none. */

@@ -85,8 +85,7 @@ export class Session extends Observable {
     this.#epoch += 1;
     this.#refreshing = null;
     await this.#finishSignOuts();
-    // If a mark of this person is still there, it goes now: it must not remove what is stored from here on.
-    await this.#keepTokens(tokens, [[MARK + tokens.user.id, undefined]]);
+    await this.#keepTokens(tokens);
     return tokens.user;
   }
 
@@ -217,21 +216,22 @@ export class Session extends Observable {
     }
   }
 
-  /**
-   * Stores new tokens before they are used, because the previous ones no longer work.
-   * @param others changes of the storage that belong to the same write.
-   */
-  async #keepTokens({ token, expiresAt, refreshToken, user }, others = []) {
+  /** Stores new tokens before they are used, because the previous ones no longer work. */
+  async #keepTokens({ token, expiresAt, refreshToken, user }) {
     const session = { token, expiresAt, refreshToken, user, attemptId: this.#platform.makeId() };
-    await this.#write(session, others);
+    await this.#write(session);
     await this.#take(session, this.#outdated?.failure ?? null);
     this.#channel.post("session");
   }
 
   /** Writes the session. If that fails, the session lives only as long as the page. */
-  async #write(session, others = []) {
+  async #write(session) {
     try {
-      await this.#storage.write([[KEY, session], ...others]);
+      const changes = [[KEY, session]];
+      // A mark of this person goes with each write, as an earlier write may have failed: a mark beside a session would
+      // remove what the person has stored since.
+      if (session) changes.push([MARK + session.user.id, undefined]);
+      await this.#storage.write(changes);
       this.#outdated = null;
       this.#stored = session?.refreshToken;
     } catch (error) {
