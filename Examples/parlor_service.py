@@ -64,7 +64,8 @@ class Service:
         """Returns the reply to `NAME.kind`. Raises Refused."""
 
     def take(self, entry: dict):
-        """Handles an entry of the followed log, in the transaction that moves the position: each once, in order."""
+        """Handles an entry of the followed log, in the transaction that moves the position: each once, in order.
+        If it raises, nothing of it is stored, and the entry comes again and again. So split what `emit` might refuse."""
 
     def missed(self):
         """Called before `take` if entries of the followed log are lost: it was away for more than a day, or the log was replaced.
@@ -73,7 +74,8 @@ class Service:
     # Its own log
 
     def emit(self, room: str, people: list[str], emissions: list[dict]) -> int:
-        """Appends an entry, in the caller's transaction. Events to people outside of the room need an entry without a room."""
+        """Appends an entry, in the caller's transaction. Events to people outside of the room need an entry without a room.
+        Raises ValueError if the entry is longer than LONGEST. Split emissions that may grow, such as lists of ids, into several."""
         entry = {"seq": self.head()["seq"] + 1, "at": self.now(), "roomId": room, "participants": people}
         # The entry is stored as it is sent: the digest is of these bytes.
         check = digest(entry["at"], encode(emissions))
@@ -215,8 +217,9 @@ class Service:
                 self.announce()
             elif subject != f"{self.follows}.log" or data["seq"] > self.followed:
                 self.follow()
-        # `follow` raises these: the other service is away, or the disk is full. A later line, or the bus's ping, tries again.
-        except (Refused, sqlite3.Error) as error:
+        # `follow` raises these: the other service is away, the disk is full, or `take` emits too long an entry. A later line, or
+        # the bus's ping, tries again.
+        except (Refused, sqlite3.Error, ValueError) as error:
             self.made.clear()  # the entries of a `take` that was undone
             print(f"{self.follows} cannot be followed now: {error}", file=sys.stderr)
 

@@ -7,7 +7,7 @@ import sys
 
 from parlor_service import Refused, Service
 
-AT_ONCE = 1000  # ids that `messaging.existing` takes
+AT_ONCE = 1000  # ids that `messaging.existing` takes, and ids in an entry of the log
 
 
 class Stars(Service):
@@ -63,8 +63,10 @@ class Stars(Service):
         givers = set()
         for message in messages:
             givers |= {id for (id,) in self.db.execute("DELETE FROM stars WHERE message = ? RETURNING person", (message,)).fetchall()}
-        if givers:
-            self.emit(room, list(people), [{"fact": "fieldsChanged", "personIds": sorted(givers)}])
+        givers = sorted(givers)
+        # One entry with everyone who gave a star could be too long for the log.
+        for start in range(0, len(givers), AT_ONCE):
+            self.emit(room, list(people), [{"fact": "fieldsChanged", "personIds": givers[start : start + AT_ONCE]}])
 
     def count(self, column, value):
         return self.db.execute(f"SELECT count(*) FROM stars WHERE {column} = ?", (value,)).fetchone()[0]

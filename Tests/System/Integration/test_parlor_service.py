@@ -11,6 +11,7 @@ sys.path.insert(0, str(ROOT / "Examples"))
 import parlor_service  # noqa: E402
 from parlor_bus import encode  # noqa: E402
 from parlor_service import DAY, MINUTE, PAGE, PAGE_BYTES, Service  # noqa: E402
+from stars import Stars  # noqa: E402
 
 
 class Notes(Service):
@@ -82,6 +83,33 @@ def test_an_entry_that_fits_no_line_is_refused(notes):
     with pytest.raises(ValueError, match="the entry is too long"):
         emit(notes, 1_100_000)
     assert kept(notes) == [] and notes.made == []
+
+
+def test_a_followed_entry_whose_own_entry_is_too_long_stays_unhandled_and_does_not_end_the_service(notes, capsys):
+    place = {"databaseId": "log", "seq": 2, "digest": 5}
+    with notes.db:
+        notes.db.execute("UPDATE own SET place = ?", (encode(place),))
+    head = {"databaseId": "log", "seq": 3, "digest": 1}
+    notes.ask = lambda subject, question: {
+        "head": head, "oldest": 1, "isKnown": True, "through": 3, "entries": [{"seq": 3}]}  # fmt: skip
+    notes.take = lambda entry: [notes.emit("room", [], [{"data": "x" * size}]) for size in (1, 1_100_000)]
+    notes.do({"op": "begin"})
+    assert "the entry is too long" in capsys.readouterr().err
+    assert kept(notes) == [] and notes.made == []
+    assert parlor_service.json.loads(notes.db.execute("SELECT place FROM own").fetchone()[0]) == place
+
+
+def test_a_message_with_very_many_stars_is_deleted_in_entries_that_fit_a_line(clock, tmp_path):
+    stars = Stars(tmp_path / "stars.db")
+    givers = [f"person-{number:036}" for number in range(30_000)]
+    with stars.db:
+        stars.db.executemany("INSERT INTO stars VALUES ('m', ?)", ((giver,) for giver in givers))
+    with stars.db:
+        stars.take({"roomId": "room", "participants": ["alice"], "emissions": [{"fact": "messageDeleted", "id": "m"}]})
+    facts = [entry["emissions"][0]["personIds"] for page in pages(stars) for entry in page["entries"]]
+    assert len(facts) == 30 and sorted(id for ids in facts for id in ids) == givers
+    assert stars.count("message", "m") == 0
+    stars.db.close()
 
 
 def test_a_member_of_the_question_that_a_newer_gateway_adds_is_ignored(notes):
