@@ -13,7 +13,7 @@ extension RoomsClient {
                 roomID: room.id, ownID: user.id, participantIDs: Set(room.participants.map(\.userId)), isAway: isAway,
                 backing: backing, settings: conversationSettings)
         if isSignedOut { return conversation }
-        conversation.onGone = { [weak rooms] in rooms?.forget(room.id) }
+        conversation.onUnknownRoom = { [weak rooms] in rooms?.check(room.id) }
         conversation.unreadCount = { [counts = rooms.counts] in counts.latest(of: room.id)?.unreadMessages }
         open[room.id] = conversation
         screens[room.id, default: 0] += 1

@@ -208,8 +208,9 @@ extension Conversation {
         guard let error = error as? ClientFailure else { return }  // a cancelled request has no waiting caller
         failure = error
         guard error.isRoomGone else { return }
+        // Stored messages can be fetched again. Unsent ones stay until the loss is confirmed.
         change { $0.removeAllStored() }
         Task { await backing.cache.remove(roomID) }
-        onGone()
+        onUnknownRoom()
     }
 }

@@ -119,8 +119,8 @@ public final class Conversation {
     @ObservationIgnored var isEntered = false
     /// True once the person is no longer in the room.
     @ObservationIgnored private(set) var isEnded = false
-    /// Called when the server says that the room is not the person's any more.
-    @ObservationIgnored var onGone: @MainActor () -> Void = {}
+    /// Called if the server refuses a join or a page because it does not know the room.
+    @ObservationIgnored var onUnknownRoom: @MainActor () -> Void = {}
     /// True once a refresh has succeeded in this visit. From then on, a refresh fetches everything shown, not only the
     /// newest page, and changes are cached.
     @ObservationIgnored var wasVerified = false

@@ -65,7 +65,7 @@ struct RoomsClientGoneRoomTests {
         await client.stop()
     }
 
-    @Test("a lost room that is opened again is a new conversation, which ends when the server refuses it")
+    @Test("a lost room that is opened again is a new conversation, which ends when the server confirms the loss")
     func openedAgain() async throws {
         let client = try await connected()
         let room = try #require(client.rooms[roomID])
@@ -74,10 +74,41 @@ struct RoomsClientGoneRoomTests {
         client.rooms.forget(roomID)
         await lookUntil { first.failure != nil && client.openConversation(of: roomID) == nil }
         server.refuseNext("room:join", with: gone)
+        server.refuseNext("GET /api/rooms/\(roomID)", with: gone)
         let second = client.open(room)
         #expect(second !== first)
+        await lookUntil { second.failure?.code == "room_not_found" }
+        await clock.advance(by: .seconds(1))
         await lookUntil { second.failure?.code == "room_not_found" && client.openConversation(of: roomID) == nil }
         #expect(second.send("too late") == nil)
+        await client.stop()
+    }
+
+    @Test("unsent messages and board changes outlive a refused join of a room that the server still has")
+    func refusedJoin() async throws {
+        let client = try await connected()
+        let room = try #require(client.rooms[roomID])
+        for name in ["message:send", "POST /api/rooms/\(roomID)/elements"] {
+            server.refuseNext(name, with: Refusal(code: "invalid_field", message: "No."))
+        }
+        let (first, board) = (client.open(room), client.openBoard(room))
+        await lookUntil { first.isVerified && board.isVerified }
+        first.send("refused")
+        board.create(type: "note", content: [:])
+        await lookUntil { first.items.last?.pending?.state.isFailed == true && board.items.last?.state != .saving }
+        await client.close(first)
+        await client.close(board)
+        await lookUntil { client.openConversation(of: roomID) == nil }
+        server.refuseNext("room:join", with: gone)
+        let checks = device.requests.count { $0 == "GET /api/rooms/\(roomID)" }
+        let second = client.open(room)
+        await lookUntil { second.failure?.code == "room_not_found" }
+        await clock.advance(by: .seconds(1))
+        await lookUntil { device.requests.count { $0 == "GET /api/rooms/\(roomID)" } > checks }
+        await TestClock.settle()
+        #expect(client.rooms[roomID] != nil && client.openConversation(of: roomID) === second)
+        #expect(second.items.map(\.text) == ["refused"])
+        #expect(try await client.unsentCount() == 2)
         await client.stop()
     }
 
