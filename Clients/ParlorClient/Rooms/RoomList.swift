@@ -169,7 +169,7 @@ public final class RoomList {
     /// Fetches a room that the server does not know any more, according to the answer to another request. If that is
     /// confirmed, the room is forgotten.
     func check(_ roomID: String) {
-        store.need(.answer, of: roomID)
+        store.check(roomID, now: clock.now)
         fetchNeeded()
     }
 

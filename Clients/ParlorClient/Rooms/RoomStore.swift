@@ -30,8 +30,8 @@ struct RoomStore: Sendable {
     let userID: String
     private(set) var sorted: SortedRooms
     private(set) var needs: [String: Set<Need>] = [:]
-    /// The rooms that an answer with all rooms lacked. They are hidden, and fetched one by one, because the
-    /// answer may be older than they are.
+    /// The rooms that an answer with all rooms lacked, and those to check that the store lacks. They are hidden, and
+    /// fetched one by one, because the answer may be older than they are.
     private(set) var missing: Set<String> = []
     /// Counts events, so that an answer can be compared with those since its request.
     private var events = 0
@@ -210,6 +210,13 @@ struct RoomStore: Sendable {
 
     /// Notes that a room lacks data.
     mutating func need(_ need: Need, of id: String) { needs[id, default: []].insert(need) }
+
+    /// Notes that the server may not know a room any more, so that the room is fetched.
+    mutating func check(_ id: String, now: Date) {
+        // The room counts as changed, because the answer to a request under way may be older. An answer with all rooms
+        // does not meet the need of a room that neither it nor the store has, so such a room is fetched by itself.
+        if touch(id, now: now) { need(.answer, of: id) } else { missing.insert(id) }
+    }
 
     /// Notes that an event has brought the data.
     mutating func meet(_ need: Need, of id: String) {

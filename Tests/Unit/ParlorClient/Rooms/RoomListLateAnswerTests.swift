@@ -86,6 +86,32 @@ extension RoomListTests {
         #expect(server.calls.count == 22)
     }
 
+    @Test("many rooms to check that the list lacks are fetched one by one, and all rooms only once")
+    func manyUnknown() async {
+        await load(Given.room("a"))
+        let gone = noteGone()
+        for number in 0..<20 { list.check("r\(number)") }
+        await untilFetched()
+        for _ in 0..<60 { await clock.advance(by: .seconds(1)) }
+        #expect(gone().count == 20)
+        #expect(server.calls.count == 21)
+        #expect(server.calls.count { $0 == "rooms" } == 1)
+    }
+
+    @Test("an answer that is older than the check of a room does not replace it")
+    func checkedMeanwhile() async {
+        await load(Given.room("a"), Given.room("b"))
+        let gone = noteGone()
+        let refreshing = await askSlowly()
+        server.all = [Given.room("b")]
+        list.check("a")
+        server.release()
+        await refreshing.value
+        await untilFetched()
+        #expect(gone() == ["a"])
+        #expect(ids == ["b"])
+    }
+
     @Test("a load that began before a reconnect does not replace the one after it")
     func recoveredMeanwhile() async {
         server.hold()
