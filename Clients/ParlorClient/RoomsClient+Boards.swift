@@ -6,6 +6,9 @@ extension RoomsClient {
         let conversation = open(room)
         let board = makeBoard(of: room.id)
         board.isRoomJoined = { [weak conversation] in conversation?.isJoined ?? false }
+        board.closeRoom = { [weak self, weak conversation] in
+            if let conversation { await self?.close(conversation) }
+        }
         if !isSignedOut { board.noteOpened() }
         return board
     }
@@ -15,7 +18,6 @@ extension RoomsClient {
         board.noteClosed()
         await board.keepAll()
         if board.isSpare, boards[board.roomID] === board { boards[board.roomID] = nil }
-        guard let conversation = openConversation(of: board.roomID) else { return }
-        await close(conversation)
+        await board.closeRoom()
     }
 }

@@ -39,6 +39,8 @@ public final class Board {
     @ObservationIgnored private(set) var clears = 0
     /// Returns true if the conversation, which joins the room for the board, has joined it.
     @ObservationIgnored var isRoomJoined: @MainActor () -> Bool = { true }
+    /// Closes the conversation that was opened with the board. After a loss of the room, another one may be open.
+    @ObservationIgnored var closeRoom: @MainActor () async -> Void = {}
     /// Called if the server refuses a change because it does not know the room.
     @ObservationIgnored var onUnknownRoom: @MainActor () -> Void = {}
     @ObservationIgnored var state: BoardState

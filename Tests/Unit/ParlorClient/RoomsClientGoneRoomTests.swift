@@ -112,6 +112,22 @@ struct RoomsClientGoneRoomTests {
         await client.stop()
     }
 
+    @Test("closing the board of a lost room leaves a later conversation of the room open")
+    func staleBoard() async throws {
+        let client = try await connected()
+        let room = try #require(client.rooms[roomID])
+        let board = client.openBoard(room)
+        await lookUntil { board.isVerified }
+        client.rooms.forget(roomID)
+        await lookUntil { board.failure != nil && client.openConversation(of: roomID) == nil }
+        let conversation = client.open(room)
+        await lookUntil { conversation.isVerified }
+        await client.close(board)
+        #expect(client.openConversation(of: roomID) === conversation && conversation.isVerified)
+        await client.close(conversation)
+        await client.stop()
+    }
+
     @Test(
         "a message or board change that is refused for its room is removed when the server confirms the loss",
         arguments: [false, true])
