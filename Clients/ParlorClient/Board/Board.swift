@@ -319,15 +319,17 @@ public final class Board {
         await keeping?.value
     }
 
-    /// Ends the board, because the person lost the room or signed out, or the client is gone. Waiting changes are
-    /// written before this returns; nothing is written later.
+    /// Ends the board, because the person lost the room or signed out, or the client is gone. A write under way ends
+    /// before this returns; nothing is written later.
+    ///
+    /// A move that waits for the next position is dropped. After a loss or a sign-out everything is deleted anyway, and
+    /// the next client of a person may write the same files already.
     ///
     /// - Parameter reason: the board's ``failure`` from now on; nil to keep the one that it has.
     func end(because reason: ClientFailure? = nil) async {
-        releaseMoves()
         (isEnded, isFetched) = (true, false)
         if let reason { failure = reason }
-        for task in [retrying, keeping] { task?.cancel() }
+        for task in [retrying, keeping, moving] { task?.cancel() }
         pause?.cancel()
         (items, conflicts, unsentCount) = ([], [], 0)
         await writing?.value

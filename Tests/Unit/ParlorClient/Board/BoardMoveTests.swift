@@ -92,6 +92,15 @@ struct BoardMoveTests {
         }
     }
 
+    @Test("a board whose client is gone writes no waiting move, because the next client writes the same file")
+    func clientGone() async throws {
+        let board = try await openBoard()
+        board.move(elementID, to: .init(x: 1, y: 1))
+        await board.end()
+        #expect(try await stored() == [])
+        await client.stop()
+    }
+
     @Test("the positions of a drag without a connection are written once in a pause")
     func offline() async throws {
         let board = try await openBoard()
