@@ -5,6 +5,8 @@
 final class ClientTokens: TokenProvider {
     private let tokens: any TokenProvider
     private let hasEnded = Guarded(false)
+    /// True once the provider has accepted the sign-out.
+    private let isSignOutStored = Guarded(false)
 
     init(_ tokens: any TokenProvider, of personID: String) { self.tokens = tokens.tokens(of: personID) }
 
@@ -23,14 +25,11 @@ final class ClientTokens: TokenProvider {
 
     /// Signs out. A repeated call only completes a sign-out that could not be stored.
     func signOut(device token: String?) async throws {
-        let isRepeated = hasEnded.withLock { hasEnded in
-            defer { hasEnded = true }
-            return hasEnded
-        }
-        if isRepeated { try await tokens.storeSignOut() } else { try await tokens.signOut(device: token) }
+        hasEnded.withLock { $0 = true }
+        if isSignOutStored.withLock({ $0 }) { return }
+        try await tokens.signOut(device: token)
+        isSignOutStored.withLock { $0 = true }
     }
-
-    func storeSignOut() async throws { try await tokens.storeSignOut() }
 
     private func unlessEnded(_ token: () async throws -> String) async throws -> String {
         try check()
@@ -49,6 +48,12 @@ final class ClientTokens: TokenProvider {
 struct PersonTokens: TokenProvider {
     let sessions: SessionTokens
     let personID: String
+    private let hasEnded = Guarded(false)
+
+    init(sessions: SessionTokens, personID: String) {
+        self.sessions = sessions
+        self.personID = personID
+    }
 
     func token() async throws -> String { try await sessions.token(of: personID) }
 
@@ -60,7 +65,12 @@ struct PersonTokens: TokenProvider {
 
     func settle() async { await sessions.settle() }
 
-    func signOut(device token: String?) async throws { try await sessions.signOut(personID, device: token) }
-
-    func storeSignOut() async throws { try await sessions.storeSignOut() }
+    /// Signs out. A repeated call ends no session, because the person may have signed in since.
+    func signOut(device token: String?) async throws {
+        let isRepeated = hasEnded.withLock { hasEnded in
+            defer { hasEnded = true }
+            return hasEnded
+        }
+        if isRepeated { try await sessions.storeSignOut() } else { try await sessions.signOut(personID, device: token) }
+    }
 }

@@ -32,7 +32,10 @@ extension SessionTokens {
         if let storeFailure { throw storeFailure }
     }
 
-    public func storeSignOut() async throws {
+    /// Stores a sign-out that could not be stored. It ends no session, also not that of a person who has signed in since.
+    ///
+    /// - Throws: the store's error, if the sign-out still cannot be stored.
+    func storeSignOut() async throws {
         saveAgain()
         if let storeFailure { throw storeFailure }
     }

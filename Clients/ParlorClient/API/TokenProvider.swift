@@ -21,15 +21,12 @@ public protocol TokenProvider: Sendable {
 
     /// Signs the person out. There are no more tokens, and the session ends on the server as soon as it can be reached.
     ///
+    /// After an error, a repeated ``RoomsClient/signOut()`` calls this again. The repeated call must not end the session
+    /// of a person who has signed in since.
+    ///
     /// - Parameter token: the device to unregister from push notifications; nil if unknown.
     /// - Throws: an error if the sign-out could not be stored. It still takes effect.
     func signOut(device token: String?) async throws
-
-    /// Stores a sign-out that ``signOut(device:)`` could not store. It ends no session, also not that of a person who
-    /// has signed in since.
-    ///
-    /// - Throws: an error if the sign-out still cannot be stored.
-    func storeSignOut() async throws
 
     /// Returns the tokens for the client of one person. While somebody else is signed in, they throw `signedOut`, and
     /// their `signOut(device:)` ends no session.
@@ -43,6 +40,5 @@ extension TokenProvider {
     public func isSignedIn() async -> Bool { true }
     public func settle() async {}
     public func signOut(device token: String?) async {}
-    public func storeSignOut() async throws {}
     public func tokens(of personID: String) -> any TokenProvider { self }
 }

@@ -80,6 +80,62 @@ struct RoomsClientSignOutTests {
         await client.stop()
     }
 
+    /// The tokens of an app that signs in elsewhere, and cannot store the first sign-out.
+    private actor FailingTokens: TokenProvider {
+        private(set) var devices: [String?] = []
+
+        func token() async throws -> String { "token" }
+        func token(replacing refused: String) async throws -> String { throw ClientFailure.signedOut }
+
+        func signOut(device token: String?) async throws {
+            devices.append(token)
+            if devices.count == 1 { throw CocoaError(.fileWriteOutOfSpace) }
+        }
+    }
+
+    @Test("a sign-out that an app's own tokens could not store is tried again by the next, and only by that")
+    func ownTokens() async throws {
+        let tokens = FailingTokens()
+        let client = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada, tokens: tokens, http: device,
+            sockets: device, clock: clock, folder: temporary.url)
+        await #expect(throws: CocoaError.self) { try await client.signOut() }
+        try await client.signOut()
+        try await client.signOut()
+        #expect(await tokens.devices == [nil, nil])
+    }
+
+    /// A store that can be full.
+    private final class FullStore: SessionStore {
+        let isFull = Guarded(false)
+        private let stored = Guarded(KeptSessions())
+
+        func load() throws -> KeptSessions { stored.withLock { $0 } }
+
+        func save(_ sessions: KeptSessions) throws {
+            if isFull.withLock({ $0 }) { throw CocoaError(.fileWriteOutOfSpace) }
+            stored.withLock { $0 = sessions }
+        }
+    }
+
+    @Test("a sign-out that could not be stored is completed without the end of the same person's next session")
+    func samePersonAfterFailure() async throws {
+        let store = FullStore()
+        let tokens = try SessionTokens(keptIn: store, accounts: AccountsAPI(transport: device), clock: clock)
+        await tokens.use(try server.makeSession(of: ada))
+        let client = RoomsClient(
+            server: try #require(URL(string: "https://chat.example")), user: ada, tokens: tokens, http: device,
+            sockets: device, clock: clock, folder: temporary.url)
+        store.isFull.withLock { $0 = true }
+        await #expect(throws: CocoaError.self) { try await client.signOut() }
+        let next = try server.makeSession(of: ada)
+        await tokens.use(next)
+        store.isFull.withLock { $0 = false }
+        try await client.signOut()
+        #expect(await tokens.session == next)
+        #expect(try store.load().current == next)
+    }
+
     @Test("a sign-out of a client whose person is not signed in ends nobody's session")
     func notSignedIn() async throws {
         let client = try makeClient(http: device)
