@@ -307,7 +307,7 @@ let package = Package(
         tests("ParlorClient", ["ClientTestSupport", "ParlorClient", "ParlorClientTesting"]),
         tests("ParlorClientLinux", ["Reactor", "ParlorClient", "WebSocket"]),
         tests("ScreenModels", ["ClientTestSupport", "ParlorClient", "ParlorClientTesting", "ScreenModels"]),
-        tests("Chat", ["Chat", "ParlorClient", "ParlorClientTesting"]),
+        tests("Chat", ["Chat", "ClientTestSupport", "ParlorClient", "ParlorClientTesting"]),
         // With the log, too: its entries are what writes report.
         tests("Storage", ["Storage", "Contracts", "EventLog", "JSON", "TestSupport", "Workers"]),
         tests(

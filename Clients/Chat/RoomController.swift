@@ -15,7 +15,10 @@ final class RoomController {
     @ObservationIgnored var running: Task<Void, Never>?
     private var input = LineEditor()
     /// The number of lines by which the view is scrolled up from the newest message.
-    private var offset = 0
+    private var offset = 0 { didSet { anchor = nil } }
+    /// The last visible item of a view that is scrolled up, and the number of its lines below the view. It keeps the
+    /// view in place while the lines below change.
+    @ObservationIgnored private var anchor: (id: MessageItem.ID, hiddenLines: Int)?
     /// True once the view has gone to the first unread message, or the person has scrolled or sent something.
     @ObservationIgnored private var isPlaced = false
     /// The items that are visible in the last frame; nil while the board is shown.
@@ -52,11 +55,23 @@ final class RoomController {
             return board.frame(in: size)
         }
         placeAtFirstUnread(in: size)
+        keepPlace(in: size)
         // Each item has at least one line, so more items cannot be visible.
         let items = conversation.items.suffix(size.rows + offset)
         let (frame, count, below) = screen(of: items).drawn(in: size, scrolledBy: offset)
         drawn = items.dropLast(below).suffix(count)
+        if offset > 0, anchor == nil, let last = drawn?.last {
+            anchor = (last.id, max(0, offset - screen(of: items.suffix(below)).lineCount(in: size)))
+        }
         return frame
+    }
+
+    /// Scrolls a view that is scrolled up by the lines that were added or removed below it.
+    private func keepPlace(in size: WindowSize) {
+        let items = conversation.items
+        guard let anchor, let index = items.lastIndex(where: { $0.id == anchor.id }) else { return }
+        let place = screen(of: items[(index + 1)...]).lineCount(in: size) + anchor.hiddenLines
+        if place != offset { offset = place }
     }
 
     /// Scrolls to the first unread message when the room has loaded. Messages that arrive later do not move the view.
@@ -73,14 +88,17 @@ final class RoomController {
     /// Scrolls up. Only the items that the new view needs are laid out. At the top, older messages are fetched.
     private func scroll(by lines: Int, in size: WindowSize) {
         isPlaced = true
+        // A message may have arrived since the last frame.
+        keepPlace(in: size)
         let wanted = max(0, offset + lines)
         let last = screen(of: conversation.items.suffix(size.rows + wanted)).lastOffset(in: size)
         offset = min(wanted, last)
         if wanted >= last { Task { await conversation.loadOlder() } }
     }
 
-    private func scrollDown(by lines: Int) {
+    private func scrollDown(by lines: Int, in size: WindowSize) {
         isPlaced = true
+        keepPlace(in: size)
         offset = max(0, offset - lines)
     }
 
@@ -186,8 +204,8 @@ final class RoomController {
         case .enter: enter()
         case .pageUp: scroll(by: size.rows / 2, in: size)
         case .up: scroll(by: 1, in: size)
-        case .pageDown: scrollDown(by: size.rows / 2)
-        case .down: scrollDown(by: 1)
+        case .pageDown: scrollDown(by: size.rows / 2, in: size)
+        case .down: scrollDown(by: 1, in: size)
         default:
             guard input.press(key) else { break }
             notice = ""

@@ -44,8 +44,11 @@ struct RoomScreen: Equatable {
     }
 
     /// Returns the offset at which the first line is at the top.
-    func lastOffset(in size: WindowSize) -> Int {
-        max(0, entries.reduce(0) { $0 + lines(of: $1, in: size.columns).count } - (size.rows - 3))
+    func lastOffset(in size: WindowSize) -> Int { max(0, lineCount(in: size) - (size.rows - 3)) }
+
+    /// Returns the number of lines of all entries.
+    func lineCount(in size: WindowSize) -> Int {
+        entries.reduce(0) { $0 + lines(of: $1, in: size.columns).count }
     }
 
     private func lines(of entry: Entry, in width: Int) -> [String] {

@@ -1,3 +1,4 @@
+import ClientTestSupport
 import ParlorClient
 import ParlorClientTesting
 import Testing
@@ -286,6 +287,32 @@ struct ChatAppTests {
             await TestClock.settle()
         }
         #expect(seen.count == 40)
+        await quit()
+    }
+
+    @Test("messages that arrive or disappear below a view that is scrolled up do not move it")
+    func arrivalsBelow() async throws {
+        for number in 1...30 { try harness.server.post("number \(number).", in: harness.roomID, by: harness.ben.id) }
+        await enterRoom()
+        for _ in 1...6 { harness.press(.pageDown) }
+        await harness.untilShown("number 30.")
+        for _ in 1...3 { harness.press(.up) }
+        await harness.untilShown { $0.contains("number 27.") && !$0.contains("number 28.") }
+        let long = (1...40).map { "word\($0)." }.joined(separator: " ")
+        let last = try harness.server.post(long, in: harness.roomID, by: harness.ben.id)
+        try harness.server.post("short.", in: harness.roomID, by: harness.ben.id)
+        let conversation = harness.client.open(try #require(harness.client.rooms[harness.roomID]))
+        await lookUntil { conversation.items.last?.text == "short." }
+        await TestClock.settle()
+        #expect(harness.display.text.contains("number 27.") && !harness.display.text.contains("number 28."))
+        try harness.server.deleteMessage(last, in: harness.roomID, by: harness.ben.id)
+        await lookUntil { !conversation.items.contains { $0.text == long } }
+        await TestClock.settle()
+        #expect(harness.display.text.contains("number 27.") && !harness.display.text.contains("number 28."))
+        // Numbers 28 to 30 and the new message are below.
+        for _ in 1...4 { harness.press(.down) }
+        await harness.untilShown("short.")
+        await harness.client.close(conversation)
         await quit()
     }
 
