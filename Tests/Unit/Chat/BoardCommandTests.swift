@@ -34,6 +34,9 @@ struct BoardCommandTests {
         await harness.untilShown("• milk  #1")
         while harness.display.text.contains("…") { await harness.clock.advance(by: .seconds(10)) }
         #expect(harness.display.text.contains("• milk  #1"))
+        #expect(!harness.display.text.contains("not saved"))
+        let stored = try await harness.client.api.elements(in: harness.roomID).items
+        #expect(stored.map { $0.content["text"] } == [.string("milk")])
         harness.press(.escape)
         await quit()
     }
