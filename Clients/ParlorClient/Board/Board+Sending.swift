@@ -83,6 +83,8 @@ extension Board {
     /// Waits until every change is stored or refused, or until the task is cancelled.
     func settle() async {
         await restore()
+        // A move may have been made since the others were released.
+        releaseMoves()
         while !Task.isCancelled, let sending {
             _ = try? await Task<Void, any Error> { await sending.value }.valueUnlessCancelled
         }

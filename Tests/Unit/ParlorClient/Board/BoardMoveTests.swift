@@ -92,6 +92,16 @@ struct BoardMoveTests {
         }
     }
 
+    @Test("a board that waits until its changes are sent does not wait for the next position of a drag")
+    func settling() async throws {
+        let board = try await openBoard()
+        board.move(elementID, to: .init(x: 1, y: 1))
+        // The clock stands still, so no pause has ended.
+        await board.settle()
+        #expect(board.unsentCount == 0 && patches == 1)
+        await client.stop()
+    }
+
     @Test("a board whose client is gone writes no waiting move, because the next client writes the same file")
     func clientGone() async throws {
         let board = try await openBoard()
