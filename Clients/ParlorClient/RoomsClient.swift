@@ -197,10 +197,11 @@ public final class RoomsClient {
     /// Disconnects, and makes no new requests until the next ``start()``, which catches up.
     ///
     /// Requests of rooms, conversations and boards fail as without a network. Messages that are not sent yet wait.
-    /// Requests under way continue.
+    /// Requests under way continue. A board starts to write its last changes; only ``enterBackground(within:)`` waits for
+    /// the disk.
     public func stop() async {
         _ = nextGeneration()
-        // Moves that wait for the next position of a drag are written now, because the app may end.
+        // The app may end, so moves that wait for the next position of a drag wait no longer.
         for board in boards.values { board.releaseMoves() }
         access.close()
         await order { await $0.stop() }

@@ -2,11 +2,11 @@
 extension Board {
     /// Creates an element on the board.
     ///
+    /// Creates nothing if the room is gone, or after a sign-out: ``failure`` then says so.
+    ///
     /// - Parameters:
     ///   - type: `note`, `image`, `link`, or an app's own type: `[a-z][a-z0-9_-]{0,31}`.
     ///   - content: a JSON object of at most 64 KiB.
-    /// Creates nothing if the room is gone, or after a sign-out: ``failure`` then says so.
-    ///
     /// - Returns: the item's id, which stays the same when the server stores the element.
     @discardableResult
     public func create(type: String, content: JSON, at position: Element.Position? = nil) -> BoardItem.ID {
@@ -29,7 +29,7 @@ extension Board {
     /// Moves an item, or removes its position if `position` is nil.
     ///
     /// An app may call this for every position of a drag: the item is shown there at once, and the latest position is
-    /// sent and stored ten times a second. If others move the item too, the last move wins.
+    /// sent and stored at most ten times a second. If others move the item too, the last move wins.
     public func move(_ id: BoardItem.ID, to position: Element.Position?) {
         act { $0.move($0.elementID(of: id), to: position) }
         holdMoves()

@@ -78,6 +78,7 @@ public struct Refusal: Error, Hashable, Sendable {
 }
 
 extension ClientFailure {
-    /// The failure in `disconnected` after `stop`.
+    /// The failure of a stopped client: in `disconnected`, and of HTTP calls while they are closed. `Board.clear()` also
+    /// throws it, if the board ended because its client is gone.
     static let stopped = ClientFailure.offline("stopped")
 }
