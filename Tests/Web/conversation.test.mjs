@@ -217,6 +217,23 @@ test("a person who types for a minute is shown all the time", async () => {
   assert.deepEqual(mine.snapshot.typing, []);
 });
 
+test("one refused page does not remove a room, and what is not sent yet is sent", async () => {
+  const { clock, server, a, roomId } = await pair();
+  const { answer } = server;
+  let refusals = 0;
+  server.answer = (method, url, ...rest) => {
+    if (refusals > 0 || method !== "GET" || !url.startsWith(`/rooms/${roomId}/messages`)) return answer.call(server, method, url, ...rest);
+    refusals += 1;
+    return { status: 404, body: { error: { code: "room_not_found", message: "no room" } } };
+  };
+  const { conversation } = a.parlor.open(roomId);
+  await clock.until("the page is refused", () => refusals === 1);
+  conversation.send("kept");
+  await clock.advance(5_000);
+  assert.equal(conversation.snapshot.isGone, false);
+  assert.equal(a.parlor.rooms.get(roomId)?.lastMessage?.text, "kept");
+});
+
 test("a room that is gone shows nothing, and none of its messages is sent", async () => {
   const { clock, server, a, b, roomId } = await pair();
   const mine = a.parlor.open(roomId).conversation;

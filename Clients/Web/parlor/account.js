@@ -47,7 +47,7 @@ export class Account {
       outbox: this.outbox,
       receipts: this.#receipts,
       onTyping: (roomId, userIds) => this.rooms.setTyping(roomId, userIds),
-      onGone: (roomId) => this.rooms.forget(roomId),
+      onGone: (roomId) => this.rooms.check(roomId),
     };
   }
 

@@ -27,6 +27,8 @@ export class Conversation extends Observable {
   #typists;
   #pendingItems = new Map();
   #isGone = false;
+  /** The refusal for which the room was checked. */
+  #checkedFailure = null;
   #unfollow = null;
   #cacheWriter;
   /** Rises each time the room is entered or left. */
@@ -256,7 +258,11 @@ export class Conversation extends Observable {
     // An event or a page has shown that the server has these messages, so they need not be sent again.
     for (const entry of [...outbox.entries(this.#lane)]) if (this.#store.has(entry.id)) outbox.remove(entry);
     this.#loader.fillGapSoon();
-    if (this.#loading.failure?.is("room_not_found") && !this.#isGone) this.#backing.onGone(this.roomId);
+    const { failure } = this.#loading;
+    if (failure?.is("room_not_found") && failure !== this.#checkedFailure && !this.#isGone) {
+      this.#checkedFailure = failure;
+      this.#backing.onGone(this.roomId);
+    }
     if (this.#loading.isFetched) this.#cacheWriter.writeSoon();
     this.invalidate();
   }

@@ -130,6 +130,12 @@ export class RoomShelf {
     return roomId;
   }
 
+  /** Notes that a room has to be fetched by itself, as it may be lost. An answer that is older does not settle that. */
+  check(id) {
+    if (this.#touch(id)) this.need(id, "answer");
+    else this.missing.add(id);
+  }
+
   need(id, need) {
     this.needs.set(id, (this.needs.get(id) ?? new Set()).add(need));
   }

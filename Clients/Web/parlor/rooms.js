@@ -240,6 +240,15 @@ export class Rooms extends Observable {
     if (!isOld) this.#fetching.fetchNeeded();
   }
 
+  /**
+   * Fetches a room of which a page or a join was refused. One refusal may be a mistake, and unsent messages go with the
+   * room, so it is removed only if this request is refused too.
+   */
+  check(roomId) {
+    this.#shelf.check(roomId);
+    this.#fetching.fetchNeeded();
+  }
+
   /** Removes a room, because the server says that it is not the person's. */
   forget(roomId) {
     this.#shelf.forget(roomId);
