@@ -1,39 +1,47 @@
 import Reactor
 import Synchronization
 
-/// Asks the required services whether they reply, once for all who want to know at about the same time.
+/// Asks the required services whether they reply, in a limited number of rounds for all who want to know.
 ///
-/// `/readyz` needs no login. If each request for it asked every service, one address could fill the bus.
+/// `/readyz` needs no login. If each request for it asked every service, a few addresses could fill the bus. Nobody who
+/// asks now and then gets an old answer.
 package final class ReadinessProbe: Sendable {
-    private struct Round {
-        let answer: Task<Set<String>, Never>
-        /// The time until which the answer is given to others; nil while services are asked.
-        var validUntil: LoopInstant?
+    private struct State {
+        /// The last round, which may be in progress.
+        var answer: Task<Set<String>, Never>?
+        var isAsking = false
+        /// The end of the current interval, and the rounds in it.
+        var intervalEnd = LoopInstant(nanoseconds: 0)
+        var rounds = 0
     }
 
-    private let validity: Duration
-    private let ask: @Sendable () async -> Set<String>
-    private let round = Mutex<Round?>(nil)
+    /// The limit of rounds in each interval. Beyond it the last answer is given again.
+    package static let maxRounds = 8
 
-    /// - Parameters:
-    ///   - validity: the time for which an answer is given again.
-    ///   - ask: returns the services that do not reply.
-    package init(validity: Duration = .milliseconds(250), _ ask: @escaping @Sendable () async -> Set<String>) {
-        self.validity = validity
+    private let interval: Duration
+    private let ask: @Sendable () async -> Set<String>
+    private let state = Mutex(State())
+
+    /// - Parameter ask: returns the services that do not reply.
+    package init(interval: Duration = .milliseconds(250), _ ask: @escaping @Sendable () async -> Set<String>) {
+        self.interval = interval
         self.ask = ask
     }
 
-    /// Returns the services that do not reply, at most `validity` ago. While services are asked, all callers wait for
-    /// the same answer.
+    /// Returns the services that do not reply. While services are asked, all callers wait for the same answer.
     package func missingServices() async -> Set<String> {
-        let answer = round.withLock { round in
-            if let current = round, current.validUntil.map({ $0 > .now() }) ?? true { return current.answer }
+        let answer = state.withLock { state in
+            let now = LoopInstant.now()
+            if now >= state.intervalEnd { (state.intervalEnd, state.rounds) = (now + interval, 0) }
+            if let answer = state.answer, state.isAsking || state.rounds >= Self.maxRounds { return answer }
+            state.rounds += 1
+            state.isAsking = true
             let answer = Task {
                 let missing = await self.ask()
-                self.round.withLock { $0?.validUntil = .now() + self.validity }
+                self.state.withLock { $0.isAsking = false }
                 return missing
             }
-            round = Round(answer: answer)
+            state.answer = answer
             return answer
         }
         return await answer.value
