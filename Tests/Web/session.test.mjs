@@ -233,6 +233,14 @@ test("a start that cannot finish a sign-out leaves that to the next one", async 
   assert.deepEqual([await keysOf(ada), await storage.readAll("signed-out/")], [[], []]);
 });
 
+/** Checks that a room shows a text on a device that has just started. */
+async function shows(text, roomId, device, clock) {
+  await caughtUp(clock, device);
+  const { conversation } = device.parlor.open(roomId);
+  await clock.advance(3_000);
+  assert.equal(texts(conversation).includes(text), true);
+}
+
 test("a person who signs in again while a sign-out cannot be finished keeps what is stored from then on", async () => {
   const storage = memoryStorage();
   const { network, server, clock, ada, bob, roomId } = await interruptedSignOut(storage);
@@ -244,11 +252,7 @@ test("a person who signs in again while a sign-out cannot be finished keeps what
   await one.parlor.session.adopt(server.openSession(ada));
   one.parlor.open(roomId).conversation.send("later");
   await clock.advance(1_000);
-  const again = await network.device(ada, { storage });
-  await caughtUp(clock, again);
-  const { conversation } = again.parlor.open(roomId);
-  await clock.advance(3_000);
-  assert.equal(texts(conversation).includes("later"), true);
+  await shows("later", roomId, await network.device(ada, { storage }), clock);
 });
 
 test("a session that is stored only at its renewal keeps what the person stores from then on", async () => {
@@ -272,11 +276,7 @@ test("a session that is stored only at its renewal keeps what the person stores 
   one.wires.cut();
   one.parlor.open(roomId).conversation.send("later");
   await clock.advance(1_000);
-  const again = await network.device(ada, { storage });
-  await caughtUp(clock, again);
-  const { conversation } = again.parlor.open(roomId);
-  await clock.advance(3_000);
-  assert.equal(texts(conversation).includes("later"), true);
+  await shows("later", roomId, await network.device(ada, { storage }), clock);
 });
 
 test("signing out with a full storage leaves nothing", async () => {

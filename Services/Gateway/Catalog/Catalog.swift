@@ -93,13 +93,12 @@ package final class Catalog: Sendable {
         package let unlogged: Set<String>
 
         fileprivate init?(_ all: [Manifest]) {
-            func isLogged(_ manifest: Manifest) -> Bool { manifest.hasEventLog && manifest.logsWhatRoomsShow }
             let owner = all.first { $0.routes.contains { $0.subject == Subject.rooms } }
-            guard let owner, isLogged(owner) else { return nil }
+            guard let owner, owner.logsItsFields else { return nil }
             let sources = all.filter { $0.contribution != nil || $0.service == owner.service }
             self.owner = owner.service
-            logs = sources.filter(isLogged).map(\.service)
-            unlogged = Set(sources.lazy.filter { !isLogged($0) }.map(\.service))
+            logs = sources.filter(\.logsItsFields).map(\.service)
+            unlogged = Set(sources.lazy.filter { !$0.logsItsFields }.map(\.service))
         }
     }
 
@@ -127,7 +126,7 @@ package final class Catalog: Sendable {
             manifest.objectContributions.map { object, contribution in
                 Contributor(
                     source: Source(manifest.service, contribution), object: object, contribution: contribution,
-                    isLogged: manifest.hasEventLog && manifest.logsWhatRoomsShow)
+                    isLogged: manifest.logsItsFields)
             }
         }
 
@@ -188,6 +187,9 @@ extension ShownObject {
 }
 
 extension Manifest {
+    /// True if the service's log has an entry for each change of its fields.
+    package var logsItsFields: Bool { hasEventLog && logsWhatRoomsShow }
+
     /// The first claim that the manifest has twice, such as two fields with one name; nil if there is none.
     package var repeatedClaim: String? {
         var seen: Set<String> = []

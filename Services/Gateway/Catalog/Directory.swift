@@ -220,8 +220,7 @@ package final class Directory: Sendable {
             return learn(manifest)
         }
         if isUnknown { log.info("service discovered", ["name": name]) }
-        let isLogged = manifest.hasEventLog && manifest.logsWhatRoomsShow
-        if manifest.contribution != nil, !isLogged, isToBeLogged(Self.unloggedFields, of: name) {
+        if manifest.contribution != nil, !manifest.logsItsFields, isToBeLogged(Self.unloggedFields, of: name) {
             log.warning(Self.unloggedFields, ["name": name])
         }
         logRefusedChecks(discovered: isUnknown ? name : nil)

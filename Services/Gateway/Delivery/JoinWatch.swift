@@ -10,8 +10,13 @@ struct JoinWatch {
 
     private var rooms: [String: Watched] = [:]
 
-    /// Begins to count a room's events; `end` follows.
-    mutating func begin(_ roomID: String) { rooms[roomID, default: Watched()].joins += 1 }
+    /// Begins to count a room's events for a join; `end` follows.
+    ///
+    /// - Returns: the events that were counted for other joins.
+    mutating func begin(_ roomID: String) -> Int {
+        rooms[roomID, default: Watched()].joins += 1
+        return events(of: roomID)
+    }
 
     mutating func end(_ roomID: String) {
         guard var room = rooms[roomID] else { return }

@@ -302,7 +302,9 @@ package actor LoopDelivery: LoopPart {
     func position(of stream: String) -> LogPosition? { buffer.position(of: stream) }
 
     /// Begins to count the events that the room's sockets are sent, for a join. `endJoin` follows.
-    package func beginJoin(of roomID: String) { joins.begin(roomID) }
+    ///
+    /// - Returns: the value of `eventsDuringJoin` now.
+    package func beginJoin(of roomID: String) -> Int { joins.begin(roomID) }
     package func endJoin(of roomID: String) { joins.end(roomID) }
 
     /// Returns the number of events of a room that is being joined.

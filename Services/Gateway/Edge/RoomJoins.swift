@@ -56,7 +56,7 @@ package struct RoomJoins: Sendable {
         let keepsOthers = try fields.optionalBool("keepOthers") ?? false
         // Once the join has had an effect, nothing may fail any more.
         guard directory.catalog.isWhole else { throw .unavailable("A part of this service") }
-        front.delivery.onLoop { $0.beginJoin(of: roomID) }
+        let earlier = front.delivery.onLoop { $0.beginJoin(of: roomID) }
         defer { front.delivery.onLoop { $0.endJoin(of: roomID) } }
         let base = try await composer.base(of: roomID, origin.context(for: session.caller, key: roomID))
         guard session.isConnected else { return nil }
@@ -82,7 +82,7 @@ package struct RoomJoins: Sendable {
             await presence.disconnect(socketID: id)
             return nil
         }
-        let room = try await room(base, of: roomID, for: session.caller, origin, on: front)
+        let room = try await room(base, asOf: earlier, of: roomID, for: session.caller, origin, on: front)
         return JSONWriter.object { $0.member("room", room.json) }
     }
 
@@ -97,13 +97,15 @@ package struct RoomJoins: Sendable {
     /// Composes the Room of a joined room's ack. It is not older than the events that the socket has received, so it is
     /// composed again if one was sent meanwhile.
     ///
-    /// - Parameter base: the room before the join. It is used if the rooms service is away now.
+    /// - Parameters:
+    ///   - base: the room before the join. It is used if the rooms service is away now.
+    ///   - earlier: the number of events that `base` includes.
     private func room(
-        _ base: JSONValue, of roomID: String, for caller: Caller, _ origin: RequestOrigin,
+        _ base: JSONValue, asOf earlier: Int, of roomID: String, for caller: Caller, _ origin: RequestOrigin,
         on front: isolated SocketFront
     ) async throws(ServiceError) -> ComposedRoom {
         var base = base
-        var included = 0
+        var included = earlier
         var last: ComposedRoom?
         for _ in 0..<Self.maxCompositions {
             let events = front.delivery.onLoop { $0.eventsDuringJoin(of: roomID) }

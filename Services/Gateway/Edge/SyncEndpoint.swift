@@ -116,21 +116,25 @@ package final class SyncEndpoint: Sendable {
         let catalog = directory.catalog
         let required = catalog.streams.filter(catalog.isRequired)
         let others = catalog.streams.filter { !catalog.isRequired($0) }
-        async let ofOthers = missed.heads(of: others, by: min(deadline, .now() + Self.maxWaitForOthers))
+        async let ofOthers = missed.heads(of: others, by: Self.forOthers(deadline))
         let heads = await missed.heads(of: required, by: deadline)
         let all = heads.merging(await ofOthers) { head, _ in head }
         guard heads.count == required.count else { throw .unavailable("A part of this service") }
         return all
     }
 
+    /// Returns the deadline of a question to a service that is not required.
+    private static func forOthers(_ deadline: LoopInstant) -> LoopInstant { min(deadline, .now() + maxWaitForOthers) }
+
     private func missed(
         since cursor: SyncCursor, by caller: Caller, limit: Int, _ origin: RequestOrigin
     ) async throws(ServiceError) -> HTTPResponse {
         let broken = HTTPResponse.data(JSONWriter.object { $0.member("recovered", false) }, status: 200)
+        let catalog = directory.catalog
         let heads = try await heads(by: origin.deadline)
         // The cursor keeps its position in the log of a service that does not reply.
         let silent = cursor.positions.filter { stream, _ in
-            heads[stream] == nil && directory.catalog.streams.contains(stream)
+            heads[stream] == nil && catalog.streams.contains(stream)
         }
         let ends = heads.merging(silent) { head, _ in head }
         guard
@@ -141,12 +145,12 @@ package final class SyncEndpoint: Sendable {
             switch replay.next() {
             case .fetch(let stream, let since, let through):
                 if rooms == nil { rooms = try await missed.rooms(of: caller, by: origin.deadline) }
-                let isRequired = directory.catalog.isRequired(stream)
+                let isRequired = catalog.isRequired(stream)
                 do throws(ServiceError) {
                     guard
                         let found = try await missed.entries(
                             of: stream, since: since, through: through, ofRooms: rooms ?? [], for: caller,
-                            by: isRequired ? origin.deadline : min(origin.deadline, .now() + Self.maxWaitForOthers))
+                            by: isRequired ? origin.deadline : Self.forOthers(origin.deadline))
                     else { return broken }
                     replay.supply(stream, found.entries, through: found.through)
                 } catch {

@@ -5,7 +5,7 @@ import Reactor
 import ServiceClient
 
 /// Asks services for their fields of many objects at once. A service that is repeatedly late is not waited for
-/// (`AnswerPauses`).
+/// (`CircuitBreakers`).
 struct ContributionClient: Sendable {
     /// What is asked about: rooms, messages or people.
     struct Objects: Sendable {
@@ -23,7 +23,7 @@ struct ContributionClient: Sendable {
 
     let bus: any MessageBus
     let faults: AnswerFaults
-    private let pauses = AnswerPauses()
+    private let breakers = CircuitBreakers()
 
     init(bus: any MessageBus, faults: AnswerFaults) { (self.bus, self.faults) = (bus, faults) }
 
@@ -43,11 +43,13 @@ struct ContributionClient: Sendable {
         let asked = LoopInstant.now()
         // Earlier steps of a request may have used up its time.
         let hasTime = deadline - asked >= Self.maxWait / 2
-        guard pauses.mayAsk(subject, hasTime: hasTime, at: asked) else { return nil }
+        guard breakers.allow(subject, hasTime: hasTime, at: asked) else { return nil }
         let maxBytes = Self.maxFieldBytes * max(1, contribution.fields.count)
         let values = await values(of: objects, ids[...], for: userID, from: subject, context, by: deadline)
         // Without a responder the answer is missing at once, and nobody has to be kept from waiting.
-        if values != nil || hasTime { pauses.note(isLate: values == nil && deadline <= .now(), subject, asked: asked) }
+        if values != nil || hasTime {
+            breakers.note(isLate: values == nil && deadline <= .now(), subject, asked: asked)
+        }
         guard let values, values.contains(where: { $0.bytes.count > maxBytes }) else { return values }
         faults.note(.largeValue, on: subject, context)
         return values.map { $0.bytes.count > maxBytes ? .null : $0 }

@@ -36,8 +36,7 @@ package struct RoomList: Sendable {
         let order = composed.fields.order(sort)
         self.init(
             composed.rooms.map { Part($0, by: order) }, composed, composed.degraded, composed.unlogged,
-            composed.present,
-            composed.presenceChanges)
+            composed.present, composed.presenceChanges)
     }
 
     /// Returns the list with some of its rooms replaced by their current state.
@@ -48,14 +47,14 @@ package struct RoomList: Sendable {
     ///   - unlogged: the services that no log speaks for.
     /// - Returns: nil if not all of them are in the list, or if they were composed with other fields.
     func replacing(
-        with composed: RoomComposer.Composed, by sort: RoomSort, degraded: Set<String>, unlogged isUnlogged: Set<String>
+        with composed: RoomComposer.Composed, by sort: RoomSort, degraded: Set<String>, unlogged services: Set<String>
     ) -> RoomList? {
         let ids = Set(composed.rooms.map(\.id))
         let others = parts.filter { !ids.contains($0.id) }
         guard others.count + ids.count == parts.count, composed.catalogRevision == catalogRevision else { return nil }
         let order = composed.fields.order(sort)
         let degraded = degraded.union(composed.degraded)
-        let unlogged = unlogged.replacing(with: composed.unlogged) { degraded.contains($0) || isUnlogged.contains($0) }
+        let unlogged = unlogged.replacing(with: composed.unlogged) { degraded.contains($0) || services.contains($0) }
         return RoomList(
             others + composed.rooms.map { Part($0, by: order) }, composed, degraded.sorted(), unlogged,
             present.filter { !ids.contains($0.key) }.merging(composed.present) { _, new in new }, presenceChanges)

@@ -29,7 +29,7 @@ final class ClientUsage: Sendable {
             }
         }
 
-        var isReader: Bool { if case .reader = self { true } else { false } }
+        fileprivate var isReader: Bool { if case .reader = self { true } else { false } }
     }
 
     /// The bytes that are buffered for one client.

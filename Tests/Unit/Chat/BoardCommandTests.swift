@@ -19,6 +19,14 @@ struct BoardCommandTests {
         await harness.untilShown { $0.contains("\n> ") && !$0.contains("checking…") }
     }
 
+    private let later = Refusal(code: "unavailable", message: "Later.", isRetryable: true)
+
+    /// Writes a note whose first request fails.
+    private func writeNote(failing refusal: Refusal) {
+        harness.server.refuseNext(creation, with: refusal)
+        harness.write("/note milk")
+    }
+
     private func quit() async {
         harness.press(.control("c"))
         await harness.end()
@@ -27,8 +35,7 @@ struct BoardCommandTests {
     @Test("a note whose request fails stays on the board, and is sent later")
     func note() async throws {
         await enterRoom()
-        harness.server.refuseNext(creation, with: Refusal(code: "unavailable", message: "Later.", isRetryable: true))
-        harness.write("/note milk")
+        writeNote(failing: later)
         await harness.untilShown("The note is on the board.")
         harness.write("/board")
         await harness.untilShown("• milk  #1")
@@ -44,8 +51,7 @@ struct BoardCommandTests {
     @Test("a note that the server refuses for good stays on the board with the reason, which the room points to")
     func refusedNote() async throws {
         await enterRoom()
-        harness.server.refuseNext(creation, with: Refusal(code: "invalid_field", message: "Too long."))
-        harness.write("/note milk")
+        writeNote(failing: Refusal(code: "invalid_field", message: "Too long."))
         await harness.untilShown("1 not saved: /board")
         harness.write("/board")
         await harness.untilShown("• milk  #1  not saved: Too long.")
@@ -56,8 +62,7 @@ struct BoardCommandTests {
     @Test("clearing the board drops changes that wait to be sent, so that nothing comes back")
     func clearing() async throws {
         await enterRoom()
-        harness.server.refuseNext(creation, with: Refusal(code: "unavailable", message: "Later.", isRetryable: true))
-        harness.write("/note milk")
+        writeNote(failing: later)
         await harness.untilShown("The note is on the board.")
         harness.write("/clear")
         harness.press(.character("y"))

@@ -9,45 +9,20 @@ import Testing
 @MainActor
 @Suite("RoomsClient: a room that is gone", .timeLimit(.minutes(1)))
 struct RoomsClientGoneRoomTests {
-    private let clock = TestClock()
-    private let server: ScriptedServer
-    private let ada: Person
-    private let roomID: String
-    private let device: ScriptedDevice
-    private let temporary = TemporaryFolder()
     private let gone = Refusal(code: "room_not_found", message: "The room is gone.", status: 404)
+    private let home: AdasDevice
 
-    init() throws {
-        server = ScriptedServer(clock: clock)
-        ada = server.addPerson("ada")
-        roomID = try server.makeRoom(by: ada.id, with: server.addPerson("ben").id, name: "Plans")
-        device = server.makeDevice()
-    }
-
-    private func makeClient() throws -> RoomsClient {
-        RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
-            folder: temporary.url)
-    }
-
-    private func connected() async throws -> RoomsClient {
-        let client = try makeClient()
-        await client.start()
-        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        await TestClock.settle()
-        return client
-    }
+    init() throws { home = try AdasDevice() }
 
     @Test("open screens of a lost room have the failure, and send and create nothing")
     func openScreens() async throws {
-        let client = try await connected()
-        let room = try #require(client.rooms[roomID])
+        let client = try await home.connected()
+        let room = try #require(client.rooms[home.roomID])
         let (conversation, board) = (client.open(room), client.openBoard(room))
         await lookUntil { conversation.isVerified && board.isVerified }
         // This message is handed to the outbox while the room is forgotten.
         conversation.send("typed just before")
-        client.rooms.forget(roomID)
+        client.rooms.forget(home.roomID)
         await lookUntil { conversation.failure?.code == "room_not_found" && board.failure?.code == "room_not_found" }
         await TestClock.settle()
         #expect(conversation.items.isEmpty)
@@ -65,31 +40,31 @@ struct RoomsClientGoneRoomTests {
         await client.stop()
     }
 
-    @Test("a lost room that is opened again is a new conversation, which ends when the server confirms the loss")
+    @Test("a lost room that is opened again is a new conversation, which ends when the home.server confirms the loss")
     func openedAgain() async throws {
-        let client = try await connected()
-        let room = try #require(client.rooms[roomID])
+        let client = try await home.connected()
+        let room = try #require(client.rooms[home.roomID])
         let first = client.open(room)
         await lookUntil { first.isVerified }
-        client.rooms.forget(roomID)
-        await lookUntil { first.failure != nil && client.openConversation(of: roomID) == nil }
-        server.refuseNext("room:join", with: gone)
-        server.refuseNext("GET /api/rooms/\(roomID)", with: gone)
+        client.rooms.forget(home.roomID)
+        await lookUntil { first.failure != nil && client.openConversation(of: home.roomID) == nil }
+        home.server.refuseNext("room:join", with: gone)
+        home.server.refuseNext("GET /api/rooms/\(home.roomID)", with: gone)
         let second = client.open(room)
         #expect(second !== first)
         await lookUntil { second.failure?.code == "room_not_found" }
-        await clock.advance(by: .seconds(1))
-        await lookUntil { second.failure?.code == "room_not_found" && client.openConversation(of: roomID) == nil }
+        await home.clock.advance(by: .seconds(1))
+        await lookUntil { second.failure?.code == "room_not_found" && client.openConversation(of: home.roomID) == nil }
         #expect(second.send("too late") == nil)
         await client.stop()
     }
 
-    @Test("unsent messages and board changes outlive a refused join of a room that the server still has")
+    @Test("unsent messages and board changes outlive a refused join of a room that the home.server still has")
     func refusedJoin() async throws {
-        let client = try await connected()
-        let room = try #require(client.rooms[roomID])
-        for name in ["message:send", "POST /api/rooms/\(roomID)/elements"] {
-            server.refuseNext(name, with: Refusal(code: "invalid_field", message: "No."))
+        let client = try await home.connected()
+        let room = try #require(client.rooms[home.roomID])
+        for name in ["message:send", "POST /api/rooms/\(home.roomID)/elements"] {
+            home.server.refuseNext(name, with: Refusal(code: "invalid_field", message: "No."))
         }
         let (first, board) = (client.open(room), client.openBoard(room))
         await lookUntil { first.isVerified && board.isVerified }
@@ -98,15 +73,15 @@ struct RoomsClientGoneRoomTests {
         await lookUntil { first.items.last?.pending?.state.isFailed == true && board.items.last?.state != .saving }
         await client.close(first)
         await client.close(board)
-        await lookUntil { client.openConversation(of: roomID) == nil }
-        server.refuseNext("room:join", with: gone)
-        let checks = device.requests.count { $0 == "GET /api/rooms/\(roomID)" }
+        await lookUntil { client.openConversation(of: home.roomID) == nil }
+        home.server.refuseNext("room:join", with: gone)
+        let checks = home.device.requests.count { $0 == "GET /api/rooms/\(home.roomID)" }
         let second = client.open(room)
         await lookUntil { second.failure?.code == "room_not_found" }
-        await clock.advance(by: .seconds(1))
-        await lookUntil { device.requests.count { $0 == "GET /api/rooms/\(roomID)" } > checks }
+        await home.clock.advance(by: .seconds(1))
+        await lookUntil { home.device.requests.count { $0 == "GET /api/rooms/\(home.roomID)" } > checks }
         await TestClock.settle()
-        #expect(client.rooms[roomID] != nil && client.openConversation(of: roomID) === second)
+        #expect(client.rooms[home.roomID] != nil && client.openConversation(of: home.roomID) === second)
         #expect(second.items.map(\.text) == ["refused"])
         #expect(try await client.unsentCount() == 2)
         await client.stop()
@@ -114,34 +89,34 @@ struct RoomsClientGoneRoomTests {
 
     @Test("closing the board of a lost room leaves a later conversation of the room open")
     func staleBoard() async throws {
-        let client = try await connected()
-        let room = try #require(client.rooms[roomID])
+        let client = try await home.connected()
+        let room = try #require(client.rooms[home.roomID])
         let board = client.openBoard(room)
         await lookUntil { board.isVerified }
-        client.rooms.forget(roomID)
-        await lookUntil { board.failure != nil && client.openConversation(of: roomID) == nil }
+        client.rooms.forget(home.roomID)
+        await lookUntil { board.failure != nil && client.openConversation(of: home.roomID) == nil }
         let conversation = client.open(room)
         await lookUntil { conversation.isVerified }
         await client.close(board)
-        #expect(client.openConversation(of: roomID) === conversation && conversation.isVerified)
+        #expect(client.openConversation(of: home.roomID) === conversation && conversation.isVerified)
         await client.close(conversation)
         await client.stop()
     }
 
     @Test(
-        "a message or board change that is refused for its room is removed when the server confirms the loss",
+        "a message or board change that is refused for its room is removed when the home.server confirms the loss",
         arguments: [false, true])
     func refused(isMessage: Bool) async throws {
-        let client = try await connected()
-        let room = try #require(client.rooms[roomID])
+        let client = try await home.connected()
+        let room = try #require(client.rooms[home.roomID])
         let (conversation, board) = (client.open(room), client.openBoard(room))
         await lookUntil { conversation.isVerified && board.isVerified }
-        server.refuseNext(isMessage ? "message:send" : "POST /api/rooms/\(roomID)/elements", with: gone)
-        server.refuseNext("GET /api/rooms/\(roomID)", with: gone)
+        home.server.refuseNext(isMessage ? "message:send" : "POST /api/rooms/\(home.roomID)/elements", with: gone)
+        home.server.refuseNext("GET /api/rooms/\(home.roomID)", with: gone)
         if isMessage { conversation.send("never stored") } else { board.create(type: "note", content: [:]) }
         await lookUntil { (try? await client.unsentCount()) == 1 }
         await TestClock.settle()
-        await clock.advance(by: .seconds(1))
+        await home.clock.advance(by: .seconds(1))
         await lookUntil { conversation.failure == .roomGone && board.failure == .roomGone }
         await lookUntil { (try? await client.unsentCount()) == 0 }
         await client.stop()

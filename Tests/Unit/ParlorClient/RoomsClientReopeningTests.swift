@@ -9,50 +9,25 @@ import Testing
 @MainActor
 @Suite("RoomsClient: opening and starting again", .timeLimit(.minutes(1)))
 struct RoomsClientReopeningTests {
-    private let clock = TestClock()
-    private let server: ScriptedServer
-    private let (ada, ben): (Person, Person)
-    private let roomID: String
-    private let device: ScriptedDevice
-    private let temporary = TemporaryFolder()
+    private let home: AdasDevice
 
-    init() throws {
-        server = ScriptedServer(clock: clock)
-        (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
-        roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
-        device = server.makeDevice()
-    }
-
-    private func makeClient() throws -> RoomsClient {
-        RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
-            folder: temporary.url)
-    }
-
-    private func connected() async throws -> RoomsClient {
-        let client = try makeClient()
-        await client.start()
-        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        await TestClock.settle()
-        return client
-    }
+    init() throws { home = try AdasDevice() }
 
     private func opened(_ client: RoomsClient) async throws -> Conversation {
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        let conversation = client.open(try #require(client.rooms[home.roomID]))
         await lookUntil { conversation.isVerified }
         return conversation
     }
 
-    private var leaves: Int { device.requests.count { $0 == "room:leave" } }
+    private var leaves: Int { home.device.requests.count { $0 == "room:leave" } }
 
-    private var pages: Int { device.requests.count { $0 == "GET /api/rooms/\(roomID)/messages" } }
+    private var pages: Int { home.device.requests.count { $0 == "GET /api/rooms/\(home.roomID)/messages" } }
 
     @Test("a room with more unread messages than are cached opens at the first one each time")
     func unreadAboveCache() async throws {
-        try server.post("mine", in: roomID, by: ada.id)
-        for number in 1...120 { try server.post("\(number)", in: roomID, by: ben.id) }
-        let client = try await connected()
+        try home.server.post("mine", in: home.roomID, by: home.ada.id)
+        for number in 1...120 { try home.server.post("\(number)", in: home.roomID, by: home.ben.id) }
+        let client = try await home.connected()
         for opening in 1...3 {
             let conversation = try await opened(client)
             let first = conversation.items.first { $0.id == conversation.firstUnread }
@@ -66,18 +41,18 @@ struct RoomsClientReopeningTests {
 
     @Test("a room whose messages could not be cached is fetched when it is opened again")
     func notCached() async throws {
-        for number in 1...60 { try server.post("\(number)", in: roomID, by: ada.id) }
-        let deleted = try server.post("deleted", in: roomID, by: ben.id)
-        try server.post("last", in: roomID, by: ben.id)
-        let client = try await connected()
+        for number in 1...60 { try home.server.post("\(number)", in: home.roomID, by: home.ada.id) }
+        let deleted = try home.server.post("deleted", in: home.roomID, by: home.ben.id)
+        try home.server.post("last", in: home.roomID, by: home.ben.id)
+        let client = try await home.connected()
         let first = try await opened(client)
         // Enough messages that after the deletion the cache would have as many, and the same newest one.
         await first.loadOlder()
         await first.keepAll()
         // A folder in the place of the draft keeps the file from being replaced, as a full disk does.
-        let file = temporary.url.appending(path: "cache").appending(path: roomID.fileName() + ".json.new")
+        let file = home.temporary.url.appending(path: "cache").appending(path: home.roomID.fileName() + ".json.new")
         try FileManager.default.createDirectory(at: file, withIntermediateDirectories: true)
-        try server.deleteMessage(deleted, in: roomID, by: ben.id)
+        try home.server.deleteMessage(deleted, in: home.roomID, by: home.ben.id)
         await lookUntil { first.items.count == 61 }
         await client.close(first)
         await lookUntil { leaves == 1 }
@@ -91,27 +66,27 @@ struct RoomsClientReopeningTests {
 
     @Test("a start without a network shows what events changed before the app went to the background")
     func listFromEvents() async throws {
-        let client = try await connected()
+        let client = try await home.connected()
         // An open room has the text of each message, so no room is fetched.
         let conversation = try await opened(client)
-        try server.post("Just now", in: roomID, by: ben.id)
+        try home.server.post("Just now", in: home.roomID, by: home.ben.id)
         await lookUntil { conversation.items.count == 1 }
         await client.enterBackground()
-        device.setAirplaneMode(true)
-        let next = try makeClient()
+        home.device.setAirplaneMode(true)
+        let next = try home.makeClient()
         await next.rooms.showKept()
-        #expect(next.rooms[roomID]?.lastMessage?.text == "Just now")
-        #expect(next.rooms[roomID]?.badges.messages == 1)
+        #expect(next.rooms[home.roomID]?.lastMessage?.text == "Just now")
+        #expect(next.rooms[home.roomID]?.badges.messages == 1)
     }
 
     @Test("a new room is on disk soon after its event")
     func newRoom() async throws {
-        let client = try await connected()
-        let made = try server.makeRoom(by: server.addPerson("cy").id, with: ada.id)
+        let client = try await home.connected()
+        let made = try home.server.makeRoom(by: home.server.addPerson("cy").id, with: home.ada.id)
         await lookUntil { client.rooms[made] != nil }
-        await clock.advance(by: .seconds(1))
+        await home.clock.advance(by: .seconds(1))
         await lookUntil { client.rooms.keeping == nil }
-        let next = try makeClient()
+        let next = try home.makeClient()
         await next.rooms.showKept()
         #expect(next.rooms[made] != nil)
         await client.stop()
@@ -119,13 +94,13 @@ struct RoomsClientReopeningTests {
 
     @Test("a board is verified only once its room is joined")
     func boardWithoutJoin() async throws {
-        let client = try await connected()
-        server.refuseNext("room:join", with: Refusal(code: "service_unavailable", message: "", isRetryable: true))
-        let board = client.openBoard(try #require(client.rooms[roomID]))
-        await lookUntil { device.requests.contains("room:join") && !board.isLoading && board.failure == nil }
+        let client = try await home.connected()
+        home.server.refuseNext("room:join", with: Refusal(code: "service_unavailable", message: "", isRetryable: true))
+        let board = client.openBoard(try #require(client.rooms[home.roomID]))
+        await lookUntil { home.device.requests.contains("room:join") && !board.isLoading && board.failure == nil }
         await TestClock.settle()
         #expect(!board.isVerified)
-        for _ in 0..<40 where !board.isVerified { await clock.advance(by: .seconds(1)) }
+        for _ in 0..<40 where !board.isVerified { await home.clock.advance(by: .seconds(1)) }
         await lookUntil { board.isVerified }
         await client.stop()
     }

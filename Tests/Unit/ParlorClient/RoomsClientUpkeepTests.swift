@@ -9,51 +9,26 @@ import Testing
 @MainActor
 @Suite("RoomsClient: saving resources", .timeLimit(.minutes(1)))
 struct RoomsClientUpkeepTests {
-    private let clock = TestClock()
-    private let server: ScriptedServer
-    private let (ada, ben): (Person, Person)
-    private let roomID: String
-    private let device: ScriptedDevice
-    private let temporary = TemporaryFolder()
+    private let home: AdasDevice
 
-    init() throws {
-        server = ScriptedServer(clock: clock)
-        (ada, ben) = (server.addPerson("ada"), server.addPerson("ben"))
-        roomID = try server.makeRoom(by: ada.id, with: ben.id, name: "Plans")
-        device = server.makeDevice()
-    }
-
-    private func makeClient(paths: (any NetworkPaths)? = nil) throws -> RoomsClient {
-        RoomsClient(
-            server: try #require(URL(string: "https://chat.example")), user: ada,
-            tokens: ScriptedTokens(of: ada, on: server), http: device, sockets: device, clock: clock,
-            folder: temporary.url, paths: paths)
-    }
-
-    private func connected() async throws -> RoomsClient {
-        let client = try makeClient()
-        await client.start()
-        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        await TestClock.settle()
-        return client
-    }
+    init() throws { home = try AdasDevice() }
 
     @Test("a client without references closes its socket")
     func letGo() async throws {
-        var client: RoomsClient? = try await connected()
-        #expect(device.socketCount == 1)
+        var client: RoomsClient? = try await home.connected()
+        #expect(home.device.socketCount == 1)
         #expect(client != nil)
         client = nil
-        await lookUntil { device.socketCount == 0 }
+        await lookUntil { home.device.socketCount == 0 }
     }
 
     /// Makes unsent changes, and drops the client.
     ///
     /// - Returns: a function that says whether the client has been deallocated.
     private func leaveUnsent() async throws -> @MainActor () -> Bool {
-        let client = try await connected()
-        device.setAirplaneMode(true)
-        let room = try #require(client.rooms[roomID])
+        let client = try await home.connected()
+        home.device.setAirplaneMode(true)
+        let room = try #require(client.rooms[home.roomID])
         let board = client.openBoard(room)
         board.create(type: "note", content: [:])
         await board.keepAll()
@@ -68,22 +43,23 @@ struct RoomsClientUpkeepTests {
         let isGone = try await leaveUnsent()
         await lookUntil { isGone() }
         await TestClock.settle()
-        let requests = device.requests
-        device.setAirplaneMode(false)
-        for _ in 0..<5 { await clock.advance(by: .seconds(60)) }
-        #expect(device.requests == requests)
-        let next = try await connected()
-        await lookUntil { server.texts(in: roomID) == ["Hello"] && next.rooms[roomID]?.elementCount == 1 }
+        let requests = home.device.requests
+        home.device.setAirplaneMode(false)
+        for _ in 0..<5 { await home.clock.advance(by: .seconds(60)) }
+        #expect(home.device.requests == requests)
+        let next = try await home.connected()
+        await lookUntil { home.server.texts(in: home.roomID) == ["Hello"] }
+        await lookUntil { next.rooms[home.roomID]?.elementCount == 1 }
         await next.stop()
     }
 
     @Test("every event reaches all streams, in order")
     func events() async throws {
-        let client = try await connected()
+        let client = try await home.connected()
         var (first, second) = (client.events().makeAsyncIterator(), client.events().makeAsyncIterator())
-        let id = try server.post("Hello", in: roomID, by: ben.id)
+        let id = try home.server.post("Hello", in: home.roomID, by: home.ben.id)
         for event in [await first.next(), await second.next()] {
-            guard case .messageNewGlobal(roomID, id, ben.id, _) = event else {
+            guard case .messageNewGlobal(home.roomID, id, home.ben.id, _) = event else {
                 Issue.record("\(String(describing: event)) is not it")
                 continue
             }
@@ -93,14 +69,14 @@ struct RoomsClientUpkeepTests {
 
     @Test("500 messages that a join brings come up in a few versions")
     func joinBringsMany() async throws {
-        try server.post("first", in: roomID, by: ben.id)
-        let client = try await connected()
-        let room = try #require(client.rooms[roomID])
+        try home.server.post("first", in: home.roomID, by: home.ben.id)
+        let client = try await home.connected()
+        let room = try #require(client.rooms[home.roomID])
         let first = client.open(room)
         await lookUntil { first.isVerified }
         await client.close(first)
-        await lookUntil { device.requests.contains("room:leave") }
-        for number in 1...500 { try server.post("\(number)", in: roomID, by: ben.id) }
+        await lookUntil { home.device.requests.contains("room:leave") }
+        for number in 1...500 { try home.server.post("\(number)", in: home.roomID, by: home.ben.id) }
         let before = first.version
         let conversation = client.open(room)
         await lookUntil { conversation.isVerified && conversation.items.last?.text == "500" }
@@ -108,7 +84,7 @@ struct RoomsClientUpkeepTests {
         #expect(conversation.version - (conversation === first ? before : 0) <= 5)
         // The next message is shown at once.
         let version = conversation.version
-        try server.post("live", in: roomID, by: ben.id)
+        try home.server.post("live", in: home.roomID, by: home.ben.id)
         await lookUntil { conversation.items.last?.text == "live" }
         #expect(conversation.version == version + 1)
         await client.stop()
@@ -116,34 +92,34 @@ struct RoomsClientUpkeepTests {
 
     @Test("a room entered again on the same connection fetches no page, and has the events meanwhile")
     func freshCache() async throws {
-        for number in 1...60 { try server.post("\(number)", in: roomID, by: ada.id) }
-        let client = try await connected()
-        let pages = { device.requests.count { $0 == "GET /api/rooms/\(roomID)/messages" } }
-        let room = try #require(client.rooms[roomID])
+        for number in 1...60 { try home.server.post("\(number)", in: home.roomID, by: home.ada.id) }
+        let client = try await home.connected()
+        let pages = { home.device.requests.count { $0 == "GET /api/rooms/\(home.roomID)/messages" } }
+        let room = try #require(client.rooms[home.roomID])
         let first = client.open(room)
         await lookUntil { first.isVerified }
         await client.close(first)
-        await lookUntil { device.requests.contains("room:leave") }
+        await lookUntil { home.device.requests.contains("room:leave") }
         let before = pages()
-        let lost = try server.post("old", in: roomID, by: ben.id)
-        try server.post("new", in: roomID, by: ben.id)
-        try server.deleteMessage(lost, in: roomID, by: ben.id)
+        let lost = try home.server.post("old", in: home.roomID, by: home.ben.id)
+        try home.server.post("new", in: home.roomID, by: home.ben.id)
+        try home.server.deleteMessage(lost, in: home.roomID, by: home.ben.id)
         for _ in 0..<10 {
-            let left = device.requests.count { $0 == "room:leave" }
+            let left = home.device.requests.count { $0 == "room:leave" }
             let conversation = client.open(room)
             await lookUntil { conversation.isVerified && conversation.items.last?.text == "new" }
             #expect(!conversation.items.contains { $0.text == "old" })
             #expect(conversation.hasOlder)
             await client.close(conversation)
-            await lookUntil { device.requests.count { $0 == "room:leave" } > left }
+            await lookUntil { home.device.requests.count { $0 == "room:leave" } > left }
             await TestClock.settle()
         }
         #expect(pages() == before)
         // After a reconnect, events of a room that is not open may be missing, so a page is fetched.
-        device.dropSockets()
+        home.device.dropSockets()
         await lookUntil { client.connection != .connected }
-        try server.post("newest", in: roomID, by: ben.id)
-        await clock.advance(by: .seconds(1))
+        try home.server.post("newest", in: home.roomID, by: home.ben.id)
+        await home.clock.advance(by: .seconds(1))
         await lookUntil { client.connection == .connected }
         await TestClock.settle()
         let conversation = client.open(room)
@@ -153,34 +129,34 @@ struct RoomsClientUpkeepTests {
 
     @Test("a room is loaded down to its first unread message, and all messages can be marked as read")
     func firstUnread() async throws {
-        try server.post("read", in: roomID, by: ada.id)
-        for number in 1...120 { try server.post("\(number)", in: roomID, by: ben.id) }
-        let client = try await connected()
-        let conversation = client.open(try #require(client.rooms[roomID]))
+        try home.server.post("read", in: home.roomID, by: home.ada.id)
+        for number in 1...120 { try home.server.post("\(number)", in: home.roomID, by: home.ben.id) }
+        let client = try await home.connected()
+        let conversation = client.open(try #require(client.rooms[home.roomID]))
         await lookUntil { conversation.isVerified }
         let first = conversation.items.first { $0.id == conversation.firstUnread }
         #expect(first?.text == "1")
         // Messages that were on the screen for less than half a second are not read.
         conversation.noteVisible(conversation.items)
-        await clock.advance(by: .milliseconds(400))
+        await home.clock.advance(by: .milliseconds(400))
         conversation.noteHidden(conversation.items)
-        await clock.advance(by: .seconds(5))
-        #expect(!device.requests.contains("messages:mark-read"))
+        await home.clock.advance(by: .seconds(5))
+        #expect(!home.device.requests.contains("messages:mark-read"))
         try await conversation.markAllRead()
-        await lookUntil { client.rooms.counts[roomID].unreadMessages == 0 }
+        await lookUntil { client.rooms.counts[home.roomID].unreadMessages == 0 }
         await client.stop()
     }
 
     @Test("a better network is used at once")
     func paths() async throws {
         let paths = ScriptedPaths()
-        let client = try makeClient(paths: paths)
-        device.setAirplaneMode(true)
+        let client = try home.makeClient(paths: paths)
+        home.device.setAirplaneMode(true)
         await client.start()
         await lookUntil { if case .waiting = client.connection { true } else { false } }
-        device.setAirplaneMode(false)
+        home.device.setAirplaneMode(false)
         paths.improve()
-        // The clock stands still, so no pause has ended.
+        // The home.clock stands still, so no pause has ended.
         await lookUntil { client.connection == .connected }
         await client.stop()
     }

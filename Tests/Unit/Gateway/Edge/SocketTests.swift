@@ -1,5 +1,6 @@
 import Contracts
 import JSON
+import MessageBus
 import Synchronization
 import TestSupport
 import Testing
@@ -252,22 +253,49 @@ struct SocketTests {
         }
     }
 
-    @Test("the Room in the ack of a join is not older than the events before it")
-    func joinDuringChange() async throws {
-        try await GatewayHarness.run(logsAll: true) { harness in
+    /// Joins a room. While services are notified, the rooms service changes, and an event is sent in the room.
+    ///
+    /// - Returns: the ack.
+    private func joinDuringEvent(
+        _ settings: [String] = [], changing change: @escaping (GatewayHarness) -> Void
+    ) async throws -> JSONValue {
+        let acks = Arrivals<JSONValue>()
+        try await GatewayHarness.run(settings, logsAll: true) { harness in
             harness.serveRoom()
             let received = harness.chat.hold("chat.presence")
             let client = try await harness.connect()
             try await client.emit("room:join", #"{"roomId":"r"}"#, ack: 1)
             let notification = try await received.next()
-            harness.rooms.on("rooms.get") { request in
-                request.reply(Reply(.ok, GatewayHarness.base("r", name: "new")).json)
-            }
+            change(harness)
             harness.rooms.emit([Emission(to: .room, "room:updated", .emptyObject)])
             while try await client.next() != .event("room:updated", .emptyObject) {}
             notification.reply(Reply().json)
-            #expect(try await client.ack(1)["room"]?["name"]?.string == "new")
+            acks.add(try await client.ack(1))
         }
+        return try await acks.next()
+    }
+
+    @Test("the Room in the ack of a join is not older than the events before it")
+    func joinDuringChange() async throws {
+        let ack = try await joinDuringEvent { harness in
+            harness.rooms.on("rooms.get", reply: Reply(.ok, GatewayHarness.base("r", name: "new")))
+        }
+        #expect(ack["room"]?["name"]?.string == "new")
+    }
+
+    @Test("a join that has taken effect succeeds although the rooms service is away by then")
+    func joinWhileRoomsGoes() async throws {
+        let ack = try await joinDuringEvent { $0.rooms.on("rooms.get", error: .unavailable("Rooms")) }
+        #expect(ack["success"]?.bool == true && ack["room"]?["id"]?.string == "r")
+    }
+
+    @Test("a join that has taken effect succeeds although the rooms service hangs by then")
+    func joinWhileRoomsHangs() async throws {
+        let unanswered = Arrivals<BusRequest>()
+        let ack = try await joinDuringEvent(["--request-timeout", "1s"]) { harness in
+            harness.rooms.on("rooms.get") { unanswered.add($0) }
+        }
+        #expect(ack["success"]?.bool == true && ack["room"]?["id"]?.string == "r")
     }
 
     @Test("an event that is sent while the Room of an ack is composed is in it")
@@ -287,41 +315,6 @@ struct SocketTests {
             first.reply(reply.json)
             try await asked.next().reply(reply.json)
             #expect(try await client.ack(1)["room"]?["name"]?.string == "new")
-        }
-    }
-
-    @Test("a join that has taken effect succeeds although the rooms service is away by then")
-    func joinWhileRoomsGoes() async throws {
-        try await GatewayHarness.run(logsAll: true) { harness in
-            harness.serveRoom()
-            let received = harness.chat.hold("chat.presence")
-            let client = try await harness.connect()
-            try await client.emit("room:join", #"{"roomId":"r"}"#, ack: 1)
-            let notification = try await received.next()
-            harness.rooms.on("rooms.get", error: .unavailable("Rooms"))
-            harness.rooms.emit([Emission(to: .room, "room:updated", .emptyObject)])
-            while try await client.next() != .event("room:updated", .emptyObject) {}
-            notification.reply(Reply().json)
-            let ack = try await client.ack(1)
-            #expect(ack["success"]?.bool == true && ack["room"]?["id"]?.string == "r")
-        }
-    }
-
-    @Test("a join that has taken effect succeeds although the rooms service hangs by then")
-    func joinWhileRoomsHangs() async throws {
-        try await GatewayHarness.run(["--request-timeout", "1s"], logsAll: true) { harness in
-            harness.serveRoom()
-            let received = harness.chat.hold("chat.presence")
-            let client = try await harness.connect()
-            try await client.emit("room:join", #"{"roomId":"r"}"#, ack: 1)
-            let notification = try await received.next()
-            let unanswered = harness.rooms.hold("rooms.get")
-            harness.rooms.emit([Emission(to: .room, "room:updated", .emptyObject)])
-            while try await client.next() != .event("room:updated", .emptyObject) {}
-            notification.reply(Reply().json)
-            let ack = try await client.ack(1)
-            #expect(ack["success"]?.bool == true && ack["room"]?["id"]?.string == "r")
-            withExtendedLifetime(unanswered) {}
         }
     }
 

@@ -1,0 +1,61 @@
+import Reactor
+import Synchronization
+
+/// A circuit breaker for each service that is asked for fields: it opens after several late answers in a row.
+///
+/// While it is open, callers go on at once with the service's last known values. Now and then one caller asks, and an
+/// answer in time closes it.
+final class CircuitBreakers: Sendable {
+    private struct Breaker {
+        var lateCount = 0
+        /// The time of the last late answer that counted.
+        var notedAt: LoopInstant
+        /// The time from which one caller may ask; nil while the breaker is closed.
+        var openUntil: LoopInstant?
+        var pause: Duration = .zero
+    }
+
+    /// The number of late answers in a row that open a breaker. One may be due to a restart.
+    static let maxLate = 3
+    /// The range of the pause before one caller asks. It doubles with each further late answer.
+    private static let pauses: ClosedRange<Duration> = .seconds(1)...(.seconds(4))
+
+    /// The breakers by the subject on which the service is asked; none after an answer in time.
+    private let breakers = Mutex<[String: Breaker]>([:])
+
+    /// Returns true if the service may be asked now.
+    ///
+    /// - Parameter hasTime: false if the caller cannot wait long enough to tell whether the service is late. It does not
+    ///   ask while the breaker is open.
+    func allow(_ subject: String, hasTime: Bool, at now: LoopInstant = .now()) -> Bool {
+        breakers.withLock { breakers in
+            guard var breaker = breakers[subject], let openUntil = breaker.openUntil else { return true }
+            guard hasTime, openUntil <= now else { return false }
+            // Until this caller has the answer, or the pause is over again, nobody else asks.
+            breaker.openUntil = now + breaker.pause
+            breakers[subject] = breaker
+            return true
+        }
+    }
+
+    /// Notes the end of a question.
+    ///
+    /// - Parameter asked: the time of the question. Questions that waited at the same time count as one late answer.
+    func note(isLate: Bool, _ subject: String, asked: LoopInstant, at now: LoopInstant = .now()) {
+        breakers.withLock { breakers in
+            guard isLate else {
+                breakers[subject] = nil
+                return
+            }
+            var breaker = breakers[subject] ?? Breaker(notedAt: asked)
+            guard asked >= breaker.notedAt else { return }
+            breaker.notedAt = now
+            breaker.lateCount += 1
+            if breaker.lateCount >= Self.maxLate {
+                breaker.pause = min(max(breaker.pause * 2, Self.pauses.lowerBound), Self.pauses.upperBound)
+                breaker.openUntil = now + breaker.pause
+            }
+            breakers[subject] = breaker
+        }
+    }
+}
