@@ -263,17 +263,15 @@ public final class Conversation {
     }
 
     /// Leaves the room for good, and removes all its messages from the screen: the person is no longer in it. From now
-    /// on nothing can be sent.
+    /// on nothing can be sent, and nothing that arrives late is shown.
     func end() async {
-        isEnded = true
         failure = .roomGone
         change { store in
             store.removeAllStored()
             store.setPending([])
         }
+        isEnded = true
         await leave()
-        // Messages that were just typed have reached the outbox meanwhile, which does not send them.
-        change { $0.setPending([]) }
     }
 
     /// Writes typed messages and the cache to disk, and sends the end of typing and the read receipts. Call it when the
@@ -318,6 +316,7 @@ public final class Conversation {
     }
 
     private func update(_ body: (inout MessageStore) -> Void) {
+        guard !isEnded else { return }
         body(&store)
         noteStored(store.takeSettled())
         fillGapSoon()

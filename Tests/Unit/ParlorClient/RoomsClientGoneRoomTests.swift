@@ -40,6 +40,22 @@ struct RoomsClientGoneRoomTests {
         await client.stop()
     }
 
+    @Test("a message whose ack arrives after the room was lost is not shown")
+    func lateAck() async throws {
+        let client = try await home.connected()
+        let room = try #require(client.rooms[home.roomID])
+        let conversation = client.open(room)
+        await lookUntil { conversation.isVerified }
+        let id = try #require(conversation.send("sent just before"))
+        await lookUntil { conversation.items.last?.message != nil }
+        let message = try #require(conversation.items.last?.message)
+        client.rooms.forget(home.roomID)
+        await lookUntil { conversation.failure != nil }
+        conversation.take(.stored(tempID: id, message))
+        #expect(conversation.items.isEmpty)
+        await client.stop()
+    }
+
     @Test("a lost room that is opened again is a new conversation, which ends when the home.server confirms the loss")
     func openedAgain() async throws {
         let client = try await home.connected()
