@@ -14,7 +14,8 @@ package struct RouteTable: Sendable {
     private struct Branch: Sendable {
         var literals: [String: Branch] = [:]
         var parameter: [Branch] = []
-        var routes: [String: Checked<Route>] = [:]
+        /// The routes that end here, by method, with the names of their parameters in the order of the path.
+        var routes: [String: (route: Checked<Route>, names: [String])] = [:]
     }
 
     private var root = Branch()
@@ -29,7 +30,9 @@ package struct RouteTable: Sendable {
     private static func insert(_ route: Checked<Route>, _ segments: ArraySlice<String>, into branch: inout Branch) {
         guard let first = segments.first else {
             let method = route.declaration.method
-            if branch.routes[method] == nil { branch.routes[method] = route }
+            guard branch.routes[method] == nil else { return }
+            let parameters = route.declaration.path.split(separator: "/").filter { $0.hasPrefix(":") }
+            branch.routes[method] = (route, parameters.map { String($0.dropFirst()) })
             return
         }
         if first.hasPrefix(":") {
@@ -46,10 +49,7 @@ package struct RouteTable: Sendable {
     package func match(_ method: String, _ segments: [String]) -> Match {
         var values: [String] = []
         guard let branch = Self.find(segments[...], in: root, &values) else { return .none }
-        guard let route = branch.routes[method] else { return .otherMethods(branch.routes.keys.sorted()) }
-        let names = route.declaration.path.split(separator: "/").filter { $0.hasPrefix(":") }.map {
-            String($0.dropFirst())
-        }
+        guard let (route, names) = branch.routes[method] else { return .otherMethods(branch.routes.keys.sorted()) }
         return .route(route, parameters: zip(names, values).map { ($0, $1) })
     }
 

@@ -24,7 +24,9 @@ final class StaleRoomCache: Sendable {
         mutating func noteAll(_ roomIDs: [String], _ values: [JSONValue]) {
             setList(roomIDs, values)
             areParts = true
-            if !own.isEmpty { for id in roomIDs { setOwn(nil, of: id) } }
+            for id in roomIDs where !own.isEmpty {
+                if let value = own.removeValue(forKey: id) { ownSize -= Self.size(ofOwn: value) }
+            }
         }
 
         mutating func note(_ roomIDs: [String], _ values: [JSONValue]) {

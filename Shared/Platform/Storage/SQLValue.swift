@@ -12,6 +12,7 @@ public enum SQLValue: Sendable, Equatable {
 
     /// Returns a list as one parameter: `WHERE id IN (SELECT value FROM json_each($1))`. So one statement
     /// serves every length.
+    @inlinable
     public static func list(_ items: some Sequence<String>) -> SQLValue {
         .json(JSONWriter.value { $0.array(of: items) { $0.string($1) } })
     }
