@@ -27,7 +27,8 @@ struct RoomScreen: Equatable {
         let status = status.harmlessLine.cut(to: size.columns / 2)
         let header =
             Style.bold(title.harmlessLine.fitted(to: max(0, size.columns - status.columns))) + Style.dim(status)
-        let height = size.rows - 3
+        let hints = hints(in: size)
+        let height = height(in: size)
         // The lines with the indices of their entries, from the last entry upwards until the window is full.
         var all: [(line: String, entry: Int)] = []
         for (index, entry) in entries.enumerated().reversed() where all.count < height + offset {
@@ -37,14 +38,25 @@ struct RoomScreen: Equatable {
         let body = Array(repeating: "", count: height - shown.count) + shown.map(\.line)
         let first = shown.first?.entry ?? entries.count
         let end = shown.last.map { $0.entry + 1 } ?? entries.count
-        let hint = typing.isEmpty ? notice : typing
         let (line, column) = InputLine(prompt: "> ", editor: input).drawn(in: size.columns)
-        let lines = [header] + body + [Style.dim(hint.harmlessLine.fitted(to: size.columns)), line]
+        let lines = [header] + body + hints.map { Style.dim($0.fitted(to: size.columns)) } + [line]
         return (Frame(lines: lines, cursor: (column, lines.count - 1)), end - first, entries.count - end)
     }
 
     /// Returns the offset at which the first line is at the top.
-    func lastOffset(in size: WindowSize) -> Int { max(0, lineCount(in: size) - (size.rows - 3)) }
+    func lastOffset(in size: WindowSize) -> Int { max(0, lineCount(in: size) - height(in: size)) }
+
+    /// The lines that messages have: all but the header, the hints and the input.
+    private func height(in size: WindowSize) -> Int { size.rows - 2 - hints(in: size).count }
+
+    /// Who is typing, or the notice, in at most a third of the window.
+    private func hints(in size: WindowSize) -> [String] {
+        let hint = typing.isEmpty ? notice : typing
+        let lines = hint.harmlessLine.wrapped(to: size.columns)
+        let limit = max(1, size.rows / 3)
+        guard lines.count > limit else { return lines }
+        return lines.prefix(limit - 1) + [lines[(limit - 1)...].joined(separator: " ").cut(to: size.columns)]
+    }
 
     /// Returns the number of lines of all entries.
     func lineCount(in size: WindowSize) -> Int {

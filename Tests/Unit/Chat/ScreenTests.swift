@@ -103,6 +103,21 @@ struct ScreenTests {
         #expect(lines.contains { $0.contains("Message 19") })
     }
 
+    @Test("a long notice wraps above the input, in at most a third of the window")
+    func longNotice() {
+        let entries = (0..<20).map { RoomScreen.Entry(author: "Ada", text: "Message \($0)", time: "09:45") }
+        var screen = RoomScreen(
+            title: "Plans", status: "", entries: entries, typing: "",
+            notice: "/read  /note TEXT  /board  /edit N TEXT  /remove N", input: LineEditor())
+        var lines = plain(screen.drawn(in: size).frame).map { $0.trimmingCharacters(in: .whitespaces) }
+        #expect(lines.count == 8 && lines[4].hasSuffix("Message 19") && lines[7] == ">")
+        #expect(lines[5] == "/read  /note TEXT  /board  /edit N TEXT" && lines[6] == "/remove N")
+        #expect(screen.lastOffset(in: size) == 16)
+        screen.notice = String(repeating: "word ", count: 60)
+        lines = plain(screen.drawn(in: size).frame)
+        #expect(lines.count == 8 && lines[6].columns == 40 && lines[6].hasSuffix("…"))
+    }
+
     @Test("names and sentences of the server are drawn without line breaks and control characters")
     func oneLine() {
         let name = "a\nb\r\nc\u{1b}[2J"
