@@ -24,7 +24,8 @@ public enum ChatCommand {
             let people = try SignIn(options, http: URLSessionTransport(base: options.server))
             if options.signsOut { return try await people.signOut() }
             let person = try await people.signIn()
-            // It goes on until the server answers. A failure of the file system is left to the next start.
+            // Earlier sign-outs are completed as soon as the server answers. If the file system fails, the next start
+            // tries again.
             let completing = Task { [signOuts = people.signOuts] in try? await signOuts.complete() }
             defer { completing.cancel() }
             return await show(person, options)

@@ -66,7 +66,8 @@ final class RoomController {
         return frame
     }
 
-    /// Scrolls a view that is scrolled up by the lines that were added or removed below it.
+    /// Keeps the visible messages in place. If lines were added or removed below a view that is scrolled up, the offset
+    /// changes by their number.
     private func keepPlace(in size: WindowSize) {
         let items = conversation.items
         guard let anchor, let index = items.lastIndex(where: { $0.id == anchor.id }) else { return }

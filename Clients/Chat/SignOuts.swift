@@ -9,7 +9,7 @@ struct SignOuts: Sendable {
     private let folder: ServerFolder
     private let clock: any ClientClock
 
-    /// The time in which the program waits for the server at the end of `--sign-out`.
+    /// The longest wait for the server at the end of `--sign-out`.
     static let patience: Duration = .seconds(5)
 
     init(at server: URL, http: any HTTPTransport, in folder: ServerFolder, clock: any ClientClock) {

@@ -25,7 +25,7 @@ struct ListScreen: Equatable {
         var isActive = false
     }
 
-    /// The columns of a title that are left in any case.
+    /// The minimum number of columns for a title that has a distinction.
     private static let shortestTitle = 8
 
     var title: String

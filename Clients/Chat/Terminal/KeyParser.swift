@@ -35,7 +35,7 @@ struct KeyParser: Sendable {
             } else if isDropping, byte != Self.escape {
                 isDropping = !Self.ends(byte)
             } else {
-                // An escape byte begins another sequence, because the one that is dropped has lost its end.
+                // An escape byte begins a new sequence. If one was being dropped, its final byte was lost.
                 isDropping = false
                 pending.append(byte)
                 keys += takeKeys()
