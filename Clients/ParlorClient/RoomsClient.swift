@@ -114,7 +114,7 @@ public final class RoomsClient {
         outbox = Outbox(
             folder: folder.appending(path: "outbox", directoryHint: .isDirectory), server: connection, clock: clock,
             settings: settings.outbox, mark: mark,
-            // A device may be unlocked without a network: the next `append` then reads the stored messages.
+            // If the device is unlocked while there is no network, the next `append` reads the stored messages.
             onRead: { await eventRelay.client?.startOutbox() },
             onUnknownRoom: { eventRelay.client?.rooms.check($0) })
         backing = Conversation.Backing(

@@ -1,4 +1,4 @@
-/// The tokens of one client. They are its person's until the client signs out.
+/// The tokens of one client's person. Once the client has signed out, there are none.
 ///
 /// Several clients, one after the other, may use one ``TokenProvider``. After `signOut(device:)`, the provider may have
 /// the session of the next person, or a later one of the same person. This client neither uses nor ends that session.
@@ -34,7 +34,7 @@ final class ClientTokens: TokenProvider {
     private func unlessEnded(_ token: () async throws -> String) async throws -> String {
         try check()
         let token = try await token()
-        // The client may have signed out meanwhile, and somebody else in.
+        // Meanwhile, the client may have signed out, and somebody else may have signed in.
         try check()
         return token
     }

@@ -27,12 +27,14 @@ public protocol MessageServer: Sendable {
     /// - Parameter ids: at most 500.
     func markRead(_ ids: [String], in roomID: String) async throws
 
-    /// Returns the cursor that identifies the connection, once all missed events have arrived on it; otherwise nil.
-    /// When a room is joined on this connection, the server sends its events since that cursor, or since the room was
-    /// left.
+    /// Returns the cursor of this connection's `sync:done`, which also identifies the connection. It is nil without a
+    /// connection, and until all missed events have arrived.
+    ///
+    /// When a room is joined on this connection, the server first sends the room's events since that cursor. If the
+    /// room was left on this connection, it sends those since then.
     func connectionCursor() async -> String?
 
-    /// Sends the typing state once. If the end is lost, the server ends the typing after three seconds.
+    /// Sends the typing state once. If the end of the typing is lost, the server ends it after three seconds.
     func setTyping(_ isTyping: Bool, in roomID: String) async
 }
 

@@ -20,7 +20,7 @@ public protocol SessionStore: Sendable {
     /// It blocks the calling thread, so the wait for another process needs a limit: two seconds in the library's
     /// stores. By default it only runs the body, which is right for a store that one process uses.
     ///
-    /// - Throws: the store's error, without running the body; errors of the body.
+    /// - Throws: the store's error, if the body could not be run; errors of the body.
     func exclusively<Value>(_ body: () throws -> Value) throws -> Value
 }
 

@@ -32,7 +32,8 @@ extension SessionTokens {
         if let storeFailure { throw storeFailure }
     }
 
-    /// Stores a sign-out that could not be stored. It ends no session, also not that of a person who has signed in since.
+    /// Tries again to store a sign-out that the store has refused. This ends no session, not even that of a person who
+    /// has signed in since.
     ///
     /// - Throws: the store's error, if the sign-out still cannot be stored.
     func storeSignOut() async throws {

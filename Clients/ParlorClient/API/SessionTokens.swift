@@ -169,7 +169,9 @@ public actor SessionTokens: TokenProvider {
         PersonTokens(sessions: self, personID: personID)
     }
 
-    /// - Parameter personID: the person whose token it has to be; nil for whoever is signed in.
+    /// Returns a token of this person.
+    ///
+    /// - Parameter personID: nil for whoever is signed in.
     func token(of personID: String?) async throws -> String {
         saveAgain()
         let session = try session(of: personID)

@@ -39,7 +39,8 @@ public final class Board {
     @ObservationIgnored private(set) var clears = 0
     /// Returns true if the conversation, which joins the room for the board, has joined it.
     @ObservationIgnored var isRoomJoined: @MainActor () -> Bool = { true }
-    /// Closes the conversation that was opened with the board. After a loss of the room, another one may be open.
+    /// Closes the conversation that was opened with the board, and no later one: after a loss of the room, another
+    /// conversation may be open.
     @ObservationIgnored var closeRoom: @MainActor () async -> Void = {}
     /// Called if the server refuses a change because it does not know the room.
     @ObservationIgnored var onUnknownRoom: @MainActor () -> Void = {}
@@ -274,7 +275,7 @@ public final class Board {
         return state.operations.filter { !held.contains($0.id) } != before.filter { !held.contains($0.id) }
     }
 
-    /// Writes the changes, unless those of an earlier process were not read yet.
+    /// Writes the changes, once those of an earlier process have been read.
     func keepChangesIfRestored() { if isRestored { keepChanges() } }
 
     /// Writes the changes. If more are made during a write, another write follows.
@@ -311,7 +312,7 @@ public final class Board {
     func keepAll() async {
         await restore()
         releaseMoves()
-        // The disk may have had no space, and have some again.
+        // The disk may have been full at the last attempt, and have space now.
         if keepFailure != nil, isRestored, !isEnded { keepChanges() }
         await writing?.value
         guard keeping != nil else { return }
@@ -322,8 +323,8 @@ public final class Board {
     /// Ends the board, because the person lost the room or signed out, or the client is gone. A write under way ends
     /// before this returns; nothing is written later.
     ///
-    /// A move that waits for the next position is dropped. After a loss or a sign-out everything is deleted anyway, and
-    /// the next client of a person may write the same files already.
+    /// A move that waits for the next position is dropped. After a loss or a sign-out, everything is deleted anyway. If
+    /// the client is gone, the person's next client may already write the same files.
     ///
     /// - Parameter reason: the board's ``failure`` from now on; nil to keep the one that it has.
     func end(because reason: ClientFailure? = nil) async {

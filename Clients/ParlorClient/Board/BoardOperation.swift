@@ -19,7 +19,7 @@ struct BoardOperation: Codable, Equatable, Sendable, Identifiable {
     /// The server's refusal; nil while the change waits or is being sent.
     var failure: SendFailure?
 
-    /// This change with its version limited as in every decoded element, so that counting cannot overflow.
+    /// This change with its version clamped, as in every decoded element, so that adding to it cannot overflow.
     var withCountedVersion: Self {
         guard case .edit(let content, let version?) = change else { return self }
         var counted = self

@@ -21,7 +21,7 @@ struct BoardState: Sendable {
     /// The elements that changed since the fetch began; nil if no fetch is running.
     private var touched: Set<String>?
     private var lastOperation = 0
-    /// The moves that are not sent yet, and some that no longer exist.
+    /// The moves that wait for the next position. There may also be ids of changes that no longer exist.
     private var held: Set<BoardOperation.ID> = []
     /// The version of a new element.
     private static let firstVersion = 1
@@ -96,8 +96,9 @@ struct BoardState: Sendable {
 
     /// Removes all elements, because the room was cleared.
     ///
-    /// They are not marked as deleted: a replayed event does not say when the room was cleared, so newer elements
-    /// may come again. Own changes stay; the next fetch drops those of missing elements.
+    /// They are not marked as deleted. A replayed event does not say when the room was cleared, so some of them may be
+    /// newer than the clearing, and have to come back. Own changes stay; the next fetch drops those of missing
+    /// elements.
     mutating func removeAll() {
         (elements, order, tempIDs) = ([:], [], [:])
         // Pages that are being fetched may be older than the clearing.
@@ -136,7 +137,7 @@ struct BoardState: Sendable {
         append(.edit(content: content, version: base), to: id)
     }
 
-    /// Moves an element. The move is not sent before ``releaseMoves()``, or the element's next other change.
+    /// Moves an element. The move waits for ``releaseMoves()``, or for the element's next change of another kind.
     mutating func move(_ id: String, to position: Element.Position?) {
         // All unsent positions of a drag are one change.
         if let index = lastWaiting(id, where: { if case .move = $0 { true } else { false } }) {

@@ -1,13 +1,12 @@
 import Observation
 
-/// What a closure reads from observable models, each time that it changes: for UIKit and AppKit, tests, and all else
-/// that has no `body`.
+/// The values of a closure that reads observable models: the current value first, and then one after each change. It is
+/// for code without a SwiftUI `body`: UIKit, AppKit and tests.
 ///
 ///     for await rooms in ObservedValues({ client.rooms.rooms }) { apply(rooms) }
 ///
-/// The first value is that of the start. Changes in one turn of the main actor are one value, and so are those that come
-/// while the last value is handled: the value is then the latest one. Values may be equal, as a model may change and
-/// change back.
+/// Changes in one turn of the main actor yield one value. Changes that come while a value is handled also yield one,
+/// the latest. A value may equal the one before, because a model may change and change back.
 ///
 /// The sequence ends when its task is cancelled.
 public struct ObservedValues<Value: Sendable>: AsyncSequence, Sendable {

@@ -34,8 +34,8 @@ extension Conversation {
     /// - Throws: `ClientFailure` or `CancellationError` if messages that are not loaded cannot be fetched. Those found
     ///   before are still marked.
     public func markAllRead() async throws {
-        // Nil, the newest page, unless all messages above the floor are known: otherwise some came while the client was
-        // away, before the first page, or in a gap.
+        // If all messages above the floor are known, the search begins below it. Otherwise it begins with the newest
+        // page (nil): there may be messages from a time without a connection, from before the first page, or in a gap.
         var oldest = isVerified && store.firstGap == nil ? store.floor : nil
         var hasOlder = oldest.map { $0 > 1 } ?? true
         // The count is taken first, because the receipts below lower it.

@@ -3,8 +3,8 @@ import Foundation
 extension Conversation {
     /// Shows a message at once, and sends it now or when the server can be reached. White space around it is removed.
     ///
-    /// - Returns: the item's id; nil if nothing is left of the text, or if the room is gone. ``failure`` then says so.
-    ///   Nothing is sent in either case.
+    /// - Returns: the item's id. It is nil, and nothing is sent, if nothing is left of the text or the room is gone.
+    ///   ``failure`` says whether the room is gone.
     @discardableResult
     public func send(_ text: String) -> MessageItem.ID? {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)

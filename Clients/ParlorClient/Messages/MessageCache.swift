@@ -99,7 +99,7 @@ public actor MessageCache {
 
     private func forget(_ roomID: String) {
         openedAt?[roomID] = nil
-        // A file that cannot be removed cannot be read either, or the next write replaces it.
+        // `try?`: a file that cannot be removed stays until the next write replaces it, or the person signs out.
         try? files.remove(roomID)
     }
 
@@ -127,7 +127,8 @@ public actor MessageCache {
             let attributes = try? FileManager.default.attributesOfItem(atPath: files.url(of: roomID).path)
             times[roomID] = attributes?[.modificationDate] as? Date ?? .distantPast
         }
-        // These times are in the future: the clock was ahead. Without this change, these rooms would stay until then.
+        // These times are in the future, because the clock was ahead. Without this change, these rooms would not be
+        // evicted before then.
         let now = clock.now
         let early = times.filter { $0.value > now }.keys
         for roomID in early { times[roomID] = now }

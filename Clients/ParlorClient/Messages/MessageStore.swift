@@ -131,7 +131,7 @@ public struct MessageStore: Sendable {
         return settled
     }
 
-    /// Runs a change, and raises `version` once if it returns true: it has changed something.
+    /// Runs a change. If it returns true, which means that it has changed something, `version` rises by one.
     mutating func noteChange(_ change: (inout MessageStore) -> Bool) {
         if change(&self) { version += 1 }
     }

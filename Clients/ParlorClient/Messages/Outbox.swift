@@ -2,8 +2,8 @@ import Foundation
 
 /// A change of a message in the outbox.
 public enum OutboxChange: Equatable, Sendable {
-    /// All unsent messages of the room, in the order in which they were typed; the first change for
-    /// a new follower.
+    /// All unsent messages of the room, in the order typed. A new follower gets this first. It also comes after stored
+    /// messages have been read, and after all messages of the room were removed.
     case all([PendingMessage])
     case added(PendingMessage)
     case state(tempID: String, PendingMessage.State)

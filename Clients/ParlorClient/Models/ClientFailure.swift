@@ -78,7 +78,7 @@ public struct Refusal: Error, Hashable, Sendable {
 }
 
 extension ClientFailure {
-    /// The failure of a stopped client: in `disconnected`, and of HTTP calls while they are closed. `Board.clear()` also
-    /// throws it, if the board ended because its client is gone.
+    /// The failure of a client that was stopped. `SocketUpdate.disconnected` has it, and the client's own HTTP calls
+    /// throw it. `Board.clear()` throws it, too, if the board has ended because its client is gone.
     static let stopped = ClientFailure.offline("stopped")
 }

@@ -2,8 +2,8 @@ import Foundation
 
 /// Parses the server's times: ISO 8601, with or without a fraction of a second.
 ///
-/// The parser is written by hand for speed. A list of rooms has hundreds of timestamps, and a formatter takes longer
-/// for one of them than the decoder for the rest of a message.
+/// The parser is written by hand for speed, because a list of rooms has hundreds of timestamps. A formatter takes
+/// longer to parse one of them than the decoder takes for the rest of a message.
 enum ServerDate {
     /// Parses a time. A time without a zone counts as UTC, because some older servers leave the zone out.
     ///

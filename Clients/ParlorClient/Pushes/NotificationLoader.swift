@@ -6,8 +6,8 @@ import Foundation
 /// It is for a notification service extension, which runs whether or not the app does. Both share the session
 /// (``ExtensionTokens``).
 public struct NotificationLoader: Sendable {
-    /// The limit of the wait for a refresh that is still in progress after the message was fetched, or was not fetched
-    /// in time. An extension has half a minute for both.
+    /// The longest wait, after the message was fetched or its time limit is over, for a refresh of the session that is
+    /// still in progress. An extension has half a minute for both waits.
     private static let longestRefresh: Duration = .seconds(20)
     /// The time limit of one request, in seconds.
     private static let requestTimeout: TimeInterval = 8

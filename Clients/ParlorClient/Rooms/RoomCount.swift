@@ -15,9 +15,9 @@ public struct RoomCount: Hashable, Sendable {
     ///
     /// It is the server's value, until the library itself changes ``unseenElements`` or ``unreadMessages``: the library
     /// counts new elements and messages, and opening a room marks its elements as seen. From then on it is true if one
-    /// of the two counts is above zero, or if the server had another reason. Such a reason is the badge of an added
-    /// service above zero. If the server's value was true while all badges were zero, there is an unknown reason, which
-    /// also counts. The next `room:badges` event or answer sets it to the server's value again.
+    /// of the two counts is above zero, or if the server had another reason. An added service's badge above zero is
+    /// such a reason. If the server's value was true while all badges were zero, the reason is unknown, but it counts,
+    /// too. The next `room:badges` event or answer sets it to the server's value again.
     public private(set) var hasUnread: Bool
     /// True if the server's value was true for another reason than the two counts.
     private var isUnreadOtherwise: Bool
@@ -47,13 +47,14 @@ public struct RoomCount: Hashable, Sendable {
 
     private mutating func follow() { hasUnread = unseenElements > 0 || unreadMessages > 0 || isUnreadOtherwise }
 
-    /// Takes the known badges of added services where this count has 0 or none. It is for the count of an answer that
-    /// lacks some services. In that answer, a badge above zero is current, or the last value that the server knew.
+    /// Keeps the known badges of added services where this count has 0 or none. This count comes from an answer in
+    /// which some services are down: there, 0 may mean that the value is unknown. A badge above zero is current, or
+    /// the last value that the server knew.
     mutating func keepOthers(of known: RoomCount) {
         let answered = otherBadges
         otherBadges.merge(known.otherBadges) { $0 == 0 ? $1 : $0 }
         guard otherBadges != answered else { return }
-        // The server's value does not include the badges that were taken.
+        // The server's value does not include the badges that were kept.
         isUnreadOtherwise = isUnreadOtherwise || known.isUnreadOtherwise
         hasUnread = hasUnread || isUnreadOtherwise
     }

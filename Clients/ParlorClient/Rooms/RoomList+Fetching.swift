@@ -63,7 +63,7 @@ extension RoomList {
         missingFields = isOfAll ? fields : before.union(fields)
         if missingFields == [.others], !store.rooms.contains(where: \.hasOtherFields) { missingFields = [] }
         guard !missingFields.isEmpty else { return }
-        // The pause under way is replaced if it is for added services alone, because it may be long.
+        // A pause for added services alone may be long, so it is replaced when other fields are missing, too.
         if fetchingMissingFields == nil || before == [.others] && missingFields != [.others] { fetchMissingFields() }
     }
 

@@ -166,8 +166,8 @@ public final class RoomList {
         fetchNeeded()
     }
 
-    /// Fetches a room that the server does not know any more, according to the answer to another request. If that is
-    /// confirmed, the room is forgotten.
+    /// Fetches a room, because the answer to another request said that the server does not know it any more. If the
+    /// server confirms that, the room is forgotten.
     func check(_ roomID: String) {
         store.check(roomID, now: clock.now)
         fetchNeeded()

@@ -69,7 +69,7 @@ public actor RoomListCache {
             return rooms.values.sorted { (order[$0.id] ?? -1, $0.id) < (order[$1.id] ?? -1, $1.id) }.map(
                 \.withoutPresence)
         } catch {
-            // A file that cannot be removed cannot be read either, or the next write replaces it.
+            // `try?`: a file that cannot be removed stays until the next write replaces it.
             try? files.remove(Self.name)
             return []
         }

@@ -23,7 +23,7 @@ extension RoomStore {
         case .roomCreated(let room): applyNew(room, now)
         case .badges(let roomID, _, _): touch(roomID, isDoubtful: true, now: now) ? roomID : nil
         case .presence(let roomID, let userID, let isPresent): applyPresence(isPresent, of: userID, in: roomID, now)
-        // Participants of a created room get `roomCreated` instead of the global event.
+        // Participants of a created room also get `roomCreated`, which has the room.
         case .roomCreatedGlobal, .typing, .messagesRead, .requestFailed, .unknown: nil
         }
     }
@@ -139,7 +139,7 @@ extension RoomStore {
     }
 
     /// Returns a time with milliseconds for an event that has only seconds. It is later than all known times of that
-    /// second. If another room has such a time, the real order is unknown, so the event's room is fetched.
+    /// second. If another room has a time in that second, the real order is unknown, so the event's room is fetched.
     private mutating func fullTime(of second: Date, in roomID: String) -> Date {
         var newest: Date?
         for index in rooms.indices {

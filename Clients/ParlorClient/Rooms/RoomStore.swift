@@ -30,8 +30,8 @@ struct RoomStore: Sendable {
     let userID: String
     private(set) var sorted: SortedRooms
     private(set) var needs: [String: Set<Need>] = [:]
-    /// The rooms that an answer with all rooms lacked, and those to check that the store lacks. They are hidden, and
-    /// fetched one by one, because the answer may be older than they are.
+    /// The rooms that an answer with all rooms lacked. They are hidden, and fetched one by one, because the answer may
+    /// be older than they are. Rooms to check (`check(_:now:)`) that the store lacks are among them.
     private(set) var missing: Set<String> = []
     /// Counts events, so that an answer can be compared with those since its request.
     private var events = 0
@@ -213,8 +213,8 @@ struct RoomStore: Sendable {
 
     /// Notes that the server may not know a room any more, so that the room is fetched.
     mutating func check(_ id: String, now: Date) {
-        // The room counts as changed, because the answer to a request under way may be older. An answer with all rooms
-        // does not meet the need of a room that neither it nor the store has, so such a room is fetched by itself.
+        // The room counts as changed, because the answer to a request under way may be older. A room that the store
+        // lacks is fetched by itself: if an answer with all rooms lacked it, too, its need would never be met.
         if touch(id, now: now) { need(.answer, of: id) } else { missing.insert(id) }
     }
 

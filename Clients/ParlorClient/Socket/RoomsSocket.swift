@@ -55,7 +55,7 @@ public actor RoomsSocket {
     /// `sync:done`, without a connection, and on a server without `sync:done`. `cursor` is then from an earlier
     /// connection.
     private(set) var connectionCursor: String?
-    /// The connection, from when the server has accepted it to its end.
+    /// The connection that the server has accepted; nil before that, and after its end.
     private(set) var link: SocketLink? {
         didSet {
             joiner?.cancel()

@@ -7,8 +7,8 @@
     final class WebSocketChannel: ChannelHandler {
         typealias Completion = (Result<String, ClientFailure>) -> Void
 
-        /// The maximum number of messages that wait for `receive`. When it is reached, nothing is read, so that TCP
-        /// slows the server down.
+        /// When this many messages wait for `receive`, nothing more is read, so that TCP slows the server down.
+        /// Messages that were read together are all kept, so more may wait.
         private static let maxWaiting = 64
         /// The maximum of bytes that wait to be sent. Beyond it the connection fails.
         private static let maxPendingBytes = 4 << 20
