@@ -64,8 +64,8 @@ public final class ScriptedServer: Sendable {
         }
     }
 
-    /// Ends all sessions of a person, as a new password does. The person's sockets get a Socket.IO DISCONNECT, and none
-    /// of their requests is answered any more.
+    /// Ends all sessions of a person, as a new password does. The person's sockets get a Socket.IO DISCONNECT, and all
+    /// of the person's tokens are refused from then on.
     public func endSessions(of personID: String) {
         step { network in
             network.parlor.endSessions(of: personID)

@@ -93,8 +93,8 @@ struct Faults: Sendable {
         return passage
     }
 
-    /// Takes a socket's late packets, to deliver them before a control packet. If that packet is the end of a replay,
-    /// the device's new cursor counts the late packets as received, so later they would be lost.
+    /// Takes a socket's late packets, to deliver them before a control packet. That packet may be the end of a replay,
+    /// which brings a new cursor. The cursor counts the late packets as received, so they must not come after it.
     private mutating func takeAllLate(on socketID: Int) -> [Parlor.Delivery] {
         guard running != nil, isHeld == nil, !holdsAcks else { return [] }
         let arriving = held.filter { $0.socketID == socketID }

@@ -46,14 +46,16 @@ extension JSON {
     func tempID() throws(Parlor.Refused) -> String? {
         guard member("tempId") != nil else { return nil }
         let text = try required("tempId")
-        guard (1...64).contains(text.unicodeScalars.count) else { throw .invalid("tempId", "has 1 to 64 characters") }
+        guard (1...64).contains(text.unicodeScalars.count) else {
+            throw .invalid("tempId", "must have 1 to 64 characters")
+        }
         return text
     }
 
     func strings(_ name: String) throws(Parlor.Refused) -> [String] {
         guard let value = member(name) else { throw .invalid(name, "is missing") }
         guard let texts = value.array?.map(\.string) else { throw .malformed("\(name) is not a list.") }
-        guard (1...500).contains(texts.count) else { throw .invalid(name, "has 1 to 500 ids") }
+        guard (1...500).contains(texts.count) else { throw .invalid(name, "must have 1 to 500 ids") }
         let known = texts.compactMap(\.self)
         guard known.count == texts.count else { throw .malformed("\(name) has something that is not a string.") }
         return known

@@ -19,9 +19,9 @@ extension Parlor {
         let username = try fields.required("username")
         guard (3...32).contains(username.count),
             username.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "_.-".contains($0)) })
-        else { throw .invalid("username", "has 3 to 32 of A-Za-z0-9_.-") }
+        else { throw .invalid("username", "must have 3 to 32 of A-Za-z0-9_.-") }
         let password = try fields.required("password")
-        guard (8...128).contains(password.utf8.count) else { throw .invalid("password", "has 8 to 128 bytes") }
+        guard (8...128).contains(password.utf8.count) else { throw .invalid("password", "must have 8 to 128 bytes") }
         guard account(named: username) == nil else {
             throw Refused(status: 409, code: "username_taken", message: "Somebody has that name.")
         }
@@ -47,7 +47,7 @@ extension Parlor {
         guard let token = refreshTokens[text] else { throw refused }
         let attemptID = fields["attemptId"]?.string
         if let attemptID, !(1...64).contains(attemptID.unicodeScalars.count) {
-            throw .invalid("attemptId", "has 1 to 64 characters")
+            throw .invalid("attemptId", "must have 1 to 64 characters")
         }
         if let attempt = token.attempt, attempt.id == attemptID, now - attempt.at < Self.attemptLifetime {
             return Answer(200, attempt.answer)

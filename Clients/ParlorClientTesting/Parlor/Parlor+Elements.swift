@@ -6,7 +6,7 @@ extension Parlor {
         let type = try fields.required("type")
         guard type.first?.isLowercase == true, type.utf8.count <= 32,
             type.allSatisfy({ $0.isASCII && ($0.isLowercase || $0.isNumber || $0 == "_" || $0 == "-") })
-        else { throw .invalid("type", "matches [a-z][a-z0-9_-]{0,31}") }
+        else { throw .invalid("type", "must match [a-z][a-z0-9_-]{0,31}") }
         let tempID = try fields.tempID()
         let key = tempID.map { RoomState.TempID(userID: userID, text: $0) }
         if let key, let id = room.elementsByTempID[key] {

@@ -6,7 +6,9 @@ extension Parlor {
         var room = try room(roomID, of: userID)
         let name = fields.member("text") == nil && fields.member("content") != nil ? "content" : "text"
         let text = try fields.required(name).trimmingCharacters(in: .whitespacesAndNewlines)
-        guard (1...4000).contains(text.unicodeScalars.count) else { throw .invalid(name, "has 1 to 4000 characters") }
+        guard (1...4000).contains(text.unicodeScalars.count) else {
+            throw .invalid(name, "must have 1 to 4000 characters")
+        }
         let tempID = try fields.tempID()
         let key = tempID.map { RoomState.TempID(userID: userID, text: $0) }
         if let key, let id = room.messagesByTempID[key] {

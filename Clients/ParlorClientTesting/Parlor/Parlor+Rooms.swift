@@ -54,7 +54,7 @@ extension Parlor {
         case "activity": key = \.lastActivityAt
         case "messages": key = { $0.messagesUpdatedAt ?? .min }
         case "content": key = \.updatedAt
-        default: throw .invalid("sort", "is activity, messages or content")
+        default: throw .invalid("sort", "must be activity, messages or content")
         }
         return Answer(200, .array(list(of: userID, by: key).map { json($0, for: userID, isListed: true) }))
     }
@@ -123,7 +123,7 @@ extension Parlor {
     /// Returns the request's name; nil if it is empty, which removes the room's name.
     private static func roomName(_ fields: JSON) throws(Refused) -> String? {
         let name = try fields.required("name").trimmingCharacters(in: .whitespacesAndNewlines)
-        guard name.unicodeScalars.count <= 100 else { throw .invalid("name", "has at most 100 characters") }
+        guard name.unicodeScalars.count <= 100 else { throw .invalid("name", "may have at most 100 characters") }
         return name.isEmpty ? nil : name
     }
 }

@@ -38,8 +38,8 @@ public struct ScriptedCall: Sendable {
     public var status = 200
     /// The cursor of the next page in a route's answer; nil on the last page.
     ///
-    /// An assignment makes the answer a page. So the last page of a list needs one too: with nil, its `page.next` is
-    /// null. An answer whose handler assigns nothing has no `page`.
+    /// Assigning a value makes the answer a page. On the last page of a list, assign nil: `page.next` is then null. If
+    /// a handler assigns nothing, its answer has no `page`.
     public var nextPage: String? {
         didSet { isPage = true }
     }
