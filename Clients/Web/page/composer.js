@@ -21,8 +21,8 @@ export function composerView(roomId, { send, typed, stopped, goUp }) {
         else stopped();
       },
       keydown: (event) => {
-        // Safari ends the composition before the key that accepts a candidate. Only the code of that key then shows
-        // that an input method handles the key.
+        // When a key accepts an input method's candidate, Safari ends the composition before this event. Then only the
+        // code 229 shows that the key was for the input method.
         const isComposing = event.isComposing || event.keyCode === 229;
         if (event.key === "Enter" && !event.shiftKey && !isComposing) {
           event.preventDefault();

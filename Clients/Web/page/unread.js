@@ -1,6 +1,6 @@
 import { badgeText } from "../parlor/display.js";
 
-/** The open room: `{ roomId, isAtEnd, least }`. */
+/** The open room: `{ roomId, isAtEnd, least }`. `least` is its lowest unread count while the view stays at the end. */
 let watched = null;
 let shown = null;
 let wanted = null;

@@ -12,7 +12,7 @@ const DOUBTFUL = 2_000;
 export class BadgeDoubts {
   #now;
   #userId;
-  /** By room, when the last message or element of another person arrived. */
+  /** The time when the last message or element of another person arrived, by room. */
   #arrivedAt = new Map();
   /** The open rooms whose last badges were doubtful. */
   #whileOpen = new Set();

@@ -37,7 +37,7 @@ export class JoinedRooms {
     return this.#join(roomId, link);
   }
 
-  /** The same, unless the room is joined on this connection already. Shares a join that is in progress. */
+  /** Joins a room, unless it is joined on this connection already. Shares a join that is in progress. */
   async joinOnce(roomId) {
     if (!this.#joined.has(roomId)) await (this.#joining.get(roomId) ?? this.join(roomId));
   }

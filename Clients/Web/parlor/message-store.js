@@ -21,8 +21,8 @@ export class MessageStore {
   #tempIds = new Set();
   #verified = new SeqRanges();
   /**
-   * The lowest `seq` that pages have loaded. An event about an older message is ignored, because its page will have the
-   * change.
+   * The lowest `seq` that pages have loaded. An event with an older message is ignored, because that message comes with
+   * its page.
    */
   #floor = null;
   #gone = new RecentValues(REMEMBERED);

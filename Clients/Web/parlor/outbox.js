@@ -9,7 +9,8 @@ import { Backoff, Pause } from "./timing.js";
  * Each lane (a room's messages, or a room's board) sends one change at a time, in the order made. Lanes do not wait for
  * each other. A change is stored before it is sent. A change that the storage refuses is sent at once, and fails
  * with `not_kept` if the server cannot take it then. A change without an answer is sent again under the same id. A
- * change leaves the outbox only when the server has it, when it is discarded, or when the person loses the room.
+ * change leaves the outbox only when the server has it, when it is discarded or obsolete, when the person loses the
+ * room, or when the person signs out.
  *
  * If the server cannot be reached, a lane waits for the connection, or for a pause whose bound doubles. If the server
  * asks to wait, the lane waits at least that long. If the server refuses a change for good, that change fails, and

@@ -132,7 +132,7 @@ export class RoomCounts {
   /** @returns true if the element is another person's and was not counted before. */
   #countUnseen(id, creatorId, roomId) {
     if (creatorId === this.#userId || !this.has(roomId) || !this.#note(roomId).created.insert(id)) return false;
-    // The element is seen, unless the server does not know yet that the room is open.
+    // In an open room the element is seen here. The server may not know yet that the room is open.
     if (this.#open.has(roomId)) this.#zeroed.add(roomId);
     else this.#change(roomId, (count) => { count.unseenElements += 1; });
     return true;

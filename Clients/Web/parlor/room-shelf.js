@@ -130,7 +130,10 @@ export class RoomShelf {
     return roomId;
   }
 
-  /** Notes that a room has to be fetched by itself, as it may be lost. An answer that is older does not settle that. */
+  /**
+   * Notes that a room has to be fetched, because the person may have lost it. The answer to an earlier request does not
+   * settle that.
+   */
   check(id) {
     if (this.#touch(id)) this.need(id, "answer");
     else this.missing.add(id);
@@ -172,7 +175,7 @@ export class RoomShelf {
 
   /**
    * Returns a time in milliseconds for an event that has only a whole second. It is later than all known times of that
-   * second. The order among rooms of the same second is then uncertain, so those rooms are fetched.
+   * second. The order among rooms of the same second is then uncertain, so the other rooms of that second are fetched.
    */
   fullTime(time, roomId) {
     const second = Date.parse(time);

@@ -195,8 +195,8 @@ export class Session extends Observable {
 
   async #end(failure, isLogout = false) {
     this.#epoch += 1;
-    // The mark comes with the removal of the session, as the page may be closed at any moment. A full storage refuses the
-    // mark, but still removes the session.
+    // One write sets the mark and removes the session, because the page may be closed at any moment. A full storage
+    // refuses that write, but still removes the session with the next one.
     if (isLogout) await this.#storage.write([[KEY, undefined], [MARK + this.#current.user.id, true]]).catch(() => {});
     await this.#write(undefined);
     await this.#take(null, failure, { isLogout });
@@ -228,8 +228,8 @@ export class Session extends Observable {
   async #write(session) {
     try {
       const changes = [[KEY, session]];
-      // A mark of this person goes with each write, as an earlier write may have failed: a mark beside a session would
-      // remove what the person has stored since.
+      // This also removes a mark of this person, because an earlier removal may have failed. Beside a session, the mark
+      // would make the next start remove what the person has stored since.
       if (session) changes.push([MARK + session.user.id, undefined]);
       await this.#storage.write(changes);
       this.#outdated = null;
