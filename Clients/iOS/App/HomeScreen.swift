@@ -45,7 +45,7 @@ struct HomeScreen: View {
     }
 }
 
-/// The badge of a tab. Only this view reads the counts, so the tabs are not drawn again when a count changes.
+/// The badge of a tab. `HomeScreen` does not read the counts itself, so a new count does not draw the tabs again.
 private struct UnreadBadge: ViewModifier {
     let counts: RoomCountManager
 

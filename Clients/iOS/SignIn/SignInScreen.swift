@@ -59,7 +59,7 @@ struct SignInScreen: View {
         if let failure {
             FailureLabel(failure)
         } else if isNew {
-            Text("A username has 3 to 32 letters, digits, or _ . -, a password at least 8 characters.")
+            Text("A username has 3 to 32 letters, digits, or _ . - and a password has at least 8 characters.")
         } else if account.client != nil {
             Text("Your session has ended. What you have written is sent when you sign in again.")
         }
