@@ -36,8 +36,10 @@ public enum AllowedOrigins: Sendable, Equatable {
         }
     }
 
-    /// Returns true if a request may open a socket, which CORS does not cover. A request without `Origin` comes
-    /// from no page; a page of the same host is always allowed.
+    /// Returns true if a request may open a socket. CORS does not cover WebSockets, so the server checks.
+    ///
+    /// Browsers send `Origin`, so a request without it does not come from a page. A page of the same host is always
+    /// allowed.
     func mayOpenSocket(_ request: HTTPRequest) -> Bool {
         guard let origin = request.headers["Origin"], !allows(origin) else { return true }
         let authority = origin.firstRange(of: "://").map { origin[$0.upperBound...] }

@@ -42,15 +42,16 @@ final class ClientUsage: Sendable {
         fileprivate var strangerBytes: Int { standing == .stranger ? bytes : 0 }
     }
 
-    /// The share of its address that a connection counts for.
+    /// The limit of its address that a connection counts against.
     enum ConnectionShare {
+        /// `EdgeLimits.connections`.
         case unconnected
-        /// The connection is that of a socket that has connected to a namespace.
+        /// `EdgeLimits.connectedSocketsPerAddress`, for a connection whose socket has connected to a namespace.
         case connected
     }
 
     private struct Amounts {
-        /// In the total, all connections; of an address, those that count as unconnected.
+        /// In the total: all connections. In an address's amounts: only those that count as unconnected.
         var connections = 0
         var connectedSockets = 0
         var unconnectedSockets = 0
@@ -124,9 +125,9 @@ final class ClientUsage: Sendable {
         if !isMoved { throw .perAddress }
     }
 
-    /// Moves a connection to the other share of its address.
+    /// Counts a connection against the other limit of its address.
     ///
-    /// - Returns: false if that share is used up; the connection then stays where it is.
+    /// - Returns: false if that limit is reached; the connection then stays counted as before.
     func moveConnection(of address: IPAddress, to share: ConnectionShare) -> Bool {
         state.withLock { state in
             guard has(room: share, address, state) else { return false }

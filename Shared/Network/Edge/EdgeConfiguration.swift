@@ -18,8 +18,8 @@ public struct EdgeConfiguration: Sendable {
     /// The limits of connections, sockets and memory that clients hold at once.
     public var limits = EdgeLimits()
 
-    /// The limit, in approximate bytes of memory, of the output that waits for one client. A client over it
-    /// is a slow reader and is disconnected.
+    /// The limit, in approximate bytes of memory, of the output that waits for one socket. A socket over it is a slow
+    /// reader and is disconnected. `EdgeLimits.bufferedBytes` limits the responses to plain requests.
     public var maxUnsentBytes = 1 << 20
     /// The longest time in which a client may read nothing of its queued output.
     public var writeTimeout: Duration = .seconds(10)
@@ -86,7 +86,7 @@ public struct EdgeEndpoint: Sendable {
             Content(engine: engine, socketIO: socketIO, takeMessage: nil)
         }
 
-        /// Returns an endpoint's content of Engine.IO without Socket.IO, as its conformance suite requires.
+        /// Returns content that serves Engine.IO without Socket.IO, for Engine.IO's conformance suite.
         package static func engineIO(
             _ engine: EngineConfiguration, takeMessage: @escaping @Sendable (Socket, EnginePacket) -> Void
         ) -> Content {

@@ -3,10 +3,10 @@ import Reactor
 /// The limits of the connections, sockets and memory that clients may hold at once: in total, over all loops, and from
 /// one address (`IPAddress.subscriber`).
 ///
-/// At the total limit, a new connection evicts another one. The loop with the most idle connections ends the one
-/// that has been idle longest. If no connection is idle, a WebSocket that has waited longest for its CONNECT ends. A new
-/// socket evicts such a socket. If there is none, the new one is refused. Connections with a request in progress and
-/// connected sockets stay. At the limit of its address, a new client is refused.
+/// At the total limit, a new connection evicts an idle connection or, if there is none, an unconnected WebSocket. A new
+/// socket evicts an unconnected socket, by WebSocket or polling. The loop with the most such clients evicts the one of
+/// its own that has waited longest. If no loop has any, the newcomer is refused. Connections with a request in progress
+/// and connected sockets stay. At the limit of its address, a new client is refused.
 public struct EdgeLimits: Sendable {
     public struct Limit: Sendable {
         public var total: Int
@@ -19,10 +19,11 @@ public struct EdgeLimits: Sendable {
         }
     }
 
-    /// Open connections. Of an address, only those count here whose socket has not connected to a namespace.
+    /// Open connections. The limit of an address does not count connections whose socket has connected to a
+    /// namespace (`connectedSocketsPerAddress`).
     public var connections = Limit(total: 10_000, perAddress: 1_000)
-    /// The connections of one address whose sockets have connected to a namespace; nil: no limit. Thousands of people
-    /// may share an address. Further ones count among its `connections`.
+    /// The connections of one address whose sockets have connected to a namespace; nil: no limit. It is high, as
+    /// thousands of people may share an address. Connections beyond it count among `connections`.
     public var connectedSocketsPerAddress: Int?
     /// Sockets that have not connected to a namespace yet.
     public var unconnectedSockets = Limit(total: 5_000, perAddress: 500)

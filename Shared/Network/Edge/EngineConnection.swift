@@ -29,9 +29,9 @@ final class EngineConnection: Waiting {
     /// True while the client has not connected to a namespace. Its limits are low then, and a new client may
     /// evict it.
     private(set) var isUnconnected = false
-    /// The time from which it has not been connected.
+    /// The time at which the client became unconnected.
     private(set) var unconnectedSince = LoopInstant(nanoseconds: 0)
-    /// True if its end frees a connection.
+    /// True if the session uses a WebSocket, so that evicting it frees a connection.
     var hasWebSocket: Bool { webSocket != nil }
     private var unconnectedMessages = 0
     private var counted = ClientUsage.Buffered()

@@ -17,7 +17,7 @@ final class Evictions: Sendable {
         case unconnectedSocket
     }
 
-    /// The counts of one loop, which changes all but `pending` itself.
+    /// The counts of one loop. Only that loop sets them, except that other loops raise `pending`.
     final class Loop: Sendable {
         private let waitingConnections = Atomic<Int>(0)
         private let unconnectedWebSockets = Atomic<Int>(0)

@@ -75,8 +75,8 @@ final class TimeShares {
     }
 
     private let loop: EventLoop
-    /// The percentage of time that an address may use. A unit of used time is paid for with 100 / percent of
-    /// elapsed time.
+    /// The percentage of time that an address may use. To pay for a unit of used time, 100 / percent units must
+    /// elapse.
     private let percent: Int
     private let allowance: Duration
     private let isOn: Bool

@@ -25,7 +25,7 @@ struct WaitingClients {
         change { hadWebSocket ? $0.webSockets.remove(socket) : $0.pollers.remove(socket) }
     }
 
-    /// Removes a socket permanently, which is in no list any more.
+    /// Keeps a socket out of the lists for good. It must have left its list.
     func retire(_ socket: EngineConnection) { WaitingList.retire(socket) }
 
     private mutating func change(_ body: (inout Self) -> Void) {

@@ -30,7 +30,7 @@ final class WebSocketConnection: ChannelHandler {
     private var isSlow = false
     /// True while the connection waits for its share of the loop's time. It then continues by itself.
     private var isResting = false
-    /// True while nothing is received or processed until the client has read its output.
+    /// True while the connection neither reads nor processes messages, because the client does not read its output.
     private var isHeldUp = false
     /// The last ping that has not been answered.
     private var ping: [UInt8]?

@@ -66,7 +66,7 @@ public struct HTTPHeaders: Sendable {
     /// Control characters in the value become spaces (RFC 9110, section 5.5), so a value from a request
     /// cannot end the line. The name must be a token chosen by this process.
     public mutating func add(_ name: String, _ value: String) {
-        precondition(Self.isName(name), "no name for a header: \(name)")
+        precondition(Self.isName(name), "not a valid header name: \(name)")
         let start = bytes.count
         bytes.append(contentsOf: name.utf8)
         let middle = bytes.count

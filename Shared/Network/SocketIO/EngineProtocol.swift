@@ -46,8 +46,11 @@ public enum EngineAction: Sendable, Equatable {
     case promoteProbe
     case closeProbe
 
-    /// Start the timer, or restart it if it was running. A heartbeat that is restarted when its timer fires counts from
-    /// when that timer was due, unless it fired so late that the client would lose time.
+    /// Start the timer, or restart it if it was running.
+    ///
+    /// When the heartbeat's timer fires and is restarted, the delay counts from the time at which it was due, so that
+    /// lateness does not add up. If it fired very late, the delay counts from now, so that the client has its whole
+    /// time.
     case startTimer(EngineTimer, Duration)
     case stopTimer(EngineTimer)
 

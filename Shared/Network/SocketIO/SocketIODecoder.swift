@@ -58,7 +58,7 @@ public struct SocketIODecoder: Sendable {
     private mutating func decodeAttachment(_ attachment: ArraySlice<UInt8>) throws(ProtocolViolation) -> SocketIOPacket?
     {
         guard case .gathering(var packet, let missing, let bytes) = state else {
-            throw ProtocolViolation("an attachment to nothing")
+            throw ProtocolViolation("an attachment that no packet announced")
         }
         guard bytes + attachment.count <= maxBytes else { throw ProtocolViolation("attachments that are too long") }
         if keepsAttachments { packet.attachments.append(Array(attachment)) }

@@ -22,7 +22,7 @@ public struct SocketIOPacket: Sendable, Equatable {
     /// acks the whole array; nil if the arguments are left out.
     public private(set) var payload: JSONValue?
     /// The reason why parsing left out an event's arguments, although its name is known; nil if nothing was refused.
-    /// The text is not read beyond the first bracket that exceeds the limit, or beyond the refused text.
+    /// Parsing stops there: what follows the bracket that is nested too deeply, or the refused string, is not checked.
     public private(set) var refusal: SocketIORefusal?
     /// The number of binary messages that follow this one.
     public private(set) var attachmentCount = 0

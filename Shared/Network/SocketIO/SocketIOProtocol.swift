@@ -76,8 +76,8 @@ public enum SocketIORefusal: Sendable, Equatable {
     /// The event's arguments are nested deeper than `JSONValue.defaultMaxDepth`, or than 32 levels with
     /// attachments. They are left out.
     case depth
-    /// The event's arguments are JSON with a text that is refused: with half a surrogate pair, or too many combining marks
-    /// in a row. They are left out.
+    /// The event's arguments are JSON with a string that is refused, because it has half a surrogate pair or too many
+    /// combining marks in a row. They are left out.
     case text
 }
 

@@ -47,7 +47,8 @@ public struct MissingLibrary: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// The reason why there is no response. The server may have performed the request, unless it is `busy`.
+/// The reason why there is no response. The server may have performed the request, except after `busy`, when nothing
+/// was sent.
 public enum WebFailure: Error, Sendable, Equatable {
     /// The response did not arrive in time.
     case timeout

@@ -73,7 +73,7 @@ public struct WebSocketParser: Sendable {
     /// The number of held bytes: those not used yet, and the incomplete message.
     public var bufferedBytes: Int { input.count + message.count + control.count }
 
-    /// True if `next` may return another frame.
+    /// True if `next` may return another event before more bytes arrive.
     public var hasInput: Bool { input.count > 0 }
 
     /// Returns the next event, or nil until more has arrived, and always after a close.
