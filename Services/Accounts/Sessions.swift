@@ -92,8 +92,8 @@ extension Accounts {
         return Reply(.ok, JSONWriter.value { json in json.array { for id in live { $0.string(id) } } })
     }
 
-    /// Ends all sessions of the caller except the one that the request comes from. An access token from before tokens
-    /// named a session has no session id: then all sessions end.
+    /// Ends all sessions of the caller except the one that the request comes from. Access tokens of early versions name
+    /// no session. With such a token, all sessions end.
     func endOtherSessions(_ fields: RequestFields, _ caller: Caller) async throws -> Reply {
         let (current, now) = (SigningClient(fields).sessionID, clock.now())
         try await database.write { try SessionsStore($0).endOthers(than: current, of: caller.id, at: now) }
