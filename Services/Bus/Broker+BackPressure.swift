@@ -17,10 +17,11 @@ struct BrokerHold {
     let deadline: Duration
 }
 
-// Back-pressure: the broker stops reading from a sender that outpaces a receiver, until the receiver catches up. Its
-// lines then wait in its own buffers, and the receiver's queue keeps room for those of others. The sender's lines for
-// other receivers wait as well, so this lasts at most `maxHold`. After that, nobody waits for this receiver for
-// `holdPause`, and it is disconnected if its queue is full. Replies are not counted: their requesters asked for them.
+// Back-pressure: the broker stops reading from a sender that outpaces a receiver, until the receiver catches up. The
+// sender's lines then wait in the sender's own buffers, and the receiver's queue keeps room for lines of others. The
+// sender's lines for other receivers wait as well, so a hold lasts at most `maxHold`. After one that has timed out, no
+// sender is held for this receiver during `holdPause`. If its queue fills up then, the receiver is disconnected.
+// Replies are not counted, because their requesters asked for them.
 extension Broker {
     /// Called for each line to a receiver whose earlier output the kernel has not taken.
     func noteQueued(_ count: Int, for receiver: BrokerPeer, by sender: BrokerPeer) {

@@ -17,7 +17,7 @@ extension Broker {
     }
 
     /// Returns the route of a subject; nil if it is invalid, or the peer may not publish on it, in which case
-    /// the peer gets an error. A peer's last route caches the results for its subject.
+    /// the peer gets an error. For a peer that publishes on one subject repeatedly, its last route is used again.
     private func route(_ subject: UnsafeRawBufferPointer, from peer: BrokerPeer) -> BrokerRoute? {
         if let last = peer.lastRoute, last.isOf(subject, version: routesVersion) { return last }
         let name = String(decoding: subject, as: UTF8.self)

@@ -40,7 +40,7 @@ extension Broker {
 
     func unsubscribe(_ parsed: BusLine, _ peer: BrokerPeer) {
         guard let number = parsed.id else { return malformed(peer, "`id` is missing") }
-        // The subscription does not exist; perhaps it was refused, which was reported.
+        // A `sub` that was refused has no subscription, and the peer was told so.
         guard let held = peer.subscriptions.removeValue(forKey: number) else { return }
         remove(held)
     }

@@ -53,7 +53,7 @@ final class BrokerPeer {
         lastPinged = now
     }
 
-    /// Returns true if more bytes than this wait for the peer. Before it does, it counts `handedOver` again, as the peer
+    /// Returns true if more bytes than this wait for the peer. If so, it first counts `handedOver` again, as the peer
     /// may have read since the last flush.
     func hasPending(moreThan limit: Int) -> Bool {
         guard outbox.count + handedOver > limit else { return false }
