@@ -53,7 +53,7 @@ struct Board {
         try store.elementID(sentBy: senderID, as: tempID, in: room.roomID)
     }
 
-    /// Adds an element of this room, and counts it for those who do not have the room open.
+    /// Adds an element of this room, and counts it as unseen by the other participants who do not have the room open.
     func insert(_ element: Element, at state: BoardState) throws {
         precondition(element.roomID == room.roomID, "an element of another room")
         try store.insert(element, at: state)

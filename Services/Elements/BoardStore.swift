@@ -129,7 +129,8 @@ struct BoardStore {
 
     /// The size limit of a page's elements: a reply has to fit a line of the bus.
     private static let maxPageBytes = 512 * 1024
-    /// The rows that are read at a time. An engine may load them all before the first is used, and each may have 64 KiB.
+    /// The number of rows that are read at a time. An engine may load all of them before the first is used, and each may
+    /// have 64 KiB.
     private static let rowsInOneGo = 32
 
     /// Returns those of the elements that are still there.

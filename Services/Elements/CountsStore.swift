@@ -58,9 +58,8 @@ struct CountsStore {
 
     /// Returns the room's elements with wrong values, oldest first.
     func misjudgedElements(of roomID: String) throws -> [Misjudged] {
-        // SQL's `length` counts characters, not bytes. For most contents both are equal, so the
-        // statement already skips them. A stored size in characters is accepted too, because
-        // elements from before sizes were stored have it.
+        // SQL's `length` counts characters, not bytes. For most contents both are equal, so the statement already skips
+        // right sizes. A stored size in characters counts as right too: migration 3 gave existing elements such sizes.
         try connection.all(
             """
             SELECT id, content, size, charged_to, created_by FROM elements
@@ -152,7 +151,7 @@ struct CountsStore {
         try connection.execute("UPDATE elements SET size = $2, charged_to = $3 WHERE id = $1", id, size, person)
     }
 
-    /// Stores a count. An existing revision and time are not changed.
+    /// Stores the count of elements. If the board exists, its other values are not changed.
     func setCount(_ rows: Rows, of roomID: String) throws {
         try connection.execute(
             """

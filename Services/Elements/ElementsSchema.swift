@@ -48,9 +48,9 @@ enum ElementsSchema {
                 );
                 CREATE INDEX open_rooms_by_gateway ON open_rooms (gateway)
                 """),
-        // The unseen elements one by one, to recount `unseen`: `elements` lacks those that were deleted unseen. The
-        // ranks of elements that `unseen` already counts are unknown, so ranks that no element has (0 and below) stand
-        // for them.
+        // Records each unseen element, so that `unseen` can be recounted. It cannot be recounted from `elements`, which
+        // lacks those that were deleted unseen. The ranks of the elements that `unseen` already counts are unknown, so
+        // this inserts ranks that no element has: 0 and below.
         Migration(
             version: 2, name: "which elements are unseen",
             sql: """
