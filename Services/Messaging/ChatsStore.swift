@@ -52,8 +52,8 @@ struct ChatsStore {
         return summaries
     }
 
-    /// Returns true if anyone else has ever written in one of the rooms. Another person's first message creates the
-    /// count of unread messages, which is never deleted.
+    /// Returns true if anyone else has ever written in one of the rooms. Another person's first message inserts this
+    /// person's row in `unread`, which is never deleted.
     func hasReceived(_ userID: String, in roomIDs: [String]) throws -> Bool {
         try connection.first(
             "SELECT 1 FROM unread WHERE user_id = $2 AND room_id IN (SELECT value FROM json_each($1)) LIMIT 1",

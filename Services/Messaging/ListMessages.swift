@@ -46,8 +46,8 @@ extension Messaging {
 
     /// The size limit of a page's messages: a reply has to fit a line of the bus.
     private static let maxPageBytes = 1_000_000
-    /// The maximum size of a message without its text, in a room of two: 400 bytes for a first name of 100 emoji, 256 for a
-    /// `tempId` of 64, up to 512 for the ids, times, one receipt and the names of the members.
+    /// The maximum size of a message without its text, in a room of two: 400 bytes for a first name of 100 emoji, 256
+    /// for a `tempId` of 64, up to 512 for the ids, times, one receipt and the names of the JSON members.
     private static let messageOverhead = 1200
 
     /// Returns the number of these messages, from the first, that fit into one page: `limit`, or fewer long
