@@ -30,7 +30,7 @@ public enum Demo {
         guard let folder = DemoFolder() else { throw Refusal(reason: "no folder can be made for it") }
         setenv("DATA_DIR", folder.path, 1)
         setenv("CLOCK_OFFSET_FILE", folder.clock.file, 1)
-        // The links must be easy to find.
+        // Fewer log lines, so that the links are easy to find.
         setenv("LOG_LEVEL", "warning", 0)
         return folder
     }
