@@ -45,7 +45,7 @@ public struct PushService: Service {
     private let gateways: LiveGateways
     private let membership: GatewayMembership
     let worker: PushWorker
-    /// The time in which gateways announce themselves.
+    /// How long the worker waits at the start, so that gateways can announce themselves.
     private let learningTime: Duration
     /// The thread of all work other than requests. One suffices: many notifications at once are work for the
     /// network, not for a core.

@@ -12,8 +12,8 @@ import Workers
 /// or because it expired.
 ///
 /// Ends come from the log of accounts. A session may also end before the log is followed, or expire, which has no
-/// entry. So this asks Accounts which sessions still exist: at each start of the log, once an hour, and after each
-/// registration of a device. Several instances on one database all do this, which does no harm.
+/// entry. So this asks Accounts which sessions still exist: each time it starts to follow the log, once an hour, and
+/// after each registration of a device. Several instances on one database all do this, which does no harm.
 final class DeviceSessions: Sendable {
     static let stream = "accounts"
     /// The interval at which the log's end is asked for. An entry that the bus has lost is delayed

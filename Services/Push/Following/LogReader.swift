@@ -33,7 +33,7 @@ struct LogReader: Sendable {
     let log: Logger
     /// Counts how often another log was found.
     let restarts: Counter
-    /// The queue of which one instance receives each entry.
+    /// The queue group: one of its instances receives each entry.
     let queue: String
     let plan: @Sendable () -> JobPlan
     /// Called when there are new jobs.

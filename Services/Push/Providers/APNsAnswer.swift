@@ -47,8 +47,8 @@ struct APNsAnswer {
         retryAfter = response.retryAfter
     }
 
-    /// - Parameter registeredAt: the device's registration at the attempt. If Apple gives no time, the device
-    ///   is removed unless it was registered again since.
+    /// - Parameter registeredAt: when the device was last registered, as known at the attempt. If Apple does not say
+    ///   since when the token is invalid, this time counts. So a device that was registered again since stays.
     func outcome(for registeredAt: Timestamp) -> PushOutcome {
         // A reason that Apple adds one day must not become a new series of a metric.
         let reported = APNsReasons.all.contains(reason) ? reason : "other"

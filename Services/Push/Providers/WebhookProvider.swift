@@ -87,8 +87,8 @@ struct WebhookProvider: PushProvider {
         return "t=\(seconds),v1=\(code.hexadecimal)"
     }
 
-    /// - Parameter registeredAt: the device's registration at the attempt: the device is gone if it was not
-    ///   registered again since.
+    /// - Parameter registeredAt: when the device was last registered, as known at the attempt. After a 410, a device
+    ///   that was registered again since stays.
     static func outcome(_ response: WebResponse, for registeredAt: Timestamp) -> PushOutcome {
         let asked = response.retryAfter
         switch response.status {
@@ -107,7 +107,7 @@ struct WebhookProvider: PushProvider {
 }
 
 extension PushOutcome {
-    /// Converts a missing response.
+    /// Creates the outcome of an attempt without a response.
     init(_ failure: WebFailure) {
         switch failure {
         case .timeout: self = .unanswered(reason: "timeout", detail: "no answer in time")

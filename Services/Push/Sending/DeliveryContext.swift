@@ -87,8 +87,8 @@ extension Job {
     var member: OpenRoomQuestion.Member { OpenRoomQuestion.Member(roomID: roomID, userID: userID) }
 }
 
-/// The parts that have not replied, which are not asked for a while: waiting for them would delay
-/// notifications for which everyone else has replied.
+/// The gateways and subjects that have not replied. They are not asked for a while, because waiting for them would
+/// delay notifications for which everyone else has replied.
 final class Unavailable: Sendable {
     private let pause: Duration
     private let until = Mutex<[String: ContinuousClock.Instant]>([:])

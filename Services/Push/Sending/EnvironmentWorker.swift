@@ -188,8 +188,8 @@ final class EnvironmentWorker: Sendable {
 }
 
 extension Claim {
-    /// Returns the claim with the device's current state. The job is unchanged: later changes have their own
-    /// jobs.
+    /// Returns the claim with the device's current state. The revision stays that of the claim. If it has risen since,
+    /// the job is sent once more (`JobsStore.record`).
     fileprivate func to(_ device: Device) -> Claim {
         Claim(job: job, device: device, attempts: attempts, revision: revision, lease: lease)
     }

@@ -5,7 +5,7 @@ struct Claim: Sendable {
     let job: Job
     let device: Device
     let attempts: Int
-    /// The revision, which rises when there is something new to send meanwhile.
+    /// The job's revision at the claim. It rises when there is something newer to send.
     let revision: Int
     /// The lease of the claim. It is different each time, so the result of an earlier attempt cannot settle a
     /// later one.

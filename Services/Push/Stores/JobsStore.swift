@@ -61,8 +61,8 @@ struct JobsStore {
 
     // MARK: Claiming
 
-    /// Claims jobs that are due in an environment with a new lease, those that have been due longest first. Jobs are
-    /// removed if their device is gone, is quarantined, or belongs to another person.
+    /// Claims due jobs of an environment under a new lease, those that have been due longest first. Jobs are removed if
+    /// their device is gone, is quarantined, or belongs to another person.
     func claim(
         _ limit: Int, in environment: Device.Environment, by lease: String, at now: Timestamp
     ) throws -> [Claim] {
@@ -124,7 +124,8 @@ struct JobsStore {
                 "DELETE FROM jobs WHERE id = $1 AND lease = $2 AND (revision = $3 OR message_id <> '')", job.id, lease,
                 result.claim.revision)
             if removed == 0 {
-                // There is newer data to send than was sent.
+                // It is a silent update, and the person has read more since the claim. If the lease has ended instead,
+                // this changes nothing.
                 try putBack(
                     job.id, lease, at: (result.badgeSentAt ?? now).adding(JobPlan.badgeInterval))
             }
