@@ -108,8 +108,8 @@ extension Rooms {
         return [creator, other]
     }
 
-    /// Appends an entry for the other participants, whose lists of rooms also show the name. There is no
-    /// event for that: caches of such lists follow the log.
+    /// Appends entries for everyone who shares a room with this person, as their lists of rooms show the name. There is
+    /// no event for that: caches of such lists follow the log.
     private static func logNewName(of personID: String, in room: Room, on connection: any Connection) throws {
         var last: String?
         repeat {
