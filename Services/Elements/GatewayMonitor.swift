@@ -121,9 +121,9 @@ final class GatewayMonitor: Sendable {
             // write stay open. If the gateway sends a message during the write, it counts as returned,
             // and is asked for its open rooms.
             let closed = try await database.write { [membership] connection in
-                membership.isAlive(gateway) ? 0 : try OpenRoomsStore(connection).closeAll(on: gateway)
+                membership.isAlive(gateway) ? nil : try OpenRoomsStore(connection).closeAll(on: gateway)
             }
-            log.info("gateway lost", ["gateway": gateway, "roomsClosed": closed])
+            if let closed { log.info("gateway lost", ["gateway": gateway, "roomsClosed": closed]) }
             return true
         } catch {
             log.warning("the rooms of a dead gateway are still open", ["gateway": gateway, "error": "\(error)"])
