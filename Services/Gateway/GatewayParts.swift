@@ -81,8 +81,8 @@ struct GatewayParts: Sendable {
         let longWork = LongWork()
         let fields = ContributedFields(
             bus: services.bus, faults: faults, directory: directory, cache: fieldCache, rooms: cache,
-            // Fields have a read index of their own: when one service does not reply, a read index pauses for all
-            // services.
+            // Fields have a read index of their own, with a shorter wait. Callers of a read index wait together, so one
+            // log's owner that does not reply delays all of them.
             ends: ReadIndex(missed.client, on: loop, maxWait: .milliseconds(250)), longWork: longWork)
         let composer = RoomComposer(
             bus: services.bus, faults: faults, directory: directory, presence: presence, cache: cache,

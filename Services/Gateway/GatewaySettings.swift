@@ -84,7 +84,7 @@ struct GatewaySettings: Sendable {
     )
     static let maxBufferedBytesPerAddress = Setting(
         "MAX_BUFFERED_BYTES_PER_ADDRESS", .size(0...(1 << 40)), default: "0",
-        "Maximum bytes buffered for one address; 0: a quarter of MAX_BUFFERED_BYTES")
+        "Maximum bytes buffered for one address or person; 0: a quarter of MAX_BUFFERED_BYTES")
     static let maxLoopTimePerAddress = Setting(
         "MAX_LOOP_TIME_PER_ADDRESS", .number(1...100), default: "25",
         "Maximum share of each event loop's time for one address, in percent")

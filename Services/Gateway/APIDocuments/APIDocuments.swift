@@ -60,8 +60,8 @@ package final class APIDocuments: Sendable {
 
     /// - Parameters:
     ///   - executor: composes the documents, which takes milliseconds.
-    ///   - pause: the minimum between two compositions. A service that announces something else all the time
-    ///     costs no more than this.
+    ///   - pause: the minimum between two compositions. It bounds the cost of a service that announces a change
+    ///     all the time.
     package init(
         _ own: OwnAPI, directory: Directory, services: RequestForwarder, on executor: any TaskExecutor,
         pause: Duration = .seconds(1), log: Logger

@@ -59,7 +59,7 @@ struct OpenAPIDocument {
                     var seen: Set<String> = []
                     for (offer, route, names) in item.routes where seen.insert(route.method).inserted {
                         let id = operationIDs.name(for: route.subject)
-                        // Written apart, as one route's schemas may be longer than all that is left.
+                        // Write the operation separately, to check its size first: it may not fit into what is left.
                         let operation = JSONWriter.object(reservingCapacity: 4096) {
                             write(route, of: offer, naming: names, at: item.path, id: id, to: &$0)
                         }

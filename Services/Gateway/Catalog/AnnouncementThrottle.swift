@@ -9,7 +9,8 @@ import Synchronization
 /// bus too slowly is disconnected from it, and all requests fail until it is back.
 package final class AnnouncementThrottle: Sendable {
     package static let pause: Duration = .milliseconds(100)
-    /// The limit of services in their pause. The announcements of others pass at once meanwhile.
+    /// The limit of services that are in a pause at the same time. Beyond it, announcements of other services pass
+    /// at once, without a pause.
     private static let maxSubjects = 1_024
 
     /// The services in their pause, by subject, each with its latest announcement since the last one that passed.

@@ -19,7 +19,8 @@ package final class Catalog: Sendable {
     package let batched: Set<String>
     /// The rate limits that services declare, by name.
     package let limits: [String: RateLimit]
-    /// The sources of the lists of rooms (`Subject.rooms`); nil if the changes of the rooms themselves are in no log.
+    /// The services whose answers are in lists of rooms (`Subject.rooms`). It is nil, so that lists are not cached, if
+    /// no service has that route, or if its service does not log each change of the rooms.
     package let listSources: ListSources?
     /// The number of changes so far, by announcements and removals.
     package let revision: Int
@@ -85,11 +86,11 @@ package final class Catalog: Sendable {
 
     /// The services whose answers are in lists of rooms.
     package struct ListSources: Sendable {
-        /// The service that has the rooms themselves.
+        /// The service that owns the rooms.
         package let owner: String
-        /// The logs that have an entry for each change of what their services add, and the owner's.
+        /// The services that log each change of their part of a list: the owner, and some of the contributors.
         package let logs: [String]
-        /// The services with no such log. They are asked for each list.
+        /// The contributors without such a log. They are asked for each list.
         package let unlogged: Set<String>
 
         fileprivate init?(_ all: [Manifest]) {
@@ -142,7 +143,7 @@ package final class Catalog: Sendable {
 }
 
 extension Catalog {
-    /// The holder of the claims that no service can have.
+    /// The gateway's name as the holder of its own claims, which no service can have.
     package static let gateway = "gateway"
 
     /// The gateway's own claims: sort orders, events, members of a Room, and paths with every method.

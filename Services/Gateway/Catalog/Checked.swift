@@ -41,7 +41,8 @@ struct CheckTable: Sendable {
         let confidential = Set(services.flatMap(\.routes).filter(\.isConfidential).map(\.subject))
         var missing = list?.items ?? []
         for service in services {
-            // One check of a service is enough for a request, and bounds what a request costs.
+            // A service checks a request at most once, however often it declares the check. This bounds the cost of
+            // a request.
             var known: Set<String> = []
             for declaration in service.checks where known.insert(declaration.before).inserted {
                 let check = ServiceCheck(

@@ -205,11 +205,11 @@ package final class Directory: Sendable {
             guard state.catalog.conflict(with: manifest) == nil, !isFollowed || followers[name] != nil else {
                 return nil
             }
-            // An earlier version may have had one.
+            // An earlier version of the service may have had a log.
             if !manifest.hasEventLog, followers[name] != nil { followers.remove(name) }
             defer { state.catalog = state.catalog.adding(manifest) }
-            // A repeated manifest does not clear the refusal: it may come from an older instance, while a newer one's
-            // is refused.
+            // Only a changed manifest clears the refusal. An older instance may repeat its manifest while that of a
+            // newer instance is refused.
             if state.catalog.manifests[name]?.json != manifest.json { state.refused.remove(name) }
             return state.catalog.manifests[name] == nil
         }

@@ -70,7 +70,7 @@ package struct EntryFetcher: Sendable {
     package func newest(
         of stream: String, to end: LogPosition, maxCount: Int, maxBytes: Int
     ) async -> (start: LogPosition, entries: [LogEntry])? {
-        // One more than is kept, for the position before the others.
+        // Request one entry more than is kept: its position is the one before the others.
         var since = max(0, end.seq - maxCount - 1)
         var start = since == 0 ? LogPosition(databaseID: end.databaseID, seq: 0, digest: 0) : nil
         var entries: [LogEntry] = []

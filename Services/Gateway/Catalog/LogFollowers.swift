@@ -89,8 +89,8 @@ final class LogFollowers: Sendable {
         }
     }
 
-    /// Stops following the log of a removed service, and reports its end. If the service returns, its log starts like that
-    /// of a new one. Calls for one service must not overlap.
+    /// Stops following the log of a removed service, and reports its end. If the service returns, its log starts like
+    /// that of a new one. Calls for one service must not overlap.
     func remove(_ service: String) {
         let follower = state.withLock { state in
             state.settled.remove(service)

@@ -37,9 +37,9 @@ package final class RequestChecks: Sendable {
     /// Asks all of these checks at once.
     ///
     /// - Parameter completion: called once, when each check is answered or late, maybe before this returns, on any
-    ///   thread. Its argument is nil if the request may be forwarded. Otherwise it is the error of the first denial in
-    ///   the order of `checks`, or `service_unavailable` if a check that must be answered is not, or if no time is
-    ///   left.
+    ///   thread. Its argument is nil if the request may be forwarded. If a check denies it, the argument is the error
+    ///   of the first denial in the order of `checks`. It is `service_unavailable` if a check that must be answered is
+    ///   not, or if no time is left.
     package func ask(
         _ checks: [ServiceCheck], _ data: JSONValue, as caller: Caller, origin: RequestOrigin, key: String?,
         completion: @escaping @Sendable (ServiceError?) -> Void
@@ -98,8 +98,8 @@ package final class RequestChecks: Sendable {
             } catch {
                 return .denied(error)
             }
-        // The check's request is too long for the bus. Deny it: the request itself has a shorter subject, may fit, and
-        // would pass unchecked.
+        // The check's request is too long for the bus. Deny it: the client's request may have a shorter subject. It
+        // could then fit, and would pass unchecked.
         case .failure(.lineTooLong) where isLong:
             return .denied(ServiceError(.payloadTooLarge, "That is more than can be taken at once."))
         case .failure(let error): return .unanswered(reason: error.code)

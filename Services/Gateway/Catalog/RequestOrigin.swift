@@ -19,7 +19,7 @@ package struct RequestOrigin: Sendable {
 
     package var timeLeft: Duration { deadline - .now() }
 
-    /// Returns the origin with another deadline, if less or more time is left.
+    /// Returns the origin with its deadline moved, if necessary, so that the time left is within these bounds.
     package func with(atLeast least: Duration, atMost most: Duration? = nil) -> RequestOrigin {
         let now = LoopInstant.now()
         let latest = most.map { min(deadline, now + $0) } ?? deadline

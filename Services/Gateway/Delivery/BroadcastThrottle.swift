@@ -125,7 +125,7 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         let pause = min(max(duration * pacing.pauseFactor, pacing.minimumPause), pacing.maximumPause)
         state = .pausing(until: loop.schedule(after: pause) { [weak self] in self?.endPause() })
         (lastDuration, lastEnd) = (duration, .now())
-        // A timer that fires late, in the next pause, finds that it is too early for that pause.
+        // A timer that fires late, in the next pause, does no harm: `hasPaused` checks the minimum of that pause.
         loop.schedule(after: duration * pacing.earlyEndFactor) { [weak self] in self?.endPauseIfAllIsDone() }
         loop.schedule(after: duration * pacing.idleEndFactor) { [weak self] in self?.endPauseWhenIdle() }
     }
@@ -150,9 +150,9 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         }
     }
 
-    /// Ends the pause with this turn, if its minimum is over, no client has connected recently, and no
-    /// request is in progress whose event could be sent together with the pending ones. To be called as well
-    /// when the last request is done.
+    /// Ends the pause at the end of this turn if nothing is worth waiting for: its minimum is over, no client has
+    /// connected recently, and no request is in progress. The event of such a request could be sent together with the
+    /// pending ones. Call this also when the last request is done.
     func endPauseIfAllIsDone() {
         guard !isLooking, !packets.isEmpty, hasPaused(pacing.earlyEndFactor) else { return }
         isLooking = true

@@ -127,8 +127,8 @@ package actor LoopDelivery: LoopPart {
 
     // MARK: Events to clients
 
-    /// Sends a stream's entries: each message to all of its sockets. The loop combines the messages of a turn
-    /// into one write for each socket, and copies a broadcast only once.
+    /// Sends the events of a stream's entries to their sockets. The loop combines the events of a turn into one
+    /// write for each socket, and copies a broadcast only once.
     func deliver(_ broadcasts: [Broadcast]) {
         for broadcast in broadcasts {
             for item in broadcast.items {

@@ -60,8 +60,8 @@ package struct RoomJoins: Sendable {
         defer { front.delivery.onLoop { $0.endJoin(of: roomID) } }
         let base = try await composer.base(of: roomID, origin.context(for: session.caller, key: roomID))
         guard session.isConnected else { return nil }
-        // From then on the socket misses no event of the room; then other clients are notified, and the
-        // badges are zeroed.
+        // The order matters: first the socket joins the audience, so that it misses no event of the room. Only then
+        // are other clients notified and the badges zeroed.
         await front.delivery.joinAudience(of: roomID, session.subscriber, by: origin.deadline)
         session.subscriber.object.liveness.noteJoin()
         guard session.isConnected else { return nil }
@@ -86,7 +86,7 @@ package struct RoomJoins: Sendable {
         return JSONWriter.object { $0.member("room", room.json) }
     }
 
-    /// The time that services have for the ack's Room, even if the join has taken all of its own.
+    /// The time that services have for the ack's Room, even if the join has used up its deadline.
     private static let leastWait: Duration = .milliseconds(250)
     /// The limit of the wait for the room itself, which is known already.
     private static let maxWait: Duration = .seconds(1)

@@ -338,7 +338,7 @@ package actor SocketFront: LoopPart {
         event.isBeingChecked = false
         event.denial = denial
         let session = event.session
-        // One at a time: the end of an event starts waiting ones, which join the held events of their room.
+        // Take one at a time: when an event ends, waiting ones start, and they may join the held events of this room.
         while let next = session.held.popChecked(in: event.roomID) {
             if let denial = session.isEnded ? ServiceError(.unauthenticated, "Log in first.") : next.denial {
                 receive(.failure(denial), for: LoopBound(next, to: loop))
@@ -356,8 +356,8 @@ package actor SocketFront: LoopPart {
             event.declared.subject, event.data, as: event.session.caller, origin: event.request.origin,
             key: event.roomID
         ) { [self] result in
-            // Do not finish it within the call that sends it: its end starts waiting events, which may end at once
-            // as well.
+            // Do not finish it within the call that sends it: its end starts waiting events. If those ended at once as
+            // well, the calls would nest without limit.
             if loop.isCurrent, bound.object.isSent {
                 onLoop { $0.receive(result, for: bound) }
             } else {

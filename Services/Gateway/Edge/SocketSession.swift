@@ -71,7 +71,7 @@ struct SocketRequest: Sendable {
     /// The bytes that it counts as written: `size`, or its message's length if that is more.
     let writtenBytes: Int
 
-    /// - Parameter bytes: the size of its message, if it is known.
+    /// - Parameter bytes: the size of its message; 0 if it is not known.
     init(_ event: SocketIOEvent, ofBytes bytes: Int, origin: RequestOrigin) {
         self.event = event.withFirstArgumentCopied()
         self.origin = origin

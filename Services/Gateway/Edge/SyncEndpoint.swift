@@ -97,8 +97,9 @@ package final class SyncEndpoint: Sendable {
         guard !composed.degraded.contains(where: catalog.isRequired) else {
             throw .unavailable("A part of this service")
         }
-        // A service whose head is not known is behind what this gateway has of it. One whose values are stale is left out:
-        // once it is back, the cursor does not fit, and the client loads everything again.
+        // If a service has not reported its log's end, use the position up to which this gateway has followed the log.
+        // Leave out a service whose values are stale: once it is back, the cursor does not fit, and the client loads
+        // everything again.
         let positions = followed.merging(heads) { _, head in head }.filter { !composed.degraded.contains($0.key) }
         let cursor = cursors.encode(SyncCursor(positions), for: viewer.caller.id)
         let data = await longWork.run(if: composed.isLong) {

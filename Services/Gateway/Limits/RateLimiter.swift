@@ -84,8 +84,8 @@ package final class RateLimiter: Sendable {
         }
     }
 
-    /// Undoes a `take`. It is exact only if it is called before time itself has refunded the amount: within
-    /// window / count for a cost of 1.
+    /// Undoes a `take`. Call it soon, within window / count for a cost of 1. Time refunds the amount as well, so a
+    /// later call may refund it twice.
     package func giveBack(_ limits: [RateLimit], person: String?, address: IPAddress?, cost: Int = 1, now: Int) {
         let shares = shares(limits, person: person, address: address, cost: cost)
         times.withLock { times in

@@ -22,8 +22,8 @@ actor ServiceNotifier {
     private struct Pending {
         /// The members whose current state the service may not know.
         var members: Set<RoomMember> = []
-        /// Those of them whose opening it may not know. It is sent even if the room is closed by then, as it has an effect
-        /// of its own: the elements are seen.
+        /// Those of them whose opening it may not know. It is sent even if the room is closed by then, as it has an
+        /// effect of its own: the elements are seen.
         var opened: Set<RoomMember> = []
     }
 
@@ -107,8 +107,8 @@ actor ServiceNotifier {
         pending[subject] = missed
     }
 
-    /// Sends an opening that the service missed, before the closing that follows it. After the closing, the service
-    /// would mark elements as seen that were created since.
+    /// Sends an opening that the service missed, before the closing that follows it. If it were sent after the closing,
+    /// the service would also mark elements as seen that were created after the person had closed the room.
     ///
     /// - Returns: false if the service still misses it.
     private func sendMissedOpening(of member: RoomMember, to subject: String) async -> Bool {

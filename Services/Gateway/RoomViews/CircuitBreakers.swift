@@ -25,8 +25,8 @@ final class CircuitBreakers: Sendable {
 
     /// Returns true if the service may be asked now.
     ///
-    /// - Parameter hasTime: false if the caller cannot wait long enough to tell whether the service is late. It does not
-    ///   ask while the breaker is open.
+    /// - Parameter hasTime: false if the caller cannot wait long enough to tell whether the service is late. It does
+    ///   not ask while the breaker is open.
     func allow(_ subject: String, hasTime: Bool, at now: LoopInstant = .now()) -> Bool {
         breakers.withLock { breakers in
             guard var breaker = breakers[subject], let openUntil = breaker.openUntil else { return true }

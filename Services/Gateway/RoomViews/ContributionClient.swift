@@ -46,7 +46,7 @@ struct ContributionClient: Sendable {
         guard breakers.allow(subject, hasTime: hasTime, at: asked) else { return nil }
         let maxBytes = Self.maxFieldBytes * max(1, contribution.fields.count)
         let values = await values(of: objects, ids[...], for: userID, from: subject, context, by: deadline)
-        // Without a responder the answer is missing at once, and nobody has to be kept from waiting.
+        // If nobody responds, the request fails at once. That is not late, so it does not open the breaker.
         if values != nil || hasTime {
             breakers.note(isLate: values == nil && deadline <= .now(), subject, asked: asked)
         }

@@ -44,7 +44,7 @@ package struct RoomList: Sendable {
     /// - Parameters:
     ///   - composed: the changed rooms, or none if only `degraded` has changed.
     ///   - degraded: the services whose part of the other rooms is not fresh.
-    ///   - unlogged: the services that no log speaks for.
+    ///   - unlogged: the services without a log of the changes of their fields.
     /// - Returns: nil if not all of them are in the list, or if they were composed with other fields.
     func replacing(
         with composed: RoomComposer.Composed, by sort: RoomSort, degraded: Set<String>, unlogged services: Set<String>

@@ -201,8 +201,10 @@ package final class RoomListCache: Sendable {
         }
     }
 
-    /// Notes that the cached list was returned unchanged, because services would still reply the same. The caller has
-    /// also compared who has the rooms open, at the counter value `list.presenceChanges`, which is stored.
+    /// Notes that the cached list was returned unchanged, because services would still reply the same.
+    ///
+    /// - Parameter list: the list with the value of `Presence.changes` at which the caller compared who has the rooms
+    ///   open. The cache stores this value, so the next caller need not compare again.
     func noteAnswered(_ list: RoomList, _ key: Key) {
         standIns.renew(key.userID)
         state.withLock { state in
@@ -250,9 +252,9 @@ package final class RoomListCache: Sendable {
     /// The length above which a list is not searched for a room.
     private static let maxSearched = 1000
 
-    /// Returns a person's badges in a room, from a cached list. Those of these services are current: their logs have
-    /// each change, and none of their entries has concerned the room since the list was composed. Returns nil without
-    /// such a list.
+    /// Returns a person's badges in a room from a cached list in which the badges of these services are current; nil
+    /// without such a list. A badge is current if its service logs each change, and no entry of that log has concerned
+    /// the room since the list was composed.
     ///
     /// - Parameter revision: the revision of the catalog that names the badges' owners.
     func badges(in roomID: String, of userID: String, from logs: [String], catalogRevision revision: Int) -> [String:

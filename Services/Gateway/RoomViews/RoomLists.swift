@@ -29,16 +29,15 @@ package struct Viewer: Sendable {
 ///
 /// A cached list is returned again only if all of this holds:
 ///
-/// - the owners of the logs with the changes of its parts (`Catalog.ListSources`) have reported, since the request,
-///   where the logs end,
-/// - this gateway has followed the logs up to there, no log was replaced meanwhile, and the rooms of entries with the
-///   person among their participants were recomposed,
-/// - services contribute the same fields, and what is in no log is the same: the people who have the rooms open, the
-///   values of services without such a log, and the last known values of services that do not reply. It is compared,
-///   and the rooms with a difference are recomposed.
+/// - After the request arrived, the owners of the list's logs (`Catalog.ListSources`) have reported where these end.
+/// - This gateway has followed the logs that far, and no log was replaced meanwhile. Rooms that an entry has changed
+///   for the person are recomposed.
+/// - Services contribute the same fields.
+/// - What no log shows is the same: who has the rooms open, the values of services without such a log, and the last
+///   known values of services that do not reply. The gateway compares these, and recomposes the rooms that differ.
 ///
 /// So the answer is what composing would give, even right after a write through another gateway. If a condition fails,
-/// the list is composed.
+/// the whole list is composed.
 package final class RoomLists: Sendable {
     private let cache: RoomListCache
     private let ends: ReadIndex
@@ -127,7 +126,7 @@ package final class RoomLists: Sendable {
             cached.list.catalogRevision == catalog.revision
         else { return nil }
         var old = Candidate(cached: cached)
-        // A list that is composed in any case asks for everything else itself.
+        // The whole list will be composed, so there is no need to compare the rest.
         guard cached.isPatchable else { return old }
         let isAllLogged =
             sources.unlogged.isEmpty && cached.list.degraded.isEmpty && sources.logs.allSatisfy { ends[$0] != nil }
@@ -135,7 +134,8 @@ package final class RoomLists: Sendable {
             let asked = catalog.contributors.filter { service, _ in
                 ends[service] == nil || sources.unlogged.contains(service) || cached.list.degraded.contains(service)
             }
-            // Composing asks them anyway, so they are not asked here if it is needed.
+            // Without earlier values of a service there is nothing to compare, and the whole list is composed. That
+            // asks all services anyway.
             guard asked.allSatisfy({ cached.list.unlogged.services.contains($0.service) }) else { return nil }
             await compare(&old, asked, for: viewer)
         }
@@ -149,7 +149,8 @@ package final class RoomLists: Sendable {
         return old
     }
 
-    /// Asks the services that no log speaks for now, and notes the rooms for which they have other values than the list.
+    /// Asks services whose changes no log shows at the moment. Notes the rooms for which they have other values than
+    /// the list.
     private func compare(_ old: inout Candidate, _ asked: [Catalog.RoomContributor], for viewer: Viewer) async {
         let list = old.cached.list
         let ids = list.roomIDs

@@ -1,7 +1,7 @@
 import JSON
 
-/// The values in a list of rooms whose changes no log shows. Whether they have changed is found by asking their services
-/// again, and comparing.
+/// The values in a list of rooms that can change without an entry in a log. To find out whether they have changed, the
+/// gateway asks their services again and compares.
 struct UnloggedValues: Sendable {
     /// The values by service and room. A room for which a service had nothing is in there with null.
     private var values: [String: [String: JSONValue]] = [:]
