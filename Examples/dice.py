@@ -51,7 +51,7 @@ class Dice(Service):
         CREATE INDEX IF NOT EXISTS rolls_in ON rolls (room, id);"""
 
     def answer(self, kind, data, caller):
-        if kind == "contribute":  # to rooms, as a person sees them: a list for each room, with a value for each field
+        if kind == "contribute":  # for each room, a list with the value of each field, as this person sees it
             return {"status": 200, "data": {"rooms": [[self.badge(room, data["userId"])] for room in data["roomIds"]]}}
         if kind not in ("list", "roll"):
             raise Refused("malformed_request", "There is no such request.")
