@@ -63,9 +63,9 @@ public protocol MessageBus: AnyObject, Sendable {
     /// True if requests can be sent. The in-process bus is connected until it is closed.
     var isConnected: Bool { get }
 
-    /// Calls the handler with each later change, in order. When `connected` is reported, the subscriptions are queued
-    /// again, and later requests are sent after them. So missed events can be fetched from then on. `close()` is not
-    /// reported as a change.
+    /// Calls the handler with each later change, in order. Before `connected` is reported, the subscriptions have been
+    /// queued again, and later requests are sent after them. So missed events can be fetched from then on. `close()`
+    /// is not reported as a change.
     @discardableResult
     func onStateChange(_ handler: @escaping @Sendable (BusState) -> Void) -> BusSubscription
 

@@ -5,8 +5,8 @@ import Glibc
 /// Output is combined: the bytes written during a turn go to the kernel at its end, in one call for each
 /// connection. An idle connection holds no buffer.
 ///
-/// A reference may be passed to any thread. Every member except `loop` and `peer` checks that it is called on
-/// the loop, which makes this class safe to share.
+/// A reference may be passed to any thread. Every public member except `loop` and `peer` checks that it is
+/// called on the loop, which makes this class safe to share.
 public final class Channel: @unchecked Sendable {
     /// The time that `close()` waits for a peer that takes none of the pending output.
     public static let closeTimeout: Duration = .seconds(10)

@@ -7,9 +7,10 @@ extension EventLoop {
         return Unmanaged<EventLoop>.fromOpaque(pointer).takeUnretainedValue()
     }
 
-    /// Runs `work` on the loop, after all work and tasks that were submitted before. From any thread. Submitted by an
-    /// event, work or a task of this loop, it runs later in the same turn; submitted by a timer or at the turn's end,
-    /// in the next.
+    /// Runs `work` on the loop, after all work and tasks that were submitted before. From any thread.
+    ///
+    /// An event, work or a task of this loop submits it to the same turn, unless that turn has reached its limit of
+    /// jobs. A timer, or work at the turn's end, submits it to the next turn.
     ///
     /// After the group's shutdown `work` is dropped.
     public func execute(_ work: @escaping @Sendable () -> Void) { submit(.work(work)) }

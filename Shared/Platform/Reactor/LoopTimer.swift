@@ -44,7 +44,7 @@ extension Duration {
 /// A closure that a loop calls later, once. Made by `EventLoop.schedule`, used on its loop only.
 ///
 /// It keeps its closure until it is cancelled or released, so that `rearm` costs no allocation. A closure
-/// that captures the timer's owner strongly is therefore a cycle until `cancel`.
+/// that captures the timer's owner strongly therefore makes a retain cycle, until `cancel`.
 ///
 /// Every member checks that it is called on the loop, which makes this class safe to share.
 public final class LoopTimer: @unchecked Sendable {

@@ -36,8 +36,8 @@ public struct PasswordHash: Sendable {
         /// N · r · p, to which the time is proportional.
         private var work: Int { p * (r << logN) }
 
-        /// Returns the additional cost with which this one takes as long as `other`; nil if this one takes that long
-        /// already.
+        /// Returns the cost to add to this one, so that both together take as long as `other`; nil if this one takes
+        /// that long already.
         func missing(to other: Cost) -> Cost? {
             let round = other.r << other.logN
             let rounds = (other.work - work + round - 1) / round

@@ -6,9 +6,9 @@ public struct CrashPoint: Sendable, Equatable {
     public enum Moment: String, Sendable, CaseIterable {
         /// The writes of a batch are done, and none of them is on disk.
         case beforeCommit = "before-commit"
-        /// The entries are on disk and not published.
+        /// The batch is on disk, and its log entries are not published.
         case afterCommit = "after-commit"
-        /// Their events are on the bus, and no caller has an answer.
+        /// The batch's log entries are on the bus, and no caller has an answer.
         case afterPublish = "after-publish"
     }
 

@@ -1,8 +1,10 @@
 import JSON
 
-/// A row of a result, with columns from 0. Reading a column as a type that it does not have, such as NULL as
-/// text, is a mistake in the SQL and ends the process. For columns that may be NULL, use the functions
-/// `…OrNil`.
+/// A row of a result, with columns from 0.
+///
+/// Reading a column as a type that it does not have is a mistake in the SQL. Reading NULL as a value ends the process;
+/// for columns that may be NULL, use the functions `…OrNil`. Other wrong types may pass unnoticed. For example, `int`
+/// on a text that is no number ends the process with PostgreSQL, but not with SQLite.
 public struct Row {
     let source: any RowSource
 

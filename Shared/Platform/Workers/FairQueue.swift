@@ -14,11 +14,15 @@ public struct Party: Hashable, Sendable {
 /// has.
 ///
 /// It only decides, and `FairPool` acts. The network whose last turn is longest ago goes first, so a new one waits only
-/// for the running job. Within the network the same rule selects the address, and then the earliest job. The queue is
-/// bounded for each address, each network and in total. An address at its limit is refused. In a network at its limit,
-/// a new job replaces the latest job of the address with the most. In a full queue, it replaces the latest job of the
-/// network with the most. If none has more than the newcomer's would have, the new job is refused. The queue is short
-/// enough to look at each job.
+/// for the running job. Within the network the same rule selects the address, and then the earliest job.
+///
+/// The queue is bounded in three ways:
+/// - An address at its limit: the new job is refused.
+/// - A network at its limit: the new job replaces the latest job of the address that has the most jobs there.
+/// - A full queue: the new job replaces the latest job of the network that has the most jobs.
+///
+/// In the last two cases the new job is refused instead if its own address or network would have at least as many jobs
+/// as that one. The queue is short enough to look at each job.
 struct FairQueue<Job> {
     struct Waiting {
         let job: Job

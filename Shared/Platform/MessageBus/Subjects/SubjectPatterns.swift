@@ -1,4 +1,4 @@
-/// A set of patterns. A lookup finds whether one of them covers a subject, however many there are.
+/// A set of patterns. Almost every lookup takes constant time, however many patterns there are.
 package struct SubjectPatterns: Sendable {
     /// True if the set contains `>`.
     private var coversAll = false

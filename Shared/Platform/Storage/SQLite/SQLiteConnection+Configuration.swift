@@ -31,8 +31,8 @@ extension SQLiteConnection {
     }
 
     /// Enters write-ahead mode. Several processes on a new file block each other: SQLite then fails
-    /// at once, whatever the busy timeout, because waiting could last forever. So a caller that
-    /// fails releases all its locks and tries again.
+    /// at once, whatever the busy timeout, because waiting could last forever. A failed attempt
+    /// releases its locks, so this tries again.
     private func enterWriteAheadMode(within milliseconds: Int) throws(StorageError) {
         let deadline = ContinuousClock.now + .milliseconds(milliseconds)
         while true {

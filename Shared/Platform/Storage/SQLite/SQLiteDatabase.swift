@@ -6,8 +6,8 @@ public final class SQLiteDatabase: ThreadedDatabase {
     public enum Location: Sendable {
         /// A file, whose directory must exist.
         case file(String)
-        /// An unnamed file that is removed when the process ends, with no waits for the disk. It behaves like
-        /// the other in everything else.
+        /// An unnamed file that is gone when the database is closed. Commits do not wait for the disk. In everything
+        /// else it behaves like `file`.
         case temporary
     }
 

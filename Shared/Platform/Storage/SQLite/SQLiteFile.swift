@@ -49,7 +49,7 @@ struct SQLiteFile {
         guard fsync(descriptor) == 0 else { throw failure(directory) }
     }
 
-    /// Creates a file for a database that ends with its process.
+    /// Creates a file for a temporary database. The caller removes its name.
     static func temporary() throws(StorageError) -> SQLiteFile {
         let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(directory)/parlor-XXXXXX".utf8CString)

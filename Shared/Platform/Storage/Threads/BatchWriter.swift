@@ -107,7 +107,8 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         }
     }
 
-    /// - Returns: false, with nothing done, if a write that could not be undone alone had to be undone.
+    /// - Returns: false if the batch was rolled back and has to run again with savepoints: a write failed that could
+    ///   not be undone alone, or the pending changes could not be written. No caller has an answer then.
     @discardableResult
     private func commit(_ batch: [Write], isolated: Bool, crashingAt crashPoint: CrashPoint?) -> Bool {
         var attempt = 1

@@ -74,7 +74,7 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
                 }
             }
             if !reads.isEmpty { perform(reads, on: connection) }
-            // Not within a snapshot, as it could not copy later commits then.
+            // After the snapshot has ended: within it, a checkpoint could not copy later commits.
             if isCheckpointDue {
                 copied.store(connection.checkpoint(), ordering: .relaxed)
                 counters.checkpointed()
