@@ -1,6 +1,7 @@
 import JSON
 
-/// The client that sent a request, as the gateway sees it, for routes that request it (`Route.wantsClient`).
+/// The client that sent a request, as the gateway sees it. The gateway adds it to the requests of a route with
+/// `Route.wantsClient`.
 public struct ClientInfo: Sendable, Equatable {
     /// The address as text: the peer's, or the one that a trusted proxy names.
     public let address: String

@@ -86,8 +86,8 @@ extension [Emission] {
     }
 
     /// Writes the entry's array: its fact first, if there is one, then the emissions. From then on
-    /// each emission's data is a slice of the array's bytes. Gateways keep thousands of entries,
-    /// and so keep these bytes only once.
+    /// each emission's data is a slice of the array's bytes. So a gateway, which buffers thousands
+    /// of entries, holds the bytes of each entry once.
     public mutating func write(after fact: Fact? = nil) -> JSONValue {
         // Approximately the required number of bytes.
         let capacity = reduce(fact == nil ? 2 : Fact.maxBytes) { $0 + $1.data.bytes.count + 128 }

@@ -14,10 +14,12 @@ public struct Manifest: Sendable, Equatable {
     /// True if lists of rooms change only with an entry of the service's log. So a gateway can use its cache
     /// while no entry arrives.
     ///
-    /// The entry is written with the change. It names the room, and everyone who sees the change is among the
-    /// room's participants. A change that affects more than one room has `""` as its room. A change of fields of
-    /// messages or people has the fact `fieldsChanged`. For one person, answers and contributions change only with an
-    /// entry, never with time alone.
+    /// A service that sets it promises the following:
+    /// - It writes an entry for each change, in the transaction of the change.
+    /// - The entry names the room, and everyone who sees the change is a participant of that room. If the change
+    ///   affects more than one room, the entry's room is `""`.
+    /// - If fields of messages or people change, the entry has the fact `fieldsChanged`.
+    /// - What one person gets in answers and contributions never changes with time alone.
     public var logsWhatRoomsShow: Bool
     /// True if its event log lists sessions that ended (`SessionsEnded`). Gateways refuse their
     /// tokens. Until a gateway knows which sessions ended, it refuses every token that names a

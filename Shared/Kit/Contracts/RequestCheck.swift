@@ -29,7 +29,7 @@ public struct RequestCheck: Sendable, Equatable {
     /// the request.
     static let deadlines: ClosedRange<Duration> = .milliseconds(10) ... .seconds(2)
 
-    /// - Parameter deadline: 10 ms to 2 s; a shorter or longer one counts as the nearest of these.
+    /// - Parameter deadline: clamped to the range from 10 ms to 2 s.
     public init(
         before: String, _ subject: String, whenAway: WhenAway, deadline: Duration = RequestCheck.standardDeadline
     ) {

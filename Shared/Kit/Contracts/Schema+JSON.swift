@@ -50,7 +50,8 @@ extension Schema {
         }
         keep("type", isType)
         keep("format") { ($0.string?.utf8.count ?? .max) <= 64 }
-        // Many tools follow a `$ref` wherever it is, so no value of another program may have members.
+        // Many tools follow a `$ref` anywhere, even inside a value. So `const` and `enum` may not contain objects or
+        // arrays.
         keep("const", isScalar)
         keep("enum") { value in value.array.map { !$0.isEmpty && $0.allSatisfy(isScalar) } ?? false }
         for name in ["minimum", "maximum"] { keep(name) { $0.double != nil } }

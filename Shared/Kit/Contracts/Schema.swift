@@ -172,7 +172,7 @@ extension Schema {
         return schema
     }
 
-    /// Returns a schema that is written once, under this name, wherever it is used.
+    /// Returns a schema with a name. A document contains the schema once, and refers to it by name wherever it is used.
     ///
     /// - Parameter name: letters, digits, `_` and `-`.
     public static func named(_ name: String, _ schema: Schema) -> Schema {

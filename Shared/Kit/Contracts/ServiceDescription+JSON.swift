@@ -42,13 +42,13 @@ extension ServiceDescription {
             objectFields: ShownObject.allCases.reduce(into: [:]) { fields, kind in
                 if object[kind.fieldSchemas] != nil { fields[kind] = schemas(kind.fieldSchemas) }
             })
-        self.schemas = Self.withoutCircles(schemas("schemas").filter { Schema.isName($0.key) })
+        self.schemas = Self.withoutCycles(schemas("schemas").filter { Schema.isName($0.key) })
     }
 
-    /// Removes schemas whose value is defined by a circle of references, such as `"A": {"$ref": "A"}`, and schemas that
-    /// refer to such a schema in place. A tool would follow these references for ever.
-    private static func withoutCircles(_ schemas: [String: Schema]) -> [String: Schema] {
-        // A schema is kept when all schemas that it refers to in place have been kept, which never happens in a circle.
+    /// Removes schemas whose references form a cycle, such as `"A": {"$ref": "A"}`, and schemas that refer to such a
+    /// schema in place. A tool would follow these references for ever.
+    private static func withoutCycles(_ schemas: [String: Schema]) -> [String: Schema] {
+        // A schema is kept when all schemas that it refers to in place have been kept, which never happens in a cycle.
         var open = schemas.mapValues { $0.referencesInPlace.filter { schemas[$0] != nil } }
         var users: [String: [String]] = [:]
         for (name, references) in open { for reference in references { users[reference, default: []].append(name) } }

@@ -1,9 +1,9 @@
 import Contracts
 
-// Which entries have an event to a person.
+// Events to people who are not participants of the entry's room, and the search for them in a log.
 extension Emission {
-    /// True if the event goes to a person who would not find it among the entries of their rooms, because they are not one
-    /// of the participants.
+    /// True if the event goes to a person who is not a participant, and so would not find it among the entries of their
+    /// rooms. False for an event that composes badges, as badges belong to the room.
     func isMissed(by participants: some Collection<String>) -> Bool {
         guard case .person(let id) = audience, composition != .badges else { return false }
         return !participants.contains(id)
@@ -22,8 +22,8 @@ extension Emission {
 }
 
 extension [Emission] {
-    /// Separates the events that people would miss (`isMissed`) from those of the room, each in their order; nil if there
-    /// are none, as nearly always.
+    /// Separates the events that people would miss (`isMissed`) from those of the room, each in their order. nil if
+    /// nobody would miss an event, as nearly always.
     func split(by participants: [String]) -> (inRoom: [Emission], missed: [Emission])? {
         // With few emissions, and two participants in a room, searching the array is cheaper than making a set.
         if count <= 32, !contains(where: { $0.isMissed(by: participants) }) { return nil }

@@ -12,8 +12,8 @@ public struct EventLog: Sendable {
 
     public init(_ database: any Database) { self.database = database }
 
-    /// The statements that each entry and each transaction run. `parlor-bench` measures SQLite with
-    /// them.
+    /// The statements that run for each entry and for each transaction. `parlor-bench` measures
+    /// SQLite with them.
     package static let insertEntry = """
         INSERT INTO events (seq, at, room_id, participants, emissions, request_id)
         VALUES ($1, $2, $3, $4, $5, $6)

@@ -67,8 +67,9 @@ public struct LogPage: Sendable {
     public let head: LogPosition
     /// The first entry that was not pruned; one after the head if there is none.
     public let oldest: Int
-    /// True if the position belongs to this log. It does not if it was pruned, or if the log has another
-    /// past: a restored backup has other entries with the same numbers, or ends before them.
+    /// True if the log still contains the query's position, or the query has no digest to check. False if the entry
+    /// there was pruned, or if the log has another past: a restored backup has other entries with the same numbers, or
+    /// ends before them.
     public let isKnown: Bool
     /// The entries in order, without gaps except for those that were pruned or not requested.
     public let entries: [LogEntry]

@@ -1,7 +1,7 @@
 import Reactor
 import Synchronization
 
-/// Reads the ends of event logs from their owners, once for all callers that wait at the time.
+/// Requests the ends of event logs from their owners, with one request to each for all callers that wait at the time.
 ///
 /// No caller gets an end that was read before its call. So everything that any gateway acknowledged before is
 /// included in this end. This is Raft's "read index" (section 6.4 of Ongaro's dissertation).
@@ -34,13 +34,13 @@ public final class ReadIndex: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - loop: runs the requests if the first caller is on no loop, so that no other thread has to be woken for the
-    ///     replies.
+    ///   - loop: runs the requests if the first caller is not on an event loop. On the bus's own loop, a reply need not
+    ///     wake another thread.
     ///   - maxWait: the limit of the wait: longer than a healthy reply takes. If it passes, the caller does not use its
     ///     cache and composes again, which takes time too.
-    ///   - pause: the time for which an owner is not asked after it has not replied. Each time that callers have waited
-    ///     for it in vain doubles its pause, up to eight times its length. So an owner that hangs makes callers wait
-    ///     during a small part of the time.
+    ///   - pause: the time for which an owner is not asked after it did not reply. Each further time that callers wait
+    ///     for it in vain, its pause doubles, up to eight times this length. So callers seldom wait for an owner that
+    ///     hangs.
     public init(
         _ client: LogClient, on loop: EventLoop, maxWait: Duration = .milliseconds(500),
         pause: Duration = .milliseconds(500)

@@ -29,8 +29,8 @@ struct OperationsServer: Component {
 
     var address: String? { nil }
 
-    /// The limit of connections, enough for health checks and a few scrapers. A new one evicts the connection
-    /// that has waited longest, so that one peer with many connections does not lock others out.
+    /// The limit of connections, enough for health checks and a few scrapers. At the limit, a new one evicts an
+    /// idle one (`EdgeLimits`), so that one peer with many idle connections does not lock others out.
     private static let maxConnections = 32
 
     static func start(

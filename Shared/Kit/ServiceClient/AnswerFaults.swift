@@ -13,8 +13,8 @@ public final class AnswerFaults: Sendable {
         case largeValue = "a field of an object is too large"
     }
 
-    /// The shortest time limit after which a service is late. If the limit is shorter, earlier steps of the
-    /// request have used up the rest.
+    /// A missed deadline is the service's fault only if the service had at least this much time. If it had less,
+    /// earlier steps of the request used up the rest.
     private static let leastTimeout: Duration = .milliseconds(500)
 
     private let log: Logger

@@ -78,8 +78,7 @@ struct Recount {
             let found = try service.differences(in: room, members: members, on: connection)
             for difference in found { try difference.repair?(connection) }
             if found.contains(where: { $0.repair != nil }) {
-                // No client event describes the repair, but caches of the service's replies are invalidated
-                // by its log.
+                // The entry has no event for clients. It makes caches of the service's replies stale.
                 try EventLog.append(
                     at: clock.now(), roomID: room, participants: members, emissions: [], on: connection)
             }

@@ -5,7 +5,7 @@ import Logging
 public typealias Logger = Logging.Logger
 
 extension Logger {
-    /// The format of the setting.
+    /// The values of `LOG_FORMAT`.
     enum FormatChoice: String, Sendable, CaseIterable {
         /// Text on a terminal, JSON lines otherwise.
         case auto

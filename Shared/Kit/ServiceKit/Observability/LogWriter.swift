@@ -8,8 +8,7 @@ import Workers
 /// A line is one write. While `maxBytes` are queued, further lines are dropped and counted. After
 /// the queued ones, a line says how many were dropped.
 public final class LogWriter: Sendable {
-    /// The limit of queued bytes, some five thousand lines: as much as a reader that pauses for a moment may
-    /// be behind.
+    /// The limit of queued bytes: some five thousand lines, enough to lose none while a reader pauses for a moment.
     public static let maxBytes = 1 << 20
     private static let maxLines = 16_384
     private static let linesAtOnce = 256

@@ -155,7 +155,8 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
                 putBack(batch.dropFirst(), on: subject)
                 return ask(batch[0], on: subject, then: ended)
             case .failure(.refused):
-                // The batch is a malformed line, maybe as it nests one of the requests too deeply.
+                // A batch nests each request deeper than it is alone, so its line may be refused as malformed.
+                // Send each request alone.
                 for one in batch { ask(one, on: subject) {} }
             case .failure(let error): for one in batch { finish(one, .failure(error)) }
             }

@@ -6,7 +6,7 @@ import Contracts
 ///     static let rename = Endpoint("rooms.rename").route("PUT", "/api/rooms/:roomId/name", answer: .room)
 ///
 /// It is registered with its handler (`requests.onRoom(.rename) { … }`), and the manifest lists the
-/// registered endpoints. So none is declared without a handler. The names of rate limits must be those of the
+/// registered endpoints. So it lists none without a handler. The names of rate limits must be those of the
 /// service (`Service.limits`) or of gateways (`RateLimit.namesOfGateways`): any other ends the process when
 /// the endpoint is registered.
 public struct Endpoint: Sendable {

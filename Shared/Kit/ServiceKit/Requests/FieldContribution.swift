@@ -16,7 +16,7 @@ public struct FieldContribution<Summary: Sendable>: Sendable {
         let write: @Sendable (inout JSONWriter, Summary) -> Void
 
         /// - Parameters:
-        ///   - schema: the value for readers of the API; nil if it follows from the kind and the zero.
+        ///   - schema: describes the value to readers of the API; nil if its type follows from the kind and the zero.
         ///   - write: writes one value.
         public init(
             _ declaration: Contribution.Field, schema: Schema? = nil,

@@ -31,7 +31,8 @@ public struct BusPeer: Sendable, Equatable {
                 subscribe: [Subject.discover, Subject.statusRequest] + subscribes))
     }
 
-    /// An operator: may subscribe to everything, and change nothing except that gateways forget a service.
+    /// An operator, who may subscribe to everything. The only change that an operator can make is to have gateways
+    /// forget a service.
     public static let `operator` = BusPeer(
         "operator",
         BusRights(

@@ -56,7 +56,7 @@ public struct Program: Sendable {
     }
 
     public func run() async -> Never {
-        // Threads may still be ending when the program exits.
+        // At exit, threads may still be ending, and must not find libcrypto's memory freed.
         Libcrypto.outlivesExit()
         let arguments = Array(CommandLine.arguments.dropFirst())
         // All peers that would be on the bus if the parts were separate programs, and those of commands.

@@ -115,8 +115,8 @@ extension ServiceHost {
     private func finish(_ request: BusRequest, _ answer: any BusPayload, since started: ContinuousClock.Instant) {
         let took = ContinuousClock.now - started
         latency.observe(took)
-        // End it before replying, because `reply` may run the sender's code on this thread. `close` of the
-        // bus still waits for this reply, as the bus counts requests too.
+        // End the request before the reply, because `reply` may run the sender's code on this thread. The bus's
+        // `close` still waits for the reply, as the bus counts requests too.
         inFlight.end()
         request.reply(answer)
         // Only a batch's reply is a `JSONValue`. Its members were logged one by one.

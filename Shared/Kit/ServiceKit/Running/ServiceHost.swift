@@ -74,7 +74,7 @@ public final class ServiceHost: Sendable {
         if let digest = table.manifest(of: type(of: service)).descriptionDigest {
             let json = table.description(of: type(of: service)).json
             table.on(Endpoint(Subject.description(of: name))) { request in
-                // An instance of another version may be asked, which must not answer with its own.
+                // The gateway may have asked for the description of another version. It must not get this one.
                 guard try request.fields.optionalString("description") ?? digest == digest else {
                     throw ServiceError.unavailable("This description")
                 }
@@ -98,7 +98,7 @@ public final class ServiceHost: Sendable {
 
     /// Throws if the database cannot be read or written.
     private static func check(_ database: any Database) async throws {
-        // Only if writes have failed: checks whether they still do.
+        // A test write costs a sync. It is needed only after writes have failed, to see whether they still do.
         if database.statistics.isWritingFailing { try await database.tryWriting() }
         try await database.read { _ in }
     }
