@@ -19,8 +19,8 @@ public enum Fact: Sendable, Equatable {
     /// The fields that the service adds to these messages and people have changed, for whoever sees them.
     case fieldsChanged(messageIDs: [String] = [], personIDs: [String] = [])
 
-    /// An estimate of the size of a usual fact on the wire, in bytes.
-    static let maxBytes = 192
+    /// The size of a usual fact on the wire, in bytes.
+    static let usualBytes = 192
 
     public func write(to json: inout JSONWriter) {
         json.object {

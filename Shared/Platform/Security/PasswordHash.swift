@@ -44,8 +44,8 @@ public struct PasswordHash: Sendable {
             return rounds > 0 ? Cost(logN: other.logN, r: other.r, p: rounds) : nil
         }
 
-        /// The limits of a stored text's cost; beyond them, a bad row would take all memory.
-        static let allowed = (logN: 1...20, r: 1...16, p: 1...16)
+        /// The limits of a stored text's cost. A bad row then takes at most 128 MiB (128 · N · r bytes).
+        static let allowed = (logN: 1...17, r: 1...8, p: 1...16)
     }
 
     private let cost: Cost
