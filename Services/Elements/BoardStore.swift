@@ -140,6 +140,13 @@ struct BoardStore {
         ) { $0.text(0) }
     }
 
+    /// Returns elements of all rooms in the order of their ids.
+    func elements(after id: String, limit: Int) throws -> [Element] {
+        try connection.all(
+            "SELECT \(Self.elementColumns) FROM elements WHERE id > $1 ORDER BY id LIMIT $2", id, limit,
+            body: Self.element)
+    }
+
     /// Returns elements in the order of their creation, after a rank.
     func elements(of roomID: String, after rank: Int, limit: Int) throws -> ElementPage {
         var elements: [Element] = []

@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import ServiceKit
 import Storage
@@ -44,6 +45,14 @@ extension Elements {
         let existing = try BoardStore(connection).existing(ids)
         return Reply(
             .ok, JSONWriter.object { $0.member("elementIds", array: { for id in existing { $0.string(id) } }) })
+    }
+}
+
+extension Elements {
+    /// Returns elements in the order of their ids, in the form of the public contract, for services that follow the
+    /// log.
+    static func snapshot(after id: String, limit: Int, on connection: any Connection) throws -> [SnapshotItem] {
+        try BoardStore(connection).elements(after: id, limit: limit).map { SnapshotItem(id: $0.id, json: $0.json) }
     }
 }
 

@@ -37,6 +37,7 @@ public struct ElementsService: Service {
         requests.onRoom(.clear) { try await elements.clear($0) }
         requests.onContribution(Elements.contribution) { try BoardStore($2).summaries(of: $0, seenBy: $1) }
         requests.onRead(.existing) { try Elements.existing($0, on: $1) }
+        requests.onSnapshot(.snapshot, of: elements.database) { try Elements.snapshot(after: $0, limit: $1, on: $2) }
         requests.onPresence(.presence) { try await elements.notePresence($0) }
     }
 
@@ -70,6 +71,7 @@ extension Endpoint {
 
     // For other services.
     fileprivate static let existing = Endpoint("elements.existing")
+    fileprivate static let snapshot = Endpoint(Subject.snapshot(of: ElementsService.name))
 
     // For gateways.
     fileprivate static let presence = Endpoint("elements.presence")

@@ -59,6 +59,15 @@ struct MessagesStore {
         ) { $0.text(0) }
     }
 
+    /// Returns messages of all rooms that were not deleted, in the order of their ids.
+    func messages(after id: String, limit: Int) throws -> [Message] {
+        try connection.all(
+            """
+            SELECT id, room_id, seq, sender_id, text, created_at, temp_id FROM messages
+            WHERE id > $1 AND text IS NOT NULL ORDER BY id LIMIT $2
+            """, id, limit, body: Self.message)
+    }
+
     /// Returns receipts by message, in the order of reading.
     func receipts(of messageIDs: [String]) throws -> [String: [Receipt]] {
         var receipts: [String: [Receipt]] = [:]

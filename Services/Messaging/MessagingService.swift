@@ -31,6 +31,7 @@ public struct MessagingService: Service {
         requests.onRead(.answered) { try Messaging.findAnswer($0, on: $1) }
         requests.onRead(.unread) { try Messaging.unread($0, on: $1) }
         requests.onRead(.existing) { try Messaging.existing($0, on: $1) }
+        requests.onSnapshot(.snapshot, of: messaging.database) { try Messaging.snapshot(after: $0, limit: $1, on: $2) }
         requests.onContribution(Messaging.contribution) { try ChatsStore($2).summaries(of: $0, for: $1) }
     }
 }
@@ -62,6 +63,7 @@ extension Endpoint {
     fileprivate static let answered = Endpoint(Subject.answered)
     fileprivate static let unread = Endpoint(Subject.unread)
     fileprivate static let existing = Endpoint(Subject.existingMessages)
+    fileprivate static let snapshot = Endpoint(Subject.snapshot(of: MessagingService.name))
 }
 
 /// The state that the use cases share. Each use case of clients has a file; `ServiceQueries.swift` answers other

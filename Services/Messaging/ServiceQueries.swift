@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import ServiceKit
 import Storage
@@ -26,6 +27,22 @@ extension Messaging {
         let existing = try MessagesStore(connection).existing(ids, in: roomID)
         return Reply(
             .ok, JSONWriter.object { $0.member("messageIds", array: { for id in existing { $0.string(id) } }) })
+    }
+
+    /// Returns messages that were not deleted, in the order of their ids, for services that follow the log: `{id,
+    /// roomId, seq, senderId, text, createdAt}`, the time in milliseconds.
+    static func snapshot(after id: String, limit: Int, on connection: any Connection) throws -> [SnapshotItem] {
+        try MessagesStore(connection).messages(after: id, limit: limit).map { message in
+            let json = JSONWriter.object(reservingCapacity: message.text.utf8.count + 256) {
+                $0.member("id", message.id)
+                $0.member("roomId", message.roomID)
+                $0.member("seq", message.seq)
+                $0.member("senderId", message.senderID)
+                $0.member("text", message.text)
+                $0.member("createdAt", message.createdAt.milliseconds)
+            }
+            return SnapshotItem(id: message.id, json: json)
+        }
     }
 
     /// The limits of one request: people, messages, and the bytes of a text in the reply. Together they fit a

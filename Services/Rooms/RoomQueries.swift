@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import ServiceKit
 import Storage
@@ -58,6 +59,12 @@ extension Rooms {
                     if let name = names[id] { json.string(name) } else { json.null() }
                 }
             })
+    }
+
+    /// Returns rooms in the order of their ids, as the service shows them to gateways, for services that follow the
+    /// log.
+    static func snapshot(after id: String, limit: Int, on connection: any Connection) throws -> [SnapshotItem] {
+        try RoomsStore(connection).rooms(after: id, limit: limit).map { SnapshotItem(id: $0.id, json: $0.json) }
     }
 
     /// Lists the people who share a room with a person, for other services: `{userId, cursor?}` → a page of

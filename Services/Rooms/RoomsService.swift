@@ -34,6 +34,7 @@ public struct RoomsService: Service {
         requests.onRead(.names) { try Rooms.listNames($0, on: $1) }
         requests.onRead(.partners) { try Rooms.listPartners($0, on: $1) }
         requests.on(.shared) { try await rooms.listSharedRooms($0) }
+        requests.onSnapshot(.snapshot, of: rooms.database) { try Rooms.snapshot(after: $0, limit: $1, on: $2) }
     }
 }
 
@@ -60,6 +61,7 @@ extension Endpoint {
     fileprivate static let names = Endpoint(Subject.roomNames)
     fileprivate static let partners = Endpoint(Subject.partners)
     fileprivate static let shared = Endpoint(Subject.sharedRooms)
+    fileprivate static let snapshot = Endpoint(Subject.snapshot(of: RoomsService.name))
 }
 
 extension RoomsService: OwnsMembership {

@@ -107,6 +107,11 @@ struct RoomsStore {
         try connection.all("SELECT id FROM rooms WHERE id > $1 ORDER BY id LIMIT $2", id, limit) { $0.text(0) }
     }
 
+    /// Returns rooms in the order of their ids.
+    func rooms(after id: String, limit: Int) throws -> [Room] {
+        try rooms("FROM rooms WHERE rooms.id > $1 ORDER BY rooms.id LIMIT $2", .text(id), .int(limit)).reversed()
+    }
+
     func made(
         by personID: String, with otherID: String
     ) throws -> RoomQuota.Made {

@@ -36,6 +36,9 @@ public enum Subject {
     public static func log(of service: String) -> String { "\(service).log" }
     /// Returns the subject of requests for a page of the log: a `LogQuery`, answered with a `LogPage`.
     public static func logPage(of service: String) -> String { "\(service).events" }
+    /// Returns the subject of requests for all that the service has, in pages, for services that follow its log and
+    /// missed entries: `{cursor?}`, answered with a `SnapshotPage`. Not every service has it.
+    public static func snapshot(of service: String) -> String { "\(service).snapshot" }
     /// Returns the subject on which a gateway tells a service that its announcement was refused. Its data is
     /// `{what, of}`: the claim, and the service that already has it.
     public static func refusal(of service: String) -> String { "\(service).refused" }

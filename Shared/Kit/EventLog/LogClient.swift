@@ -1,4 +1,5 @@
 import Contracts
+import JSON
 import MessageBus
 import ServiceClient
 
@@ -69,6 +70,17 @@ public struct LogClient: Sendable {
             Subject.logPage(of: stream), query.json, context, of: owner, faults: faults, reading: read,
             ifTooLong: askForLess, completion: completion)
     }
+
+    /// Requests a page of a snapshot (`forEachSnapshotPage`).
+    func snapshotPage(of stream: String, cursor: String?) async throws(ServiceError) -> SnapshotPage {
+        let question = JSONWriter.object { if let cursor { $0.member("cursor", cursor) } }
+        let context = BusContext(requestID: requestID, isQuestion: true)
+        let reply = try await bus.ask(Subject.snapshot(of: stream), question, context, of: owner, faults: faults)
+        guard let page = SnapshotPage(reply) else { throw unavailable }
+        return page
+    }
+
+    var unavailable: ServiceError { .unavailable(owner) }
 
     /// Requests the end of each of these logs. The owner reads it after the request, so everything
     /// acknowledged before is included. Logs whose owner does not reply are missing.

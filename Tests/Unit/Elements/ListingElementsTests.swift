@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import Testing
 
@@ -20,6 +21,23 @@ struct ListingElementsTests {
             cursor = reply.page?.string.map { #","cursor":"\#($0)""# } ?? ""
         } while !cursor.isEmpty && pages < 100
         return (ids, pages)
+    }
+
+    @Test("the snapshot for other services has the elements of all rooms as they are listed, and the log's position")
+    func snapshot() async throws {
+        try await ElementsHarness.serving { harness in
+            for n in 0..<70 {
+                let room = n % 2 == 0 ? ElementsHarness.room : ElementsHarness.otherRoom
+                _ = try await harness.create(in: room, #","content":{"n":\#(n)}"#)
+            }
+            var items: [JSONValue] = []
+            let client = LogClient(harness.bus, requestID: "test", owner: "Elements")
+            let position = try await client.forEachSnapshotPage(of: ElementsService.name) { items += $0.items }
+            let listed = try await harness.list() + harness.list(in: ElementsHarness.otherRoom)
+            func byID(_ elements: [JSONValue]) -> [String] { elements.map(\.text).sorted() }
+            #expect(byID(items) == byID(listed) && items.count == 70)
+            #expect(try await position == EventLog(harness.database).position())
+        }
     }
 
     @Test("elements are listed oldest first, each on one page, whatever the limit")

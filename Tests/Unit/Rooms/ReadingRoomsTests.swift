@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import JSON
 import ServiceKitTesting
 import Testing
@@ -38,6 +39,22 @@ struct ReadingRoomsTests {
             #expect(try await harness.list(of: harness.alice, cursor: ids[2]).roomIDs == [ids[1], ids[0]])
             #expect(try await harness.list(of: harness.alice, cursor: ids[0]).roomIDs == [])
             #expect(await failure { try await harness.ask("rooms.list") }?.code == .unauthenticated)
+        }
+    }
+
+    @Test("the snapshot for other services has all rooms as they are when read, by id, and the log's position")
+    func snapshot() async throws {
+        try await RoomsHarness.serving { harness in
+            var rooms: [JSONValue] = []
+            for other in [harness.bob, harness.carol, harness.bob] {
+                rooms.append(try await harness.create(harness.alice, with: other).data)
+                harness.clock.advance(by: .seconds(1))
+            }
+            var items: [JSONValue] = []
+            let client = LogClient(harness.bus, requestID: "test", owner: "Rooms")
+            let position = try await client.forEachSnapshotPage(of: RoomsService.name) { items += $0.items }
+            #expect(items == rooms)
+            #expect(try await position == EventLog(harness.database).position())
         }
     }
 

@@ -115,6 +115,30 @@ public struct RequestTable: Sendable {
         on(endpoint, handler)
     }
 
+    /// Registers the snapshot of all that the service has, for services that follow its log and missed entries:
+    /// `{cursor?}` → a `SnapshotPage`.
+    ///
+    /// - Parameters:
+    ///   - endpoint: `Endpoint(Subject.snapshot(of: name))`.
+    ///   - items: returns the items with greater ids than `after`, in the order of ids: `limit`, or fewer if there are
+    ///     no more. `after` is "" for the first page.
+    public mutating func onSnapshot(
+        _ endpoint: Endpoint, of database: any Database,
+        _ items:
+            @escaping @Sendable (
+                _ after: String, _ limit: Int, _ connection: any Connection
+            ) throws -> [SnapshotItem]
+    ) {
+        on(endpoint) { request in
+            let after = try request.fields.optionalCursor() ?? ""
+            return try await database.read { connection in
+                let newest = try EventLog.newest(on: connection)
+                let found = try items(after, SnapshotPage.maxItems, connection)
+                return SnapshotPage(at: LogPosition(after: newest, in: database.databaseID), of: found).reply
+            }
+        }
+    }
+
     /// Registers the handler for pages of the service's own log.
     mutating func answerLogPages(of service: String, from log: EventLog) {
         add(Endpoint(Subject.logPage(of: service)), .logPage(log))

@@ -1,0 +1,92 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceClient
+
+/// A page of all that a log's owner has, for followers that missed entries of its log (`Subject.snapshot`).
+///
+/// The pages are read one after the other, so together they show no single moment. They are in the order of ids, and
+/// what changes meanwhile has an entry after the position of the first page. So a follower that stores the items, and
+/// then takes the entries after that position, has what the owner has. Until it has taken them all, an item may be newer
+/// than the entries, or missing.
+public struct SnapshotPage: Sendable {
+    /// The position of the owner's log at which this page was read.
+    public let position: LogPosition
+    /// The items in the form that the owner documents.
+    public let items: [JSONValue]
+    /// The cursor of the next page; nil after the last.
+    public let next: String?
+
+    public init(position: LogPosition, items: [JSONValue], next: String?) {
+        self.position = position
+        self.items = items
+        self.next = next
+    }
+
+    /// The limit of items that are read for a page.
+    public static let maxItems = 64
+    /// A page ends after the item with which it is longer than this. With one item of any service it fits the bus.
+    static let maxBytes = 256 * 1024
+
+    /// Creates a page of as many of the first items as fit.
+    ///
+    /// - Parameter found: the items after the page's cursor, in the order of their ids: `maxItems`, or fewer if there are
+    ///   no more.
+    public init(at position: LogPosition, of found: [SnapshotItem]) {
+        var bytes = 0
+        let fitting = found.prefix { item in
+            defer { bytes += item.json.bytes.count }
+            return bytes < Self.maxBytes
+        }
+        let isWhole = fitting.count == found.count && found.count < Self.maxItems
+        self.init(position: position, items: fitting.map(\.json), next: isWhole ? nil : fitting.last?.id)
+    }
+
+    public var reply: Reply {
+        let size = items.reduce(256) { $0 + $1.bytes.count + 1 }
+        let data = JSONWriter.object(reservingCapacity: size) {
+            $0.member("position", object: { position.writeMembers(to: &$0) })
+            $0.member("items", array: { for item in items { $0.value(item) } })
+        }
+        return .page(data, next: next)
+    }
+
+    /// Reads the result of `reply`; nil for anything else.
+    init?(_ reply: Reply) {
+        guard let position = reply.data["position"]?.object.flatMap(LogPosition.init),
+            let items = reply.data["items"]?.array
+        else { return nil }
+        self.init(position: position, items: items, next: reply.page?.string)
+    }
+}
+
+/// An item of a snapshot, and the id that gives it its place.
+public struct SnapshotItem: Sendable {
+    public let id: String
+    public let json: JSONValue
+
+    public init(id: String, json: JSONValue) {
+        self.id = id
+        self.json = json
+    }
+}
+
+extension LogClient {
+    /// Requests all pages of a snapshot in order, and calls the body for each. One page is in memory at a time.
+    ///
+    /// - Returns: the position from which to follow the log: that of the first page.
+    /// - Throws: the errors of `MessageBus.ask`; `service_unavailable` also if a reply is not a page, or if the log was
+    ///   replaced meanwhile; the body's errors.
+    public func forEachSnapshotPage(
+        of stream: String, _ body: (SnapshotPage) async throws -> Void
+    ) async throws -> LogPosition {
+        let first = try await snapshotPage(of: stream, cursor: nil)
+        var page = first
+        while true {
+            guard page.position.databaseID == first.position.databaseID else { throw unavailable }
+            try await body(page)
+            guard let next = page.next else { return first.position }
+            page = try await snapshotPage(of: stream, cursor: next)
+        }
+    }
+}
