@@ -19,7 +19,12 @@ struct RightsTests {
 
     static let peers = ParlorServices.all.map { $0.peer } + [Gateway.peer, BusPeer.operator]
 
+    /// A service of another package.
+    private static let follower = BusPeer.service("index", follows: ["messaging"])
+
     static let allowed: [Case] = [
+        (follower, .request, ["messaging.events"]),
+        (follower, .subscribe, ["messaging.log", "services.announce.messaging"]),
         (AccountsService.peer, .serve, ["accounts.login", "accounts.health"]),
         (AccountsService.peer, .request, ["rooms.partners", "accounts.health"]),
         (AccountsService.peer, .publish, ["accounts.log", "services.announce.accounts", "status.told"]),
@@ -48,6 +53,9 @@ struct RightsTests {
     ]
 
     static let forbidden: [Case] = [
+        (follower, .request, ["messaging.snapshot", "messaging.send"]),
+        (follower, .subscribe, ["rooms.log", "services.announce.*"]),
+        (follower, .publish, ["messaging.log"]),
         (AccountsService.peer, .request, ["messaging.list", "rooms.list", "push.register"]),
         (RoomsService.peer, .request, ["accounts.login", "accounts.refresh", "messaging.list"]),
         (MessagingService.peer, .request, ["accounts.people", "rooms.rename", "rooms.list"]),

@@ -20,15 +20,19 @@ public struct BusPeer: Sendable, Equatable {
     ///   - requests: the subjects that it requests from other services.
     ///   - publishes: the other subjects that it publishes.
     ///   - subscribes: the other subjects that it subscribes to.
+    ///   - logs: the services whose logs it follows with a `DurableFollower`. Their snapshots are no part of this:
+    ///     `Subject.snapshot` is one of `requests`.
     public static func service(
-        _ name: String, requests: [String] = [], publishes: [String] = [], subscribes: [String] = []
+        _ name: String, requests: [String] = [], publishes: [String] = [], subscribes: [String] = [],
+        follows logs: [String] = []
     ) -> BusPeer {
         BusPeer(
             name,
             BusRights(
-                serve: ["\(name).>"], request: ["\(name).>"] + requests,
+                serve: ["\(name).>"], request: ["\(name).>"] + logs.map(Subject.logPage) + requests,
                 publish: ["\(name).>", Subject.announce(of: name), Subject.status] + publishes,
-                subscribe: [Subject.discover, Subject.statusRequest] + subscribes))
+                subscribe: [Subject.discover, Subject.statusRequest]
+                    + logs.flatMap { [Subject.log(of: $0), Subject.announce(of: $0)] } + subscribes))
     }
 
     /// An operator, who may subscribe to everything. The only change that an operator can make is to have gateways

@@ -1,0 +1,239 @@
+import Contracts
+import EventLog
+import Logging
+import MessageBus
+import Storage
+import Synchronization
+import Workers
+
+/// Follows another service's log with a position in this service's own database: each entry takes effect once and in
+/// order, over restarts, gaps and outages. (`LogFollower` has its position in memory.)
+///
+/// It reads pages of the log at its own pace; an entry on the bus only signals that the log has grown. So the log's
+/// owner does not wait for it, and at most one page is in memory. Instances that share a database may follow at once:
+/// entries that one has taken are skipped by the others.
+///
+/// The service lists `LogPositionsStore.migration` among its migrations, and the log's name in `BusPeer.service(…,
+/// follows:)`.
+public final class DurableFollower<Consumer: LogConsumer>: Sendable {
+    /// The service whose log is followed.
+    public let stream: String
+    public let consumer: Consumer
+    /// The service that follows it.
+    private let service: String
+    private let database: any Database
+    private let bus: any MessageBus
+    private let log: Logger
+    private let durability: Durability
+    private let pace: Duration
+    private let client: LogClient
+    private let wakeSignal = AsyncSignal()
+    private let running = Mutex(Running())
+    /// True once this process has seen a stored position. Nothing removes one.
+    private let hasPosition = Atomic(false)
+
+    private struct Running {
+        var subscriptions: [BusSubscription] = []
+        var task: Task<Void, Never>?
+    }
+
+    /// - Parameters:
+    ///   - service: the name of the service that follows.
+    ///   - durability: of the writes. With `.relaxed` a power cut may undo the latest ones, each with its position; the
+    ///     same entries are then taken again. Not for a service that tells clients of them.
+    ///   - pace: the shortest time between two reads while it is not behind. Entries that arrive in this time are read
+    ///     together.
+    public init(
+        _ stream: String, for service: String, _ context: ServiceContext, durability: Durability = .synced,
+        pace: Duration = .milliseconds(20), _ consumer: Consumer
+    ) {
+        self.stream = stream
+        self.service = service
+        self.consumer = consumer
+        database = context.database
+        bus = context.bus
+        log = context.log
+        self.durability = durability
+        self.pace = pace
+        client = LogClient(bus, requestID: "\(service)-follow", owner: stream.capitalizedName)
+    }
+
+    /// Subscribes to the log, and reads it until `stop`.
+    ///
+    /// - Parameter executor: runs the task; nil for the shared threads.
+    public func start(on executor: (any TaskExecutor)? = nil) throws(BusError) {
+        // One instance receives each entry; all receive announcements.
+        let subscriptions = [
+            try bus.subscribe(Subject.log(of: stream), queue: service) { [wakeSignal] _ in wakeSignal.signal() },
+            try bus.subscribe(Subject.announce(of: stream)) { [wakeSignal] _ in wakeSignal.signal() },
+        ]
+        let task = Task(executorPreference: executor) { await self.run() }
+        running.withLock { $0 = Running(subscriptions: subscriptions, task: task) }
+    }
+
+    /// Ends the subscriptions and the task, after its current page.
+    public func stop() async {
+        let running = running.withLock { $0 }
+        for subscription in running.subscriptions { subscription.cancel() }
+        running.task?.cancel()
+        await running.task?.value
+    }
+
+    /// Begins to follow the log if this database has no position in it yet. Returns once a position is stored.
+    ///
+    /// For a request whose reply promises that later entries will be taken. `start` may begin only later.
+    ///
+    /// - Parameter context: the context of the request that this is done for.
+    public func beginIfNew(_ context: BusContext) async throws {
+        guard !hasPosition.load(ordering: .acquiring) else { return }
+        if try await position(nil) == nil { _ = try await begin(.first, after: nil, context) }
+        hasPosition.store(true, ordering: .releasing)
+    }
+
+    private func run() async {
+        var position: LogPosition?
+        var storedAt = ContinuousClock.now
+        var failure = RepeatedFailure()
+        var pagesBehind = 0
+        while !Task.isCancelled {
+            var isBehind = false
+            do {
+                (position, isBehind) = try await step(from: position, after: pagesBehind)
+                if let position, storedAt + FollowerLimits.storeInterval <= .now {
+                    try await store(position)
+                    storedAt = .now
+                }
+                if failure.end() { log.info("a log is followed again", ["log": stream]) }
+            } catch {
+                // What this process knew may be the reason: the next step reads the stored position.
+                position = nil
+                if failure.note("\(error)"), !Task.isCancelled {
+                    log.warning("a log cannot be followed", ["log": stream, "error": "\(error)"])
+                }
+            }
+            pagesBehind = isBehind ? pagesBehind + 1 : 0
+            if isBehind { continue }
+            await wakeSignal.wait(
+                atMost: failure.isThere ? FollowerLimits.retryInterval : FollowerLimits.idleInterval)
+            // Entries that arrive together are read together.
+            try? await Task.sleep(for: pace)  // cancelled at the end
+        }
+    }
+
+    /// Reads and takes one page, from a position, or from the stored one if it is nil.
+    ///
+    /// - Parameter pagesBehind: the number of pages read in a row that were not the last.
+    /// - Returns: the new position, and true if there is more.
+    package func step(
+        from known: LogPosition?, after pagesBehind: Int = 0
+    ) async throws -> (LogPosition, isBehind: Bool) {
+        guard let position = try await position(known) else { return (try await begin(.first, after: nil), true) }
+        if pagesBehind == 0, let end = try await endIfNothingMatters(), end.databaseID == position.databaseID,
+            end.seq >= position.seq
+        {
+            return (end, false)
+        }
+        let query = LogQuery(after: position, limit: FollowerLimits.pageSize(after: pagesBehind))
+        let page = try await client.page(of: stream, query)
+        // If the position's entry was deleted, it is still the same log.
+        guard page.head.databaseID == position.databaseID, page.isKnown || position.seq < page.oldest else {
+            return (try await begin(.replaced, after: position), true)
+        }
+        // Without the position's own entry nothing is lost: the next one is there.
+        guard position.seq + 1 >= page.oldest else { return (try await begin(.pruned, after: position), true) }
+        guard let last = page.entries.last else { return (position, false) }
+        let end = LogPosition(after: last, in: position.databaseID)
+        return (try await take(page.entries, upTo: end), page.through < page.head.seq)
+    }
+
+    /// Stores a position that was reached without a write.
+    package func store(_ position: LogPosition) async throws { _ = try await write([], upTo: position) }
+
+    private func take(_ entries: [LogEntry], upTo end: LogPosition) async throws -> LogPosition {
+        guard try await consumer.needsWrite(for: entries) else { return end }
+        return try await write(entries, upTo: end)
+    }
+
+    private func write(_ entries: [LogEntry], upTo end: LogPosition) async throws -> LogPosition {
+        let (stored, hasTaken) = try await database.write(durability) { [stream, consumer] connection in
+            var hasTaken = false
+            let stored = try LogPositionsStore(connection).advance(stream, to: end, with: entries) {
+                try consumer.take($0, on: connection)
+                hasTaken = true
+            }
+            return (stored, hasTaken)
+        }
+        if hasTaken { consumer.taken() }
+        guard let stored else { throw FollowingError.noPosition }
+        return stored
+    }
+
+    /// - Parameter context: the context of the request that this is done for; nil for the follower's own request.
+    private func begin(
+        _ reason: LogBeginning, after known: LogPosition?, _ context: BusContext? = nil
+    ) async throws -> LogPosition {
+        let followed = FollowedLog(try await head(context))
+        if reason != .first {
+            log.warning(
+                "entries of a followed log are lost",
+                [
+                    "log": stream, "reason": reason.rawValue, "position": known?.seq ?? 0, "oldest": followed.oldest,
+                    "end": followed.end.seq,
+                ])
+        }
+        let position = try await consumer.begin(followed, because: reason)
+        // Otherwise the next page would lead here again, at once.
+        guard position.databaseID == followed.end.databaseID, position.seq + 1 >= followed.oldest else {
+            throw FollowingError.notInLog
+        }
+        return try await database.write(durability) { [stream] in
+            try LogPositionsStore($0).begin(stream, at: position, after: known)
+        }
+    }
+
+    private func endIfNothingMatters() async throws -> LogPosition? {
+        guard try await !consumer.wantsEntries() else { return nil }
+        let end = try await head(nil).head
+        // Something may matter by now, and with it entries before this end.
+        return try await consumer.wantsEntries() ? nil : end
+    }
+
+    private func position(_ known: LogPosition?) async throws -> LogPosition? {
+        if let known { return known }
+        return try await database.read { [stream] in try LogPositionsStore($0).position(in: stream) }
+    }
+
+    private func head(_ context: BusContext?) async throws -> LogPage {
+        guard let context else { return try await client.page(of: stream, .head) }
+        return try await client.page(of: stream, .head, context)
+    }
+}
+
+private enum FollowingError: Error {
+    /// `begin` returned a position from which the log cannot be followed.
+    case notInLog
+    /// The stored position is gone.
+    case noPosition
+}
+
+private enum FollowerLimits {
+    /// The number of entries in a page: few, as their owner reads them between people's requests. A follower that is
+    /// many pages behind requests more, up to sixteen times as many.
+    private static let pageSize = 32
+    private static let pagesOfOneSize = 16
+    private static let maxDoublings = 4
+    /// The interval of reads without a signal: the instance that received the signal may have ended.
+    static let idleInterval: Duration = .seconds(1)
+    static let retryInterval: Duration = .seconds(1)
+    /// The interval at which a position without a write is stored: after a crash the entries since then are read again.
+    static let storeInterval: Duration = .seconds(60)
+
+    static func pageSize(after pagesBehind: Int) -> Int {
+        pageSize << min(pagesBehind / pagesOfOneSize, maxDoublings)
+    }
+}
+
+extension String {
+    /// The name as it begins an error message: "Messaging".
+    fileprivate var capitalizedName: String { prefix(1).uppercased() + dropFirst() }
+}

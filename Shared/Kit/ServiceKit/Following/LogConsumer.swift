@@ -1,0 +1,82 @@
+import EventLog
+import Storage
+
+/// What a service makes of another service's log, which a `DurableFollower` reads for it.
+///
+/// An error that is thrown here is logged, and the same is done again a second later: nothing after it is read before
+/// it succeeds. An entry that a service cannot use has to be skipped, not refused.
+public protocol LogConsumer: Sendable {
+    /// Decides where to follow the log from: at first, and whenever entries after the stored position are lost. By
+    /// default that is the oldest entry that is still there, or the end of a log that replaced the one before.
+    ///
+    /// A service that needs what the lost entries said, and not only that they are lost, reads a snapshot here
+    /// (`LogClient.forEachSnapshotPage`), and returns its position. Entries after that position may repeat what the
+    /// snapshot has, as its later pages are newer than the position.
+    ///
+    /// After a crash this is called again, so it first deletes what an earlier call has stored. Instances that share a
+    /// database may all call it at once.
+    ///
+    /// - Returns: the position after which entries are taken. It is stored.
+    func begin(_ log: FollowedLog, because reason: LogBeginning) async throws -> LogPosition
+
+    /// Stores the result of entries, in the transaction that stores the position after them. So each entry takes effect
+    /// once, in order, whatever ends the process.
+    ///
+    /// The transaction may run again, so this changes nothing but the database. To tell clients, append to the
+    /// service's own log on the same connection (`EventLog.append`).
+    func take(_ entries: [LogEntry], on connection: any Connection) throws
+
+    /// Called after the commit of `take`; not if another instance has taken the same entries.
+    func taken()
+
+    /// Returns false while no entry matters. They are then not read, and the position moves with the log's end. It is
+    /// asked before and after the end is read: an entry is skipped only if none mattered at both times.
+    func wantsEntries() async throws -> Bool
+
+    /// Returns false if `take` would change nothing. The position is then stored at intervals only, and after a crash
+    /// the same entries are read again.
+    func needsWrite(for entries: [LogEntry]) async throws -> Bool
+}
+
+extension LogConsumer {
+    public func begin(_ log: FollowedLog, because reason: LogBeginning) async throws -> LogPosition {
+        reason == .replaced ? log.end : log.beginning
+    }
+
+    public func taken() {}
+    public func wantsEntries() async throws -> Bool { true }
+    public func needsWrite(for entries: [LogEntry]) async throws -> Bool { true }
+}
+
+/// Why a follower has no position to continue from.
+public enum LogBeginning: String, Sendable {
+    /// The log was never followed with this database.
+    case first
+    /// Entries after the position were deleted, because they are older than a day.
+    case pruned
+    /// It is another log, such as that of a restored backup.
+    case replaced
+}
+
+/// What another service's log has, at one moment.
+public struct FollowedLog: Sendable, Equatable {
+    /// The position of the newest entry.
+    public let end: LogPosition
+    /// The `seq` of the oldest entry that is still there; one more than that of the end if there is none.
+    public let oldest: Int
+
+    public init(end: LogPosition, oldest: Int) {
+        self.end = end
+        self.oldest = oldest
+    }
+
+    init(_ page: LogPage) { self.init(end: page.head, oldest: page.oldest) }
+
+    /// True if no entry was ever deleted: the log says all that has happened.
+    public var isWhole: Bool { oldest == 1 }
+    /// The position before the oldest entry that is still there.
+    public var beginning: LogPosition {
+        // The digest of a deleted entry is unknown. Its owner then finds that the position is older than the log.
+        LogPosition(databaseID: end.databaseID, seq: oldest - 1, digest: 0)
+    }
+}

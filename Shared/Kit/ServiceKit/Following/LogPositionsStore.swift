@@ -1,0 +1,67 @@
+import EventLog
+import Storage
+
+/// The SQL of a service's positions in other services' logs, in the transaction of a connection.
+public struct LogPositionsStore {
+    let connection: any Connection
+
+    public init(_ connection: any Connection) { self.connection = connection }
+
+    /// Returns the migration that creates the table `log_positions`. A service that follows logs lists it once.
+    public static func migration(version: Int) -> Migration {
+        Migration(
+            version: version, name: "positions in logs",
+            sql: """
+                CREATE TABLE log_positions (
+                    stream TEXT PRIMARY KEY,
+                    database_id TEXT NOT NULL,
+                    seq INTEGER NOT NULL,
+                    digest INTEGER NOT NULL
+                )
+                """)
+    }
+
+    /// Returns the stored position; nil if the log was never followed.
+    public func position(in stream: String) throws -> LogPosition? {
+        try connection.first("SELECT database_id, seq, digest FROM log_positions WHERE stream = $1", stream) {
+            LogPosition(databaseID: $0.text(0), seq: $0.int(1), digest: $0.int(2))
+        }
+    }
+
+    /// Begins at a position, unless another instance has moved on from the known one meanwhile.
+    ///
+    /// - Parameter known: the position that the log no longer continues; nil before the first.
+    /// - Returns: the position that is stored now.
+    func begin(_ stream: String, at position: LogPosition, after known: LogPosition?) throws -> LogPosition {
+        let stored = try self.position(in: stream)
+        if let stored, stored.databaseID != known?.databaseID || stored.seq > known?.seq ?? 0 { return stored }
+        try set(stream, position)
+        return position
+    }
+
+    /// Takes entries and moves the position after them, except for the part that another instance has taken.
+    ///
+    /// - Parameters:
+    ///   - end: the position after the last of the entries.
+    ///   - take: stores the result of the remaining entries. Not called if there are none.
+    /// - Returns: the position that is stored now; nil if there is none.
+    func advance(
+        _ stream: String, to end: LogPosition, with entries: [LogEntry], _ take: ([LogEntry]) throws -> Void
+    ) throws -> LogPosition? {
+        guard let stored = try position(in: stream), stored.databaseID == end.databaseID, stored.seq < end.seq else {
+            return try position(in: stream)
+        }
+        let remaining = entries.drop { $0.seq <= stored.seq }
+        if !remaining.isEmpty { try take(Array(remaining)) }
+        try set(stream, end)
+        return end
+    }
+
+    private func set(_ stream: String, _ position: LogPosition) throws {
+        try connection.execute(
+            """
+            INSERT INTO log_positions (stream, database_id, seq, digest) VALUES ($1, $2, $3, $4)
+            ON CONFLICT (stream) DO UPDATE SET database_id = $2, seq = $3, digest = $4
+            """, stream, position.databaseID, position.seq, position.digest)
+    }
+}
