@@ -73,5 +73,7 @@ enum PushSchema {
                 ALTER TABLE devices ADD COLUMN session_id TEXT NOT NULL DEFAULT '';
                 CREATE INDEX devices_by_session ON devices (session_id) WHERE session_id <> ''
                 """),
+        // The table of `LogPositionsStore`, as it was called before other services could follow a log.
+        Migration(version: 4, name: "positions in logs", sql: "ALTER TABLE cursors RENAME TO log_positions"),
     ]
 }

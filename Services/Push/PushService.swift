@@ -30,17 +30,16 @@ public struct PushService: Service {
     public static let peer = BusPeer.service(
         name,
         requests: [
-            Subject.logPage(of: LogReader.stream), Subject.unread, Subject.roomNames, Subject.openRooms(of: "*"),
-            Subject.logPage(of: DeviceSessions.stream), Subject.liveSessions,
+            Subject.unread, Subject.roomNames, Subject.openRooms(of: "*"), Subject.logPage(of: DeviceSessions.stream),
+            Subject.liveSessions,
         ],
-        subscribes: [
-            Subject.log(of: LogReader.stream), Subject.announce(of: LogReader.stream), Subject.gatewayAlive,
-            Subject.log(of: DeviceSessions.stream),
-        ])
+        subscribes: [Subject.gatewayAlive, Subject.log(of: DeviceSessions.stream)], follows: [JobMaker.stream])
+    /// The shortest time between reads of messaging's log: notifications are delayed for longer anyway.
+    private static let pace: Duration = .milliseconds(200)
     public static let limits = [RateLimit("devices", perPerson: 60, perAddress: 600, seconds: 60)]
 
     private let push: Push
-    let reader: LogReader
+    let reader: DurableFollower<JobMaker>
     let sessions: DeviceSessions
     private let gateways: LiveGateways
     private let membership: GatewayMembership
@@ -69,9 +68,11 @@ public struct PushService: Service {
             form: AlertForm(
                 showsText: configuration[Self.preview], category: configuration[Self.category],
                 usesKeys: configuration[Self.localizationKeys]))
-        reader = LogReader(
-            database: context.database, bus: context.bus, log: context.log, restarts: metrics.logRestarts,
-            queue: Self.name, plan: { JobPlan(hold: hold, now: clock.now(), ids: ids) }, onJobs: { worker.wake() })
+        reader = DurableFollower(
+            JobMaker.stream, for: Self.name, context, durability: .relaxed, pace: Self.pace,
+            JobMaker(
+                database: context.database, restarts: metrics.logRestarts,
+                plan: { JobPlan(hold: hold, now: clock.now(), ids: ids) }, onJobs: { worker.wake() }))
         sessions = DeviceSessions(database: context.database, bus: context.bus, log: context.log)
         push = Push(database: context.database, reader: reader, sessions: sessions, clock: clock)
         self.worker = worker
@@ -85,12 +86,12 @@ public struct PushService: Service {
 
     public func start(on loop: EventLoop) throws {
         try membership.start(on: loop)
-        let subscriptions = try reader.listen() + [gateways.listen()]
+        let subscriptions = [gateways.listen()]
+        try reader.start(on: background)
         try sessions.listen(on: loop)
-        let (reader, sessions, worker, learningTime) = (reader, sessions, worker, learningTime)
+        let (sessions, worker, learningTime) = (sessions, worker, learningTime)
         running.start(
             subscriptions,
-            Task(executorPreference: background) { await reader.run() },
             Task(executorPreference: background) { await sessions.run() },
             Task(executorPreference: background) {
                 // Wait until gateways have announced themselves, so that they can be asked who has which room
@@ -103,6 +104,7 @@ public struct PushService: Service {
     public func stop() async {
         membership.stop()
         sessions.stopListening()
+        await reader.stop()
         await running.stop()
     }
 }

@@ -16,7 +16,7 @@ extension RequestDescription {
 /// The requests of clients about their devices.
 struct Push: Sendable {
     let database: any Database
-    let reader: LogReader
+    let reader: DurableFollower<JobMaker>
     let sessions: DeviceSessions
     let clock: any WallClock
 
@@ -37,7 +37,7 @@ struct Push: Sendable {
         guard let environment = Device.Environment(rawValue: try request.fields.string("environment")) else {
             throw ServiceError.invalid("environment", "has to be production or sandbox")
         }
-        try await reader.startIfNew(request.onward())
+        try await reader.beginIfNew(request.onward())
         let device = Device(token: token, userID: caller.id, environment: environment, registeredAt: clock.now())
         let sessionID = request.fields[ClientInfo.member].flatMap(ClientInfo.init)?.sessionID
         let isNew = try await database.write { try DevicesStore($0).register(device, in: sessionID) }

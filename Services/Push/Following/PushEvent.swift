@@ -20,4 +20,11 @@ enum PushEvent: Sendable, Equatable {
         case .messageDeleted, .elementDeleted, .boardCleared, .fieldsChanged, nil: return nil
         }
     }
+    /// The people to notify.
+    var people: [String] {
+        switch self {
+        case .message(let message): message.recipients
+        case .reading(let userID): [userID]
+        }
+    }
 }

@@ -1,7 +1,7 @@
 import Contracts
 import Security
 
-/// A notification to send to one device. Its row is inserted with the cursor's move, and deleted once it is
+/// A notification to send to one device. Its row is inserted with the position's move, and deleted once it is
 /// sent or not worth sending.
 struct Job: Sendable, Equatable {
     /// The id, a UUID that is the `apns-id` of every attempt. An alert's id is a hash of message, person and device. If

@@ -1,5 +1,7 @@
 import Contracts
+import EventLog
 import Glibc
+import ServiceKit
 import Storage
 import TestSupport
 import Testing
@@ -82,7 +84,7 @@ struct EngineTests {
         }
     }
 
-    @Test("a database of an earlier version keeps its jobs and their leases", arguments: Engine.allCases)
+    @Test("a database of an earlier version keeps its jobs, their leases and its position", arguments: Engine.allCases)
     func migration(engine: Engine) async throws {
         let old = try engine.open(location, Array(PushService.migrations.prefix(1)))
         try await old.write { connection in
@@ -90,6 +92,7 @@ struct EngineTests {
             try connection.execute(
                 "INSERT INTO jobs VALUES ('job', 'token', 'ben', 'm', 'room', 1, 'Ada', 2, 3, 4, 0, 0, 0, 'worker')")
             try connection.execute("INSERT INTO workers VALUES ('worker', 5)")
+            try connection.execute("INSERT INTO cursors VALUES ('messaging', 'database', 7, 8)")
         }
         await old.close()
         let new = try engine.open(location)
@@ -101,6 +104,8 @@ struct EngineTests {
             return try database.claim(9, in: .sandbox, by: "lease", at: now)
         }
         #expect(claims.map(\.job.id) == ["job"])
+        let position = try await new.read { try LogPositionsStore($0).position(in: JobMaker.stream) }
+        #expect(position == LogPosition(databaseID: "database", seq: 7, digest: 8))
         await new.close()
     }
 }

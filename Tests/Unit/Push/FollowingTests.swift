@@ -58,23 +58,25 @@ struct FollowingTests {
         try await PushHarness.serving { harness in
             let bus = InProcessBus()
             let asked = Collector<BusContext>()
-            try bus.respond(to: Subject.logPage(of: LogReader.stream), queue: "messaging") { request in
+            try bus.respond(to: Subject.logPage(of: JobMaker.stream), queue: "messaging") { request in
                 asked.add(request.context)
                 let head = LogPosition(databaseID: "d", seq: 0, digest: 0)
                 request.reply(LogPage.Answer(LogPage(head: head, oldest: 1, isKnown: true, entries: [], through: 0)))
             }
-            let own = harness.service.reader
-            let reader = LogReader(
-                database: own.database, bus: bus, log: own.log, restarts: own.restarts, queue: own.queue,
-                plan: own.plan, onJobs: {})
-            let context = BusContext(requestID: "request", timeout: .seconds(60), trace: "trace", isQuestion: true)
-            try await reader.startIfNew(context)
+            let own = harness.serviceHarness.context
+            let context = ServiceContext(
+                configuration: own.configuration, database: own.database, bus: bus, workers: own.workers,
+                dataDirectory: own.dataDirectory)
+            let reader = DurableFollower(
+                JobMaker.stream, for: "push", context, harness.service.reader.consumer)
+            let request = BusContext(requestID: "request", timeout: .seconds(60), trace: "trace", isQuestion: true)
+            try await reader.beginIfNew(request)
             let question = try #require(asked.items.first)
             #expect(question.requestID == "request" && question.trace == "trace")
             #expect(question.timeout > BusContext.defaultTimeout && question.timeout <= .seconds(60))
             // Nothing else removes it, so a lookup would find none, and ask.
-            try await harness.database.write { _ = try $0.execute("DELETE FROM cursors") }
-            try await reader.startIfNew(context)
+            try await harness.database.write { _ = try $0.execute("DELETE FROM log_positions") }
+            try await reader.beginIfNew(request)
             #expect(asked.items.count == 1)
         }
     }
@@ -93,7 +95,7 @@ struct FollowingTests {
             let first = try await Self.ids(harness)
             try await harness.database.write { connection in
                 try connection.execute("DELETE FROM jobs")
-                try connection.execute("UPDATE cursors SET seq = $1, digest = $2", cursor.seq, cursor.digest)
+                try connection.execute("UPDATE log_positions SET seq = $1, digest = $2", cursor.seq, cursor.digest)
             }
             harness.position.withLock { $0 = start }
             try await harness.follow()
@@ -104,7 +106,7 @@ struct FollowingTests {
 
     private static func cursor(_ harness: PushHarness) async throws -> (seq: Int, digest: Int) {
         let found = try await harness.database.read { connection in
-            try connection.first("SELECT seq, digest FROM cursors") { ($0.int(0), $0.int(1)) }
+            try connection.first("SELECT seq, digest FROM log_positions") { ($0.int(0), $0.int(1)) }
         }
         return try #require(found)
     }
@@ -164,7 +166,7 @@ struct FollowingTests {
         }
     }
 
-    @Test("a cursor without relevant entries is not written each time, and nothing is lost by that")
+    @Test("a position without relevant entries is not written each time, and nothing is lost by that")
     func unwritten() async throws {
         try await PushHarness.serving { harness in
             try await harness.follow()
@@ -196,18 +198,18 @@ struct FollowingTests {
     }
 
     private func storedSeq(_ harness: PushHarness) async throws -> Int? {
-        try await harness.database.read { try CursorsStore($0).cursor(of: LogReader.stream)?.seq }
+        try await harness.database.read { try LogPositionsStore($0).position(in: JobMaker.stream)?.seq }
     }
 
-    @Test("a cursor is saved at intervals, and never goes back")
+    @Test("a position is saved at intervals, and never goes back")
     func keeping() async throws {
         try await PushHarness.serving { harness in
             try await harness.follow()
             for _ in 1...2 { _ = harness.send() }
             let position = try await harness.service.reader.step(from: nil).0
-            try await harness.service.reader.keep(position)
+            try await harness.service.reader.store(position)
             #expect(try await storedSeq(harness) == 2)
-            try await harness.service.reader.keep(
+            try await harness.service.reader.store(
                 LogPosition(databaseID: position.databaseID, seq: 1, digest: position.digest))
             #expect(try await storedSeq(harness) == 2)
         }
