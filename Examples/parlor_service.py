@@ -44,6 +44,7 @@ class Service:
     description: dict | None = None  # describes what is in the manifest, for openapi.json and asyncapi.json
     schema = ""  # creates the service's own tables
     follows = "messaging"  # whose log it follows
+    begins = "end"  # where the first run begins in that log: at its "end", or at the "oldest" entry that is kept
 
     def __init__(self, database: str):
         self.name = self.manifest["service"]
@@ -67,9 +68,11 @@ class Service:
         """Handles an entry of the followed log, in the transaction that moves the position: each once, in order.
         If it raises, nothing of it is stored, and the entry comes again and again. So split what `emit` might refuse."""
 
-    def missed(self):
-        """Called before `take` if entries of the followed log are lost: it was away for more than a day, or the log was replaced.
-        A service that deletes its data with facts of that log asks here what still exists."""
+    def missed(self) -> dict | None:
+        """Called if entries of the followed log are lost: it was away for more than a day, the log was replaced, or it begins
+        at the oldest entry and that is not the log's first. A service that deletes its data with facts of that log asks here
+        what still exists. One that needs what lost entries said reads `snapshot`.
+        Returns the position after which to take entries; None: those that are kept, or of another log those to come."""
 
     # Its own log
 
@@ -148,6 +151,10 @@ class Service:
 
     def ask(self, subject: str, data: dict) -> dict:
         """Asks another service, and returns its answer. Lines that arrive before the answer wait in their order."""
+        return self.reply_of(subject, data)["data"]
+
+    def reply_of(self, subject: str, data: dict) -> dict:
+        """As `ask`, but returns the whole reply: of a list in pages also `page`, the cursor of the next one."""
         number = next(self.numbers)
         self.bus.send(op="req", id=number, subject=subject, data=data)
         while (line := self.bus.read())["op"] not in ("res", "err") or line.get("id") != number:
@@ -156,13 +163,31 @@ class Service:
         reply = line.get("data", {"error": {"code": "service_unavailable", "message": "Try again in a moment."}})
         if error := reply.get("error"):
             raise Refused(error["code"], error["message"])
-        return reply["data"]
+        return reply
+
+    def snapshot(self, item):
+        """Calls `item` for each thing that the followed service has, in the caller's transaction, such as that of `missed`.
+        Returns the position of that log from which entries say all that changed meanwhile."""
+        first, cursor = None, {}
+        while True:
+            reply = self.reply_of(f"{self.follows}.snapshot", cursor)
+            page = reply["data"]
+            first = first or page["position"]
+            if page["position"]["databaseId"] != first["databaseId"]:
+                raise Refused("service_unavailable", "The log was replaced meanwhile.")
+            for each in page["items"]:
+                item(each)
+            if not reply.get("page"):
+                return first
+            cursor = {"cursor": reply["page"]}
 
     def follow(self):
         """Handles new entries of the other log. An entry on the bus is only a signal: entries are requested from the stored
-        position on, so each is handled once. The first run starts at the log's end."""
+        position on, so each is handled once."""
         while True:
             place = json.loads(self.db.execute("SELECT place FROM own").fetchone()[0])
+            if not place and self.begins == "oldest":
+                place = {**self.ask(f"{self.follows}.events", {"limit": 0})["head"], "seq": 0, "digest": 0}
             query = {"since": place["seq"], "digest": place["digest"]} if place else {"limit": 0}
             found = self.ask(f"{self.follows}.events", query)
             end = found["head"]
@@ -170,15 +195,18 @@ class Service:
             same = place and place["databaseId"] == end["databaseId"] and known
             whole = not same or found["through"] >= end["seq"]
             with self.db:
+                from_there = None
                 if place and (not same or place["seq"] + 1 < found["oldest"]):
-                    self.missed()
-                for entry in found["entries"] if same else []:
+                    from_there = self.missed()
+                    if from_there and from_there["databaseId"] != end["databaseId"]:
+                        raise ValueError("the log was replaced meanwhile")
+                for entry in found["entries"] if same and not from_there else []:
                     self.take(entry)
                 # Only the digest of the log's end is known. Without a digest, a replaced log is not noticed.
-                place = end if whole else {**end, "seq": found["through"], "digest": None}
+                place = from_there or (end if whole else {**end, "seq": found["through"], "digest": None})
                 self.db.execute("UPDATE own SET place = ?", (encode(place),))
             self.publish()
-            if whole:
+            if whole and not from_there:
                 self.followed = end["seq"]
                 return
 

@@ -181,3 +181,133 @@ def test_a_service_that_follows_a_log_for_the_first_time_has_missed_nothing(note
     notes.ask = lambda subject, question: {
         "head": {"databaseId": "log", "seq": 9, "digest": 1}, "oldest": 5, "isKnown": True, "through": 0, "entries": []}  # fmt: skip
     notes.follow()
+
+
+class Owner:
+    """The owner of a log, as `ask` reaches it: notes by id, of which each page of the snapshot has two."""
+
+    def __init__(self, tmp_path):
+        self.log, self.notes, self.between = Notes(tmp_path / "owner.db"), {}, None
+
+    def write(self, *ids: int, text: str | None = "text"):
+        for id in ids:
+            self.notes.pop(id, None)
+            if text:
+                self.notes[id] = text
+            with self.log.db:
+                self.log.emit("", [], [{"to": "everyone", "event": "note", "data": {"id": id, "text": text}}])
+
+    def prune(self, before: int):
+        with self.log.db:
+            self.log.db.execute("DELETE FROM log WHERE seq < ?", (before,))
+
+    def reply_of(self, subject: str, data: dict) -> dict:
+        if subject == "notes.events":
+            return {"status": 200, "data": self.log.page(**data)}
+        assert subject == "notes.snapshot"
+        ids = sorted(id for id in self.notes if id > int(data.get("cursor", 0)))
+        items = [{"id": id, "text": self.notes[id]} for id in ids[:2]]
+        page = {"position": self.log.head(), "items": items}
+        if self.between:
+            self.between()
+        return {"status": 200, "page": str(ids[1]) if len(ids) > 2 else None, "data": page}
+
+
+class Index(Service):
+    """Keeps a copy of all notes, and the numbers of the entries that it has taken."""
+
+    manifest = {"service": "index"}
+    follows = "notes"
+    begins = "oldest"
+    schema = """
+        CREATE TABLE IF NOT EXISTS copies (id INTEGER PRIMARY KEY, text TEXT);
+        CREATE TABLE IF NOT EXISTS taken (place INTEGER PRIMARY KEY, seq INTEGER);"""
+
+    def __init__(self, owner: Owner, tmp_path):
+        super().__init__(tmp_path / "index.db")
+        self.reply_of = owner.reply_of
+
+    def take(self, entry):
+        self.db.execute("INSERT INTO taken (seq) VALUES (?)", (entry["seq"],))
+        self.keep(entry["emissions"][0]["data"])
+
+    def missed(self):
+        self.db.execute("DELETE FROM copies")
+        return self.snapshot(self.keep)
+
+    def keep(self, note):
+        self.db.execute("DELETE FROM copies WHERE id = ?", (note["id"],))
+        if note["text"]:
+            self.db.execute("INSERT INTO copies VALUES (?, ?)", (note["id"], note["text"]))
+
+    def taken(self):
+        return [seq for (seq,) in self.db.execute("SELECT seq FROM taken ORDER BY place")]
+
+    def copies(self):
+        return dict(self.db.execute("SELECT id, text FROM copies"))
+
+
+@pytest.fixture
+def owner(clock, tmp_path):
+    owner = Owner(tmp_path)
+    yield owner
+    owner.log.db.close()
+
+
+def test_a_service_that_is_added_later_takes_every_entry_from_the_beginning_and_goes_on_after_a_restart(owner, tmp_path):
+    owner.write(*range(1, 2 * PAGE + 2))
+    index = Index(owner, tmp_path)
+    index.follow()
+    assert index.taken() == list(range(1, 2 * PAGE + 2))
+    index.db.close()
+    owner.write(1000, 1001)
+    again = Index(owner, tmp_path)
+    again.follow()
+    assert again.taken() == list(range(1, 2 * PAGE + 4)) and again.copies() == owner.notes
+    again.db.close()
+
+
+@pytest.mark.parametrize("when", ["first", "pruned", "replaced"])
+def test_where_entries_are_lost_a_snapshot_and_those_after_it_are_all_that_the_owner_has(owner, tmp_path, when):
+    index = Index(owner, tmp_path)
+    if when != "first":
+        owner.write(50, 51)
+        index.follow()
+        owner.write(50, text=None)
+    if when == "replaced":
+        with owner.log.db:
+            owner.log.db.execute("UPDATE own SET log_name = 'another'")
+    owner.write(*range(1, 8))
+    before = index.taken()
+    if when != "replaced":
+        owner.prune(before=owner.log.head()["seq"])
+    new = iter(range(100, 200))
+
+    def change():
+        owner.write(1, 4, text="changed")
+        owner.write(2, 6, text=None)
+        owner.write(next(new))
+
+    owner.between, end = change, owner.log.head()["seq"]
+    index.follow()
+    assert index.taken()[len(before):] == list(range(end + 1, owner.log.head()["seq"] + 1)), "those after the first page, once"
+    assert index.copies() == owner.notes and next(new) > 102
+    index.db.close()
+
+
+def test_a_snapshot_that_is_interrupted_leaves_nothing_and_is_read_again(owner, tmp_path, capsys):
+    owner.write(*range(1, 8))
+    owner.prune(before=7)
+    index = Index(owner, tmp_path)
+    index.reply_of = lambda *question: {**owner.reply_of(*question)} if "cursor" not in question[1] else no_answer()
+
+    def no_answer():
+        raise parlor_service.Refused("service_unavailable", "Try again in a moment.")
+
+    index.followed = -1
+    index.do({"op": "begin"})
+    assert "cannot be followed now" in capsys.readouterr().err and index.copies() == {}
+    index.reply_of = owner.reply_of
+    index.do({"op": "begin"})
+    assert index.copies() == owner.notes
+    index.db.close()
