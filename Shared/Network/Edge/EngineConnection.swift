@@ -3,7 +3,7 @@ import Reactor
 import SocketIO
 
 /// An Engine.IO session on its loop: performs its state machines' actions, with connections and timers.
-final class EngineConnection: Waiting {
+final class EngineConnection: Waiting, WebSocketReceiver {
     let endpoint: ServedEndpoint
     let handshake: SocketHandshake
     let edge: EdgeLoop

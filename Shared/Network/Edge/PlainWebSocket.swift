@@ -1,7 +1,7 @@
 import WebSocket
 
 /// A WebSocket without Engine.IO that passes its client's messages to a closure. On its loop only.
-package final class PlainWebSocket {
+package final class PlainWebSocket: WebSocketReceiver {
     private unowned let connection: WebSocketConnection
     private let takeMessage: (PlainWebSocket, ArraySlice<UInt8>, _ isBinary: Bool) -> Void
 
@@ -20,5 +20,11 @@ package final class PlainWebSocket {
         connection.write(WebSocketFrame.encode(isBinary ? .binary : .text, Array(message)))
     }
 
-    func received(_ message: ArraySlice<UInt8>, isBinary: Bool) { takeMessage(self, message, isBinary) }
+    var person: String? { nil }
+
+    func webSocket(_ webSocket: WebSocketConnection, received message: ArraySlice<UInt8>, isBinary: Bool) {
+        takeMessage(self, message, isBinary)
+    }
+
+    func webSocketDidClose(_ webSocket: WebSocketConnection, isSlow: Bool) {}
 }

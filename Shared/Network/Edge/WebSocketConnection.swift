@@ -2,6 +2,17 @@ import HTTP
 import Reactor
 import WebSocket
 
+/// The receiver of a WebSocket's messages.
+protocol WebSocketReceiver: AnyObject {
+    /// The person who is connected, if that is known.
+    var person: String? { get }
+
+    func webSocket(_ webSocket: WebSocketConnection, received message: ArraySlice<UInt8>, isBinary: Bool)
+
+    /// The last call. `isSlow`: it was closed because its client does not read.
+    func webSocketDidClose(_ webSocket: WebSocketConnection, isSlow: Bool)
+}
+
 /// A WebSocket on its connection, from its opening handshake on.
 final class WebSocketConnection: ChannelHandler {
     /// Close codes that this server sends of its own accord (RFC 6455, section 7.4.1).
@@ -15,17 +26,11 @@ final class WebSocketConnection: ChannelHandler {
         case tryAgainLater = 1013
     }
 
-    /// The receiver of its messages.
-    private enum Receiver {
-        /// The session whose transport this WebSocket is, or is to become.
-        case session(EngineConnection)
-        case plain(PlainWebSocket)
-    }
-
     private let channel: Channel
     private let edge: EdgeLoop
     private var parser: WebSocketParser
-    private var receiver: Receiver?
+    /// The session whose transport this WebSocket is, or is to become; or a plain one.
+    private var receiver: (any WebSocketReceiver)?
     private var isClosing = false
     private var isSlow = false
     /// True while the connection waits for its share of the loop's time. It then continues by itself.
@@ -123,13 +128,8 @@ final class WebSocketConnection: ChannelHandler {
     }
 
     /// Starts to read, beginning with the bytes that came with the handshake.
-    func start(for session: EngineConnection) {
-        receiver = .session(session)
-        goOn()
-    }
-
-    func start(for plain: PlainWebSocket) {
-        receiver = .plain(plain)
+    func start(for receiver: any WebSocketReceiver) {
+        self.receiver = receiver
         goOn()
     }
 
@@ -159,7 +159,7 @@ final class WebSocketConnection: ChannelHandler {
 
     func channelDidClose(_ channel: Channel, reason: CloseReason) {
         release()
-        if case .session(let session) = receiver.take() { session.webSocketDidClose(self, isSlow: isSlow) }
+        receiver.take()?.webSocketDidClose(self, isSlow: isSlow)
     }
 
     private func process(received: Int = 0) {
@@ -171,8 +171,8 @@ final class WebSocketConnection: ChannelHandler {
             while !isClosing, !isReleased, !isUnread, left > 0, interval.goesOn(), let event = try parser.next() {
                 left -= 1
                 switch event {
-                case .text(let bytes): deliver(bytes, isBinary: false)
-                case .binary(let bytes): deliver(bytes, isBinary: true)
+                case .text(let bytes): receiver?.webSocket(self, received: bytes[...], isBinary: false)
+                case .binary(let bytes): receiver?.webSocket(self, received: bytes[...], isBinary: true)
                 case .ping(let bytes) where pongsLeft > 0:
                     pongsLeft -= 1
                     write(WebSocketFrame.encode(.pong, bytes))
@@ -217,16 +217,7 @@ final class WebSocketConnection: ChannelHandler {
     }
 
     private var standing: ClientUsage.Standing {
-        guard isConnected else { return .stranger }
-        return if case .session(let session) = receiver { .known(person: session.person) } else { .known(person: nil) }
-    }
-
-    private func deliver(_ message: [UInt8], isBinary: Bool) {
-        switch receiver {
-        case .session(let session): session.webSocket(self, received: message[...], isBinary: isBinary)
-        case .plain(let plain): plain.received(message[...], isBinary: isBinary)
-        case nil: break
-        }
+        isConnected ? .known(person: receiver?.person) : .stranger
     }
 
     // MARK: Writing

@@ -135,7 +135,12 @@ public struct HTTPRequestParser: Sendable {
     // MARK: Head
 
     private mutating func readHead() throws(HTTPParseError) -> HTTPEvent? {
-        while let line = try nextHeadLine() {
+        while let line = try input.line(
+            limit: head.hasRequestLine ? limits.maxHeadBytes - headBytes : limits.maxRequestLineBytes,
+            tooLong: head.hasRequestLine
+                ? HTTPParseError(431, "the head is too large") : HTTPParseError(414, "the request line is too long"))
+        {
+            headBytes += line.count + 2
             guard line.isEmpty else {
                 let bytes = input.bytes
                 try head.take(line: bytes.span.extracting(line), limits: limits)
@@ -147,16 +152,6 @@ public struct HTTPRequestParser: Sendable {
             skippedEmptyLine = true
         }
         return nil
-    }
-
-    private mutating func nextHeadLine() throws(HTTPParseError) -> Range<Int>? {
-        let isRequestLine = !head.hasRequestLine
-        let line = try input.line(
-            limit: isRequestLine ? limits.maxRequestLineBytes : limits.maxHeadBytes - headBytes,
-            tooLong: isRequestLine
-                ? HTTPParseError(414, "the request line is too long") : HTTPParseError(431, "the head is too large"))
-        if let line { headBytes += line.count + 2 }
-        return line
     }
 
     private mutating func begin(_ request: HTTPRequest) throws(HTTPParseError) -> HTTPEvent? {

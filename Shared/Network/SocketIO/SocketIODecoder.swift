@@ -35,13 +35,10 @@ public struct SocketIODecoder: Sendable {
     /// - Throws: if the message is malformed, unexpected, or over a limit. The decoder cannot be used after
     ///   that.
     public mutating func decode(_ message: EnginePacket) throws(ProtocolViolation) -> SocketIOPacket? {
-        message.isBinary ? try decodeAttachment(message.payload) : try decodeText(message.payload)
-    }
-
-    private mutating func decodeText(_ text: ArraySlice<UInt8>) throws(ProtocolViolation) -> SocketIOPacket? {
+        if message.isBinary { return try decodeAttachment(message.payload) }
         guard case .idle = state else { throw ProtocolViolation("a text where an attachment is due") }
         // An event whose attachments are dropped is refused, whatever its arguments are.
-        let packet = try SocketIOPacket(parsing: text, dropsAttachments: !keepsAttachments)
+        let packet = try SocketIOPacket(parsing: message.payload, dropsAttachments: !keepsAttachments)
         guard packet.attachmentCount > 0 else { return packet }
         guard packet.attachmentCount <= maxAttachments else { throw ProtocolViolation("too many attachments") }
         // If attachments are dropped, their placeholders do not matter, and the search would parse each level

@@ -80,11 +80,19 @@ public struct WebSocketParser: Sendable {
     ///
     /// - Throws: the reason why the connection has to fail. Every later call throws the same.
     public mutating func next() throws(WebSocketError) -> WebSocketEvent? {
+        switch state {
+        case .open: break
+        case .closed: return nil
+        case .failed(let error): throw error
+        }
         do throws(WebSocketError) {
-            switch state {
-            case .open: return try readFrames()
-            case .closed: return nil
-            case .failed(let error): throw error
+            while true {
+                if frame == nil, try !beginFrame() { return nil }
+                guard let frame else { return nil }
+                try readPayload(of: frame)
+                guard payloadBytes == frame.payloadLength else { return nil }
+                self.frame = nil
+                if let event = try endFrame(frame) { return event }
             }
         } catch {
             end(in: .failed(error))
@@ -98,17 +106,6 @@ public struct WebSocketParser: Sendable {
     }
 
     // MARK: Frames
-
-    private mutating func readFrames() throws(WebSocketError) -> WebSocketEvent? {
-        while true {
-            if frame == nil, try !beginFrame() { return nil }
-            guard let frame else { return nil }
-            try readPayload(of: frame)
-            guard payloadBytes == frame.payloadLength else { return nil }
-            self.frame = nil
-            if let event = try endFrame(frame) { return event }
-        }
-    }
 
     /// Reads a header, and checks it against the frames before it. Returns true if it was complete.
     private mutating func beginFrame() throws(WebSocketError) -> Bool {
