@@ -8,7 +8,7 @@ import Storage
 /// person's count are written once for all of them. No other transaction writes meanwhile, as a database has
 /// one writing transaction at a time.
 final class SendBatch: PendingChanges {
-    private struct Chat {
+    fileprivate struct Chat {
         var lastSeq = 0
         var updatedAt = Timestamp(milliseconds: 0)
         /// The amounts to add to people's counts.
@@ -28,15 +28,9 @@ final class SendBatch: PendingChanges {
     func nextSeq(
         in roomID: String, at now: Timestamp, on connection: any Connection
     ) throws -> (seq: Int, at: Timestamp) {
-        let chat = try chats[roomID] ?? findChat(of: roomID, on: connection)
-        return (chat.lastSeq + 1, max(chat.updatedAt, now))
-    }
-
-    private func findChat(of roomID: String, on connection: any Connection) throws -> Chat {
-        var chat = Chat()
-        if let found = try SendsStore(connection).chat(of: roomID) { (chat.lastSeq, chat.updatedAt) = found }
+        let chat = try chats[roomID] ?? SendsStore(connection).chat(of: roomID) ?? Chat()
         chats[roomID] = chat
-        return chat
+        return (chat.lastSeq + 1, max(chat.updatedAt, now))
     }
 
     /// Inserts a message with its room's next `seq`, unread by these people.
@@ -75,8 +69,8 @@ package struct SendsStore {
     init(_ connection: any Connection) { self.connection = connection }
 
     /// Returns a room's last `seq` and change; nil if it never had a message.
-    func chat(of roomID: String) throws -> (lastSeq: Int, updatedAt: Timestamp)? {
-        try connection.first(Self.findChat, roomID) { ($0.int(0), $0.time(1)) }
+    fileprivate func chat(of roomID: String) throws -> SendBatch.Chat? {
+        try connection.first(Self.findChat, roomID) { SendBatch.Chat(lastSeq: $0.int(0), updatedAt: $0.time(1)) }
     }
 
     /// - Returns: false, with nothing done, if its sender has used its `tempId` in this room before.

@@ -185,7 +185,7 @@ package final class SessionLog: Sendable {
         }
         guard let service else { return }
         // A request to an instance that has just ended must not delay the next one.
-        client.page(of: service, .head, within: Self.interval * 4 / 5) { [weak self] answer in
+        client.page(of: service, .head, client.context(within: Self.interval * 4 / 5)) { [weak self] answer in
             guard let self else { return }
             state.withLock { $0.isAsking = false }
             // It is requested again in a moment.

@@ -32,26 +32,17 @@ public struct EventLog: Sendable {
     /// - Returns: the entry's `seq`; if there is a second entry, the `seq` of that one.
     @discardableResult
     public static func append(
-        at time: Timestamp, roomID: String, participants: [String], emissions: [Emission],
+        at time: Timestamp, roomID: String, participants: [String], emissions: consuming [Emission],
         fact: Fact? = nil, requestID: String? = nil, on connection: any Connection
     ) throws -> Int {
-        guard !roomID.isEmpty, let split = emissions.split(by: participants) else {
-            return try appendEntry(
-                at: time, roomID: roomID, participants: participants, emissions: emissions, fact: fact,
+        if !roomID.isEmpty, let split = emissions.split(by: participants) {
+            try append(
+                at: time, roomID: roomID, participants: participants, emissions: split.inRoom, fact: fact,
                 requestID: requestID, on: connection)
+            return try append(
+                at: time, roomID: "", participants: [], emissions: split.missed, requestID: requestID,
+                on: connection)
         }
-        _ = try appendEntry(
-            at: time, roomID: roomID, participants: participants, emissions: split.inRoom, fact: fact,
-            requestID: requestID, on: connection)
-        return try appendEntry(
-            at: time, roomID: "", participants: [], emissions: split.missed, fact: nil, requestID: requestID,
-            on: connection)
-    }
-
-    private static func appendEntry(
-        at time: Timestamp, roomID: String, participants: [String], emissions: consuming [Emission], fact: Fact?,
-        requestID: String?, on connection: any Connection
-    ) throws -> Int {
         // The newest entry is never pruned, so the highest number in the table is the highest ever used. Within the
         // transaction, no other writer can take a number.
         let last = try (connection.lastReported as? LogEntry)?.seq ?? head(on: connection)

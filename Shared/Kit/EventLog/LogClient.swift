@@ -21,19 +21,18 @@ public struct LogClient: Sendable {
         self.faults = faults
     }
 
-    /// Requests a page of a log.
-    ///
-    /// - Throws: the errors of `MessageBus.ask`; `service_unavailable` also if the reply is not a page.
-    public func page(
-        of stream: String, _ query: LogQuery, within timeout: Duration = BusContext.defaultTimeout
-    ) async throws(ServiceError) -> LogPage {
-        try await page(of: stream, query, BusContext(requestID: requestID, timeout: timeout, isQuestion: true))
+    /// Returns the context of a request that no other request causes.
+    public func context(within timeout: Duration = BusContext.defaultTimeout) -> BusContext {
+        BusContext(requestID: requestID, timeout: timeout, isQuestion: true)
     }
 
-    /// Requests a page on behalf of another request (`Request.onward`): with its id and trace, and within its
-    /// remaining time.
+    /// Requests a page of a log.
+    ///
+    /// - Parameter context: that of the request on whose behalf this one is made (`Request.onward`), so that it has the
+    ///   same id and trace, and the time that is left; nil if there is none.
+    /// - Throws: the errors of `MessageBus.ask`; `service_unavailable` also if the reply is not a page.
     public func page(
-        of stream: String, _ query: LogQuery, _ context: BusContext
+        of stream: String, _ query: LogQuery, _ context: BusContext? = nil
     ) async throws(ServiceError) -> LogPage {
         let result: Result<LogPage, ServiceError> = await withCheckedContinuation { continuation in
             page(of: stream, query, context) { continuation.resume(returning: $0) }
@@ -44,31 +43,22 @@ public struct LogClient: Sendable {
     /// Requests a page for callers that must not suspend. The completion is called once, maybe before this
     /// returns, on the bus's thread for completions. It must not block.
     public func page(
-        of stream: String, _ query: LogQuery, within timeout: Duration = BusContext.defaultTimeout,
+        of stream: String, _ query: LogQuery, _ context: BusContext? = nil,
         completion: @escaping @Sendable (Result<LogPage, ServiceError>) -> Void
     ) {
-        page(
-            of: stream, query, BusContext(requestID: requestID, timeout: timeout, isQuestion: true),
-            completion: completion)
-    }
-
-    private func page(
-        of stream: String, _ query: LogQuery, _ context: BusContext,
-        completion: @escaping @Sendable (Result<LogPage, ServiceError>) -> Void
-    ) {
-        let read = { @Sendable [owner] (payload: any BusPayload) throws(ServiceError) in
-            guard let page = try LogPage(payload) else { throw ServiceError.unavailable(owner) }
-            return page
+        let (subject, data, context) = (Subject.logPage(of: stream), query.json, context ?? self.context())
+        let reader = AnswerReader(subject, data, context, of: owner, faults: faults)
+        bus.request(subject, data, context) { [self] answer in
+            // The owner does not know how much the bus carries: a NATS server may carry less than Parlor's own bus.
+            if case .failure(.lineTooLong) = answer, let shorter = query.halved {
+                return page(of: stream, shorter, context, completion: completion)
+            }
+            completion(
+                reader.read(answer) { payload throws(ServiceError) in
+                    guard let page = try LogPage(payload) else { throw .unavailable(owner) }
+                    return page
+                })
         }
-        // The owner does not know how much the bus carries: a NATS server may carry less than Parlor's own bus.
-        let askForLess = { @Sendable [self] in
-            guard let shorter = query.halved else { return false }
-            page(of: stream, shorter, context, completion: completion)
-            return true
-        }
-        bus.ask(
-            Subject.logPage(of: stream), query.json, context, of: owner, faults: faults, reading: read,
-            ifTooLong: askForLess, completion: completion)
     }
 
     /// Requests a page of a snapshot (`forEachSnapshotPage`).
@@ -104,7 +94,7 @@ public struct LogClient: Sendable {
     /// miscompiles a child task of a group that returns a tuple from a typed `do`.
     private func head(of stream: String, within timeout: Duration) async -> Head {
         do throws(ServiceError) {
-            return Head(stream: stream, position: try await page(of: stream, .head, within: timeout).head)
+            return Head(stream: stream, position: try await page(of: stream, .head, context(within: timeout)).head)
         } catch {
             return Head(stream: stream, position: nil)
         }

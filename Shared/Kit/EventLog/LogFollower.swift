@@ -108,17 +108,14 @@ public actor LogFollower: LoopActor {
             arrived.append(entry)
             return arrived.count == 1
         }
-        guard isFirst else { return }
-        enqueue { follower in
-            let entries = follower.arrived.withLock { arrived in
-                defer { arrived = [] }
-                return arrived
-            }
-            follower.receive(entries)
-        }
+        if isFirst { enqueue { $0.receiveArrived() } }
     }
 
-    private func receive(_ entries: [LogEntry]) {
+    private func receiveArrived() {
+        let entries = arrived.withLock { arrived in
+            defer { arrived = [] }
+            return arrived
+        }
         var ready: [LogEntry] = []
         for entry in entries { ready += cursor.receive(entry) }
         handOn(ready)

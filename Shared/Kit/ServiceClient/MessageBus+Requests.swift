@@ -27,38 +27,9 @@ extension MessageBus {
         _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, faults: AnswerFaults? = nil,
         completion: @escaping @Sendable (Result<Reply, ServiceError>) -> Void
     ) {
-        let read = { @Sendable (payload: any BusPayload) throws(ServiceError) in try Reply(payload) }
-        ask(subject, data, context, of: owner, faults: faults, reading: read, completion: completion)
-    }
-
-    /// Sends a request whose reply is not read as a `Reply`.
-    ///
-    /// - Parameters:
-    ///   - read: reads the payload of the reply, and throws the service's error.
-    ///   - ifTooLong: called if the reply is too long for the bus. It returns true if it has asked for less, and so calls
-    ///     the completion itself.
-    public func ask<Answer: Sendable>(
-        _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, faults: AnswerFaults? = nil,
-        reading read: @escaping @Sendable (any BusPayload) throws(ServiceError) -> Answer,
-        ifTooLong: (@Sendable () -> Bool)? = nil,
-        completion: @escaping @Sendable (Result<Answer, ServiceError>) -> Void
-    ) {
-        let isLong = data.bytes.count > BusLimits.maxLine / 2
+        let reader = AnswerReader(subject, data, context, of: owner, faults: faults)
         request(subject, data, context) { answer in
-            switch answer {
-            case .success(let payload):
-                do throws(ServiceError) {
-                    completion(.success(try read(payload)))
-                } catch {
-                    faults?.note(error, reading: payload, on: subject, context)
-                    completion(.failure(error))
-                }
-            case .failure(.lineTooLong) where ifTooLong?() == true: break
-            case .failure(let error):
-                // If the request is long, it and not the reply is over the bus's limit.
-                if !isLong { faults?.note(error, on: subject, context) }
-                completion(.failure(ServiceError(error, asking: owner, isLong: isLong)))
-            }
+            completion(reader.read(answer) { payload throws(ServiceError) in try Reply(payload) })
         }
     }
 
@@ -123,23 +94,6 @@ extension MessageBus {
             } catch BusError.disconnected {
                 try await Task.sleep(for: Self.settlingInterval)
             }
-        }
-    }
-}
-
-extension ServiceError {
-    /// Converts an error of the bus.
-    ///
-    /// - Parameters:
-    ///   - owner: as in `MessageBus.ask`.
-    ///   - isLong: true if the request is so long that it, and not the reply, is over the bus's limit.
-    fileprivate init(_ error: BusError, asking owner: String, isLong: Bool) {
-        switch error {
-        // Either the request is too long, or the reply is. A retry helps in neither case.
-        case .lineTooLong where isLong:
-            self.init(.payloadTooLarge, "That is more than can be taken at once.")
-        case .lineTooLong: self.init(.internal, "Something went wrong on our side.")
-        default: self = .unavailable(owner)
         }
     }
 }

@@ -3,11 +3,11 @@ public protocol CommitEvent: AnyObject, Sendable {}
 
 /// The effects of a transaction's writes other than their SQL.
 public final class TransactionRecord {
-    private let isWriting: Bool
+    fileprivate let isWriting: Bool
     /// The closures to call after the commit.
-    private(set) var hooks: [() -> Void] = []
+    fileprivate(set) var hooks: [() -> Void] = []
     /// The events to pass to the database's hook after the commit.
-    private(set) var events: [any CommitEvent] = []
+    fileprivate(set) var events: [any CommitEvent] = []
     @usableFromInline var pending: (any PendingChanges)?
     /// True if the current write, or the last one, has changed rows or added anything here, so that it has to
     /// be undone if it fails.
@@ -42,18 +42,6 @@ public final class TransactionRecord {
         failure = nil
     }
 
-    fileprivate func add(_ hook: @escaping () -> Void) {
-        precondition(isWriting, "a read commits nothing")
-        hasChanges = true
-        hooks.append(hook)
-    }
-
-    fileprivate func add(_ event: any CommitEvent) {
-        precondition(isWriting, "a read commits nothing")
-        hasChanges = true
-        events.append(event)
-    }
-
     fileprivate func writePending(on connection: any Connection) throws(StorageError) {
         guard let changes = pending else { return }
         pending = nil
@@ -74,12 +62,20 @@ extension Connection {
     /// Calls the hook after this write is committed (on disk, unless it is `.relaxed`), before it returns;
     /// never if it is undone. Hooks run in order, on the writing thread. A read that calls this ends the
     /// process. A `MaintenanceDatabase` calls no hooks.
-    public func afterCommit(_ hook: @escaping () -> Void) { record.add(hook) }
+    public func afterCommit(_ hook: @escaping () -> Void) {
+        precondition(record.isWriting, "a read commits nothing")
+        record.hasChanges = true
+        record.hooks.append(hook)
+    }
 
     /// Passes an event to the database's hook (`Database.onCommit`) after this write is committed; never if
     /// it is undone. A read that calls this ends the process. A `MaintenanceDatabase` has no hook, so events
     /// reported there are dropped.
-    public func report(_ event: any CommitEvent) { record.add(event) }
+    public func report(_ event: any CommitEvent) {
+        precondition(record.isWriting, "a read commits nothing")
+        record.hasChanges = true
+        record.events.append(event)
+    }
 
     /// The last event that this transaction has reported, by any of its writes; nil if there is none.
     public var lastReported: (any CommitEvent)? { record.events.last }

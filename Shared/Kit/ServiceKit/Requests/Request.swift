@@ -13,19 +13,7 @@ public final class Request: Sendable {
     /// The time after which the sender no longer waits for the reply.
     public let deadline: ContinuousClock.Instant
 
-    convenience init(_ request: BusRequest) throws(ServiceError) {
-        try self.init(request.data, request.context, deadline: request.deadline)
-    }
-
-    convenience init(
-        _ question: RequestBatch.Question, deadline: ContinuousClock.Instant
-    ) throws(ServiceError) {
-        try self.init(question.data, question.context, deadline: deadline)
-    }
-
-    private init(
-        _ data: JSONValue, _ context: BusContext, deadline: ContinuousClock.Instant
-    ) throws(ServiceError) {
+    init(_ data: JSONValue, _ context: BusContext, deadline: ContinuousClock.Instant) throws(ServiceError) {
         fields = try RequestFields(data)
         self.context = context
         self.deadline = deadline

@@ -20,7 +20,9 @@ extension ServiceHost {
         let started = ContinuousClock.now
         switch entry {
         case .anywhere(let handler):
-            run(on: loop, request, since: started) { try await handler(Request(request)) }
+            run(on: loop, request, since: started) {
+                try await handler(Request(request.data, request.context, deadline: request.deadline))
+            }
         case .reading(let handler):
             run(on: loop, request, since: started) { [self] in try await read(request, handler) }
         case .logPage(let log):
@@ -30,7 +32,7 @@ extension ServiceHost {
             }
         case .inRoom(let handler):
             do throws(ServiceError) {
-                let parsed = try Request(request)
+                let parsed = try Request(request.data, request.context, deadline: request.deadline)
                 let caller = try parsed.caller
                 let roomID = try parsed.fields.string("roomId")
                 context.memberships.find(roomID, parsed.onward()) { [self] found in
@@ -77,9 +79,8 @@ extension ServiceHost {
     private func read(
         _ request: BusRequest, _ handler: @escaping RequestTable.ReadHandler
     ) async throws -> any BusPayload {
-        let deadline = request.deadline
         guard let batch = RequestBatch.decode(request.data, in: request.context) else {
-            let parsed = try Request(request)
+            let parsed = try Request(request.data, request.context, deadline: request.deadline)
             return try await context.database.read { try handler(parsed, $0) }
         }
         let answers = try await context.database.read { [self] connection in
@@ -91,7 +92,8 @@ extension ServiceHost {
                 let answer: any BusPayload
                 var mayGoOn = true
                 do {
-                    answer = try handler(Request(question, deadline: deadline), connection)
+                    answer = try handler(
+                        Request(question.data, question.context, deadline: request.deadline), connection)
                 } catch {
                     answer = translated(error, request.subject, question.context.requestID)
                     // A storage error may have ended the snapshot. The sender repeats the questions that

@@ -4,8 +4,8 @@ import Workers
 ///
 /// Releasing the last reference closes it like `close`, without waiting.
 final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
-    private let writer: BatchWriter<Engine>
-    private let reads: SnapshotReads<Engine>
+    let writer: BatchWriter<Engine>
+    let reads: SnapshotReads<Engine>
     private let counters: DatabaseCounters
     private let threads: WorkerThreads
 
@@ -37,12 +37,32 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
         return statistics
     }
 
-    func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { writer.onCommit(hook) }
+    func close() async {
+        stop()
+        await threads.ended()
+    }
 
-    func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
+    private func stop() {
+        writer.close()
+        reads.close()
+    }
+}
+
+/// A database whose threads run the closures. Engines differ in how they open it.
+protocol ThreadedDatabase: Database {
+    associatedtype Engine: TransactionalConnection
+    var threads: DatabaseThreads<Engine> { get }
+}
+
+extension ThreadedDatabase {
+    public var statistics: DatabaseStatistics { threads.statistics }
+
+    public func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { threads.writer.onCommit(hook) }
+
+    public func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             do {
-                try reads.push { connection in
+                try threads.reads.push { connection in
                     let result = Result { try body(connection) }
                     return { continuation.resume(with: result) }
                 } fail: {
@@ -54,14 +74,14 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
         }
     }
 
-    func transaction(
+    public func transaction(
         holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
     ) async throws {
         // The continuation's closure runs before this suspends, so writes are queued in the order of the
         // calls.
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             do {
-                try writer.push(bytes: bytes, durability) { connection, isolated throws(StorageError) in
+                try threads.writer.push(bytes: bytes, durability) { connection, isolated throws(StorageError) in
                     let result = try connection.perform(isolated: isolated, body)
                     return .init(
                         mustBeUndone: !isolated && connection.mustUndo(result),
@@ -74,38 +94,6 @@ final class DatabaseThreads<Engine: TransactionalConnection>: Sendable {
                 continuation.resume(throwing: error)
             }
         }
-    }
-
-    func close() async {
-        stop()
-        await threads.ended()
-    }
-
-    private func stop() {
-        writer.close()
-        reads.close()
-    }
-}
-
-/// A database that forwards every call to its threads. Engines differ in how they open it.
-protocol ThreadedDatabase: Database {
-    associatedtype Engine: TransactionalConnection
-    var threads: DatabaseThreads<Engine> { get }
-}
-
-extension ThreadedDatabase {
-    public var statistics: DatabaseStatistics { threads.statistics }
-
-    public func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { threads.onCommit(hook) }
-
-    public func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
-        try await threads.snapshot(body)
-    }
-
-    public func transaction(
-        holding bytes: Int, _ durability: Durability, _ body: @escaping @Sendable (any Connection) throws -> Void
-    ) async throws {
-        try await threads.transaction(holding: bytes, durability, body)
     }
 
     public func close() async { await threads.close() }
