@@ -110,7 +110,7 @@ struct GatewayParts: Sendable {
             keys: JSONWebKeySet([.hs256(secret: secret)]), clock: node.clock, ended: ended)
         let admission = Admission(limits: limits, tokens: tokens, isLimiting: settings.isLimiting)
         let sync = SyncEndpoint(
-            directory: directory, limits: limits, tokens: tokens, cursors: cursors, missed: missed, lists: lists,
+            directory: directory, admission: admission, cursors: cursors, missed: missed, lists: lists,
             events: events, longWork: longWork)
         let operations = OperationsEndpoint(
             services: services, requiredServices: settings.requiredServices, isShown: settings.showsOperations,
@@ -126,16 +126,15 @@ struct GatewayParts: Sendable {
         let documents = APIDocuments(
             .gateway(showsOperations: settings.showsOperations, showsPage: page != nil), directory: directory,
             services: services, on: longWork.executor, log: log)
+        let own = OwnEndpoints(operations: operations, sync: sync, documents: documents, page: page)
         http = fanout.loops.map { delivery in
             HTTPFront(
-                delivery, directory: directory, admission: admission, limits: limits, services: services,
-                checks: checks, composer: composer, lists: lists, fields: fields, sync: sync, operations: operations,
-                documents: documents, page: page,
-                metrics: edgeMetrics, log: log)
+                delivery, directory: directory, admission: admission, services: services, checks: checks,
+                composer: composer, lists: lists, fields: fields, own: own, metrics: edgeMetrics, log: log)
         }
         sockets = fanout.loops.map { delivery in
             SocketFront(
-                delivery, directory: directory, services: services, checks: checks, limits: limits, tokens: tokens,
+                delivery, directory: directory, services: services, checks: checks, admission: admission,
                 presence: presence, joins: joins, personSockets: personSockets, metrics: edgeMetrics,
                 clock: node.clock, log: log)
         }

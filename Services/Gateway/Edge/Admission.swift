@@ -23,8 +23,8 @@ struct AdmittedCall: Sendable {
 /// Decides whether a call is performed. The cheapest checks come first: the address, the length of the body,
 /// the token, the person. The JSON of the body is last: it takes ten milliseconds for a mebibyte.
 package final class Admission: Sendable {
-    private let limits: Limits
-    private let tokens: TokenVerifier
+    let limits: Limits
+    let tokens: TokenVerifier
     /// True if rate limits apply to people and addresses.
     private let isLimiting: Bool
 
@@ -137,18 +137,11 @@ package final class Admission: Sendable {
         parameters.first { $0.name == "roomId" }?.value
     }
 
+    /// Returns the request's data as one object: the query's items or the body's members, then the path's
+    /// parameters, then a description of the client if the route wants one. If a name occurs twice, the later one wins.
     private func data(
         of request: HTTPRequest, to route: Route, _ parameters: [(name: String, value: String)], from client: IPAddress,
         _ claims: AccessClaims?
-    ) throws(ServiceError) -> JSONValue {
-        let data = try Self.data(of: request, parameters)
-        return route.wantsClient ? describe(client, with: request, claims, in: data) : data
-    }
-
-    /// Returns the request's data as one object: the query's items or the body's members, then the path's
-    /// parameters. If a name occurs twice, the later one wins.
-    private static func data(
-        of request: HTTPRequest, _ parameters: [(name: String, value: String)]
     ) throws(ServiceError) -> JSONValue {
         var body = JSONValue.emptyObject
         var items: [(name: String, value: String)] = []
@@ -168,11 +161,12 @@ package final class Admission: Sendable {
             }
             items = query.items
         }
-        return JSONWriter.object(reservingCapacity: body.bytes.count + 128) {
+        let data = JSONWriter.object(reservingCapacity: body.bytes.count + 128) {
             for item in items { $0.member(item.name, item.value) }
             $0.members(of: body)
             for parameter in parameters { $0.member(parameter.name, parameter.value) }
         }
+        return route.wantsClient ? describe(client, with: request, claims, in: data) : data
     }
 
     /// Returns the request's data with a member that describes the client, replacing any other value of that

@@ -11,24 +11,36 @@ import RoomViews
 import ServiceKit
 import WebPage
 
+/// The endpoints that the gateway serves itself.
+package struct OwnEndpoints: Sendable {
+    let operations: OperationsEndpoint
+    let sync: SyncEndpoint
+    let documents: APIDocuments
+    /// The web client; nil if none is served.
+    let page: WebPage?
+
+    package init(operations: OperationsEndpoint, sync: SyncEndpoint, documents: APIDocuments, page: WebPage?) {
+        self.operations = operations
+        self.sync = sync
+        self.documents = documents
+        self.page = page
+    }
+}
+
 /// Serves the HTTP requests of one loop: finds the route, checks the caller, sends the request to the
 /// service, and makes a response of its reply.
 package actor HTTPFront: LoopPart {
     package nonisolated let loop: EventLoop
     package nonisolated let delivery: LoopDelivery
     private nonisolated let directory: Directory
-    private nonisolated let admission: Admission
-    private nonisolated let limits: Limits
+    nonisolated let admission: Admission
+    private let limits: Limits
     private let services: RequestForwarder
     private let checks: RequestChecks
     private let composer: RoomComposer
     private let lists: RoomLists
     private let fields: ContributedFields
-    private let sync: SyncEndpoint
-    private let operations: OperationsEndpoint
-    private let documents: APIDocuments
-    /// The web client; nil if none is served.
-    private let page: WebPage?
+    private let own: OwnEndpoints
     private nonisolated let metrics: EdgeMetrics
     private nonisolated let log: Logger
 
@@ -38,50 +50,48 @@ package actor HTTPFront: LoopPart {
     private static let nothingHere = ServiceError(.routeNotFound, "There is nothing at this address.")
 
     package init(
-        _ delivery: LoopDelivery, directory: Directory, admission: Admission, limits: Limits,
-        services: RequestForwarder, checks: RequestChecks,
-        composer: RoomComposer, lists: RoomLists, fields: ContributedFields, sync: SyncEndpoint,
-        operations: OperationsEndpoint,
-        documents: APIDocuments, page: WebPage?, metrics: EdgeMetrics, log: Logger
+        _ delivery: LoopDelivery, directory: Directory, admission: Admission, services: RequestForwarder,
+        checks: RequestChecks, composer: RoomComposer, lists: RoomLists, fields: ContributedFields, own: OwnEndpoints,
+        metrics: EdgeMetrics, log: Logger
     ) {
         loop = delivery.loop
         self.delivery = delivery
         self.directory = directory
         self.admission = admission
-        self.limits = limits
+        limits = admission.limits
         self.services = services
         self.checks = checks
         self.composer = composer
         self.lists = lists
         self.fields = fields
-        self.sync = sync
-        self.operations = operations
-        self.documents = documents
-        self.page = page
+        self.own = own
         self.metrics = metrics
         self.log = log
     }
 
-    nonisolated func secondsToWait(of client: IPAddress) -> Int? { limits.secondsToWait(of: client) }
-
-    nonisolated func refusal(ofLargeBody request: HTTPRequest, from client: IPAddress) -> ServiceError? {
-        admission.refusal(ofLargeBody: request, from: client, directory.catalog)
+    /// Returns the response to a request whose large body is refused; nil to receive the body.
+    nonisolated func refusal(
+        ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String
+    ) -> HTTPResponse? {
+        guard let error = admission.refusal(ofLargeBody: request, from: client, directory.catalog) else { return nil }
+        note(error, request, requestID: requestID)
+        return .error(error, requestID: requestID)
     }
 
     /// Counts and logs a refusal.
-    nonisolated func note(_ error: ServiceError, _ request: HTTPRequest, requestID: String) {
+    private nonisolated func note(_ error: ServiceError, _ request: HTTPRequest, requestID: String) {
         metrics.note(error)
         log.noteRefusal(error, requestID, of: "\(request.method) \(request.path)")
     }
 
-    nonisolated func person(of request: HTTPRequest) -> String? { admission.person(of: request) }
-
     // MARK: The route
 
     func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
-        if operations.serves(request.path) {
-            if let response = operations.response(to: request, responder.requestID) { return responder.send(response) }
-            return startTask { responder.send(await $0.operations.readiness()) }
+        if own.operations.serves(request.path) {
+            if let response = own.operations.response(to: request, responder.requestID) {
+                return responder.send(response)
+            }
+            return startTask { responder.send(await $0.own.operations.readiness()) }
         }
         delivery.onLoop { $0.noteVisit() }
         guard let segments = request.pathSegments, !segments.contains(where: \.hasForbiddenControls) else {
@@ -102,7 +112,7 @@ package actor HTTPFront: LoopPart {
             }
             return show(kind, request, from: client, responder)
         }
-        if let page, page.serves(request.path) {
+        if let page = own.page, page.serves(request.path) {
             guard method == "GET" else {
                 return refuse(.methodNotAllowed, allow: ["GET", "HEAD"], request, from: client, responder)
             }
@@ -139,7 +149,7 @@ package actor HTTPFront: LoopPart {
     ) {
         do throws(ServiceError) {
             try limits.passAddress([OwnLimits.reads], client)
-            startTask { responder.send(await $0.documents.response(kind, to: request.headers)) }
+            startTask { responder.send(await $0.own.documents.response(kind, to: request.headers)) }
         } catch {
             fail(error, request, responder)
         }
@@ -169,7 +179,7 @@ package actor HTTPFront: LoopPart {
 
     private func synchronise(_ request: HTTPRequest, from client: IPAddress, _ responder: HTTPResponder) {
         do throws(ServiceError) {
-            let call = try sync.admit(request, from: client)
+            let call = try own.sync.admit(request, from: client)
             startTask { await $0.synchronise(request, call, responder) }
         } catch {
             fail(error, request, responder)
@@ -179,7 +189,7 @@ package actor HTTPFront: LoopPart {
     private func synchronise(_ request: HTTPRequest, _ call: SyncEndpoint.Call, _ responder: HTTPResponder) async {
         let origin = services.origin(responder.requestID, trace: request.headers["traceparent"])
         do throws(ServiceError) {
-            let (response, slots) = try await sync.response(to: request, call, origin, on: loop)
+            let (response, slots) = try await own.sync.response(to: request, call, origin, on: loop)
             send(response, with: responder, holding: slots)
         } catch {
             fail(error, request, responder)

@@ -16,17 +16,15 @@ package final class LoopEdge: EdgeDelegate {
 
     // MARK: HTTP
 
-    package func secondsToWait(of client: IPAddress) -> Int? { http.secondsToWait(of: client) }
+    package func secondsToWait(of client: IPAddress) -> Int? { http.admission.limits.secondsToWait(of: client) }
 
     package func refusal(
         ofLargeBody request: HTTPRequest, from client: IPAddress, requestID: String
     ) -> HTTPResponse? {
-        guard let error = http.refusal(ofLargeBody: request, from: client) else { return nil }
-        http.note(error, request, requestID: requestID)
-        return .error(error, requestID: requestID)
+        http.refusal(ofLargeBody: request, from: client, requestID: requestID)
     }
 
-    package func person(of request: HTTPRequest) -> String? { http.person(of: request) }
+    package func person(of request: HTTPRequest) -> String? { http.admission.person(of: request) }
 
     package func respond(to request: HTTPRequest, from client: IPAddress, using responder: HTTPResponder) {
         http.onLoop { $0.respond(to: request, from: client, using: responder) }

@@ -34,7 +34,7 @@ package actor SocketFront: LoopPart {
 
     package init(
         _ delivery: LoopDelivery, directory: Directory, services: RequestForwarder, checks: RequestChecks,
-        limits: Limits, tokens: TokenVerifier, presence: Presence, joins: RoomJoins, personSockets: PersonSockets,
+        admission: Admission, presence: Presence, joins: RoomJoins, personSockets: PersonSockets,
         metrics: EdgeMetrics, clock: any WallClock, log: Logger
     ) {
         loop = delivery.loop
@@ -42,8 +42,8 @@ package actor SocketFront: LoopPart {
         self.directory = directory
         self.services = services
         self.checks = checks
-        self.limits = limits
-        self.tokens = tokens
+        limits = admission.limits
+        tokens = admission.tokens
         self.presence = presence
         self.joins = joins
         self.personSockets = personSockets
@@ -60,7 +60,7 @@ package actor SocketFront: LoopPart {
         let address = socket.handshake.client
         // Clients reconnect by themselves, with growing delays.
         guard limits.mayConnect(from: address) else { return socket.closeTransport() }
-        guard let claims = claims(of: socket, auth: auth) else {
+        guard let claims = tokens.verify(socket.handshake, auth: auth) else {
             return socket.refuse(
                 SocketIOPacket.mainNamespace,
                 JSONWriter.object {
@@ -92,17 +92,6 @@ package actor SocketFront: LoopPart {
             session.object.isChangingRooms = false
             front.resume(session.object)
         }
-    }
-
-    /// Returns the claims of the token in the CONNECT payload, otherwise in the query, otherwise in the
-    /// Authorization header.
-    private func claims(of socket: Socket, auth: JSONValue?) -> AccessClaims? {
-        let handshake = socket.handshake
-        if let given = auth?["token"], !given.isNull {
-            return given.string.flatMap { tokens.verify($0) }
-        }
-        if let given = handshake.token { return tokens.verify(given) }
-        return tokens.verify(authorization: handshake.authorization)
     }
 
     /// Handles that the client left the namespace, or its socket has closed.
@@ -377,14 +366,15 @@ package actor SocketFront: LoopPart {
             limits.settle(event.pass, nil)
             if reply.isDuplicate { limits.giveBackBytes(event.pass) }
             let deadline = event.request.origin.deadline
-            let goOn: @Sendable () -> Void = { [self] in onLoop { $0.complete(bound.object, with: reply) } }
-            delivery.onLoop { $0.afterFanout(of: reply.position, by: deadline, goOn) }
+            let answer: @Sendable () -> Void = { [self] in
+                onLoop {
+                    let (event, request) = (bound.object, bound.object.request)
+                    $0.log.noteAnswer(reply.position, event.declared.subject, request.origin)
+                    $0.finish(request, of: event.session, since: event.began, .success(event.members(of: reply)))
+                }
+            }
+            delivery.onLoop { $0.afterFanout(of: reply.position, by: deadline, answer) }
         }
-    }
-
-    private func complete(_ event: ServiceEvent, with reply: Reply) {
-        log.noteAnswer(reply.position, event.declared.subject, event.request.origin)
-        finish(event.request, of: event.session, since: event.began, .success(event.members(of: reply)))
     }
 
     private func finish(

@@ -37,12 +37,12 @@ package final class SyncEndpoint: Sendable {
     private static let maxWaitForOthers: Duration = .seconds(1)
 
     package init(
-        directory: Directory, limits: Limits, tokens: TokenVerifier, cursors: SyncCursorCodec, missed: EntryFetcher,
+        directory: Directory, admission: Admission, cursors: SyncCursorCodec, missed: EntryFetcher,
         lists: RoomLists, events: EventComposer, longWork: LongWork
     ) {
         self.directory = directory
-        self.limits = limits
-        self.tokens = tokens
+        limits = admission.limits
+        tokens = admission.tokens
         self.cursors = cursors
         self.missed = missed
         self.lists = lists

@@ -1,4 +1,6 @@
 import Contracts
+import Edge
+import JSON
 import Security
 import ServiceKit
 import Synchronization
@@ -23,6 +25,14 @@ package struct TokenVerifier: Sendable {
     /// Returns the claims of a token; nil if it is refused for any reason, such as an ended session.
     package func verify(_ token: String) -> AccessClaims? {
         signedClaims(of: token).flatMap { ended.refuses($0) ? nil : $0 }
+    }
+
+    /// Returns the claims of a socket that connects: of the token in the CONNECT payload, otherwise in the query,
+    /// otherwise in the Authorization header.
+    func verify(_ handshake: SocketHandshake, auth: JSONValue?) -> AccessClaims? {
+        if let given = auth?["token"], !given.isNull { return given.string.flatMap { verify($0) } }
+        if let given = handshake.token { return verify(given) }
+        return verify(authorization: handshake.authorization)
     }
 
     private func signedClaims(of token: String) -> AccessClaims? {

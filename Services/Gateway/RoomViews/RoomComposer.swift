@@ -184,7 +184,7 @@ package final class RoomComposer: Sendable {
                 group.addTask {
                     let values = await self.contributions.values(
                         of: .rooms, roomIDs, for: userID, contribution, context, by: deadline)
-                    if let values { self.remember(service, userID, roomIDs, values, as: remembered) }
+                    if let values { self.cache.standIns.note(service, userID, roomIDs, values, as: remembered) }
                     let rooms =
                         values?.map { $0.isNull ? nil : $0 } ?? self.cache.standIns.values(service, userID, roomIDs)
                     return Share(service: service, contribution: contribution, rooms: rooms, isFresh: values != nil)
@@ -193,16 +193,6 @@ package final class RoomComposer: Sendable {
             var shares: [Share] = []
             for await share in group { shares.append(share) }
             return shares.sorted { $0.service < $1.service }
-        }
-    }
-
-    private func remember(
-        _ service: String, _ userID: String, _ roomIDs: [String], _ values: [JSONValue], as remembered: Remembered
-    ) {
-        switch remembered {
-        case .nothing: break
-        case .all: cache.standIns.noteAll(service, userID, roomIDs, values)
-        case .some: cache.standIns.note(service, userID, roomIDs, values)
         }
     }
 }

@@ -80,7 +80,7 @@ package final class RoomLists: Sendable {
     ) async throws(ServiceError) -> RoomList {
         let isPlain = subject == Subject.rooms && data.object?.names.allSatisfy { $0 == "sort" } == true
         guard isPlain, let sources = directory.catalog.listSources else {
-            return await roomList(of: try await all(subject, data, for: viewer, remembering: isPlain), by: sort)
+            return try await composed(subject, data, by: sort, for: viewer, remembering: isPlain)
         }
         let key = RoomListCache.Key(userID: viewer.caller.id, sort: sort)
         let known = cache.positions
@@ -96,7 +96,7 @@ package final class RoomLists: Sendable {
         if let old, old.cached.isPatchable, let patched = await patched(old, sources, by: sort, for: viewer) {
             list = patched
         } else {
-            list = await roomList(of: try await all(subject, data, for: viewer, remembering: true), by: sort)
+            list = try await composed(subject, data, by: sort, for: viewer, remembering: true)
         }
         cache.put(list, key, ticket)
         return list
@@ -179,19 +179,15 @@ package final class RoomLists: Sendable {
         }
     }
 
-    private func roomList(of composed: RoomComposer.Composed, by sort: RoomSort) async -> RoomList {
-        await longWork.run(if: composed.isLong) { RoomList(composed, by: sort) }
-    }
-
     // MARK: Composing all rooms
 
-    /// Requests all rooms, and counts them against the person's limits. Unlike an answer from the cache, this is
-    /// expensive.
+    /// Requests and composes all rooms, and counts them against the person's limits. Unlike an answer from the cache,
+    /// this is expensive.
     ///
     /// - Parameter isAll: true if these are all of the viewer's rooms. They are cached as such for outages.
-    private func all(
-        _ subject: String, _ data: JSONValue, for viewer: Viewer, remembering isAll: Bool
-    ) async throws(ServiceError) -> RoomComposer.Composed {
+    private func composed(
+        _ subject: String, _ data: JSONValue, by sort: RoomSort, for viewer: Viewer, remembering isAll: Bool
+    ) async throws(ServiceError) -> RoomList {
         let person = viewer.caller.id
         try limits.passList(person, viewer.address)
         let slot = try await limits.enterHeavy(person, on: viewer.loop, by: viewer.origin.deadline)
@@ -199,7 +195,8 @@ package final class RoomLists: Sendable {
         let pages = try await services.askForPages(subject, data, as: viewer.caller, origin: viewer.origin, key: nil)
         let bases = await longWork.run(if: pages.count > 1) { pages.flatMap { $0.data.array ?? [] } }
         limits.noteList(of: bases.count, for: person, viewer.address)
-        return try await compose(bases, for: viewer, remembering: isAll ? .all : .some)
+        let composed = try await compose(bases, for: viewer, remembering: isAll ? .all : .some)
+        return await longWork.run(if: composed.isLong) { RoomList(composed, by: sort) }
     }
 
     /// Returns all of the viewer's rooms, for `/api/sync`. The caller has counted the request and holds a

@@ -82,21 +82,21 @@ final class StaleRoomCache: Sendable {
             services.values.reduce(0) { $0 + $1.size }
         })
 
-    /// - Parameter roomIDs: all of the person's rooms.
-    func noteAll(_ service: String, _ userID: String, _ roomIDs: [String], _ values: [JSONValue]) {
-        change(service, userID) { $0.noteAll(roomIDs, values) }
-    }
-
-    /// - Parameter roomIDs: some of the person's rooms; the values of others stay.
-    func note(_ service: String, _ userID: String, _ roomIDs: [String], _ values: [JSONValue]) {
-        let values = values.map(\.detached)
-        change(service, userID) { $0.note(roomIDs, values) }
-    }
-
-    private func change(_ service: String, _ userID: String, _ change: (inout Answers) -> Void) {
+    /// - Parameter remembered: `all` if these are all of the person's rooms; `some` if not, in which case the values of
+    ///   others stay.
+    func note(
+        _ service: String, _ userID: String, _ roomIDs: [String], _ values: [JSONValue],
+        as remembered: RoomComposer.Remembered
+    ) {
+        if remembered == .nothing { return }
+        let values = remembered == .all ? values : values.map(\.detached)
         state.withLock { people in
             var services = people.remove(userID) ?? [:]
-            change(&services[service, default: Answers()])
+            if remembered == .all {
+                services[service, default: Answers()].noteAll(roomIDs, values)
+            } else {
+                services[service, default: Answers()].note(roomIDs, values)
+            }
             people.put(services, for: userID)
         }
     }

@@ -8,11 +8,11 @@ struct StaleRoomCacheTests {
     private let known = StaleRoomCache()
 
     private func note(_ rooms: [String], _ values: [Int], person: String = "ada") {
-        known.note("chat", person, rooms, Self.json(values))
+        known.note("chat", person, rooms, Self.json(values), as: .some)
     }
 
     private func noteAll(_ rooms: [String], _ values: [Int]) {
-        known.noteAll("chat", "ada", rooms, Self.json(values))
+        known.note("chat", "ada", rooms, Self.json(values), as: .all)
     }
 
     private static func json(_ values: [Int]) -> [JSONValue] {
@@ -60,12 +60,12 @@ struct StaleRoomCacheTests {
         let ids = (0..<400).map(String.init)
         let answer = try #require(try JSONValue(parsing: "[" + ids.joined(separator: ",") + "]").array)
         let parts = { [known] in known.values("chat", "ada", ids).filter { $0?.bytes.startIndex != 0 }.count }
-        known.noteAll("chat", "ada", ids, answer)
+        known.note("chat", "ada", ids, answer, as: .all)
         #expect(parts() == 400)
-        known.note("chat", "ada", Array(ids[..<100]), Array(answer[..<100]))
+        known.note("chat", "ada", Array(ids[..<100]), Array(answer[..<100]), as: .some)
         #expect(parts() == 300)
         // Too many to be kept beside the list, which is then rebuilt.
-        known.note("chat", "ada", Array(ids[100..<300]), Array(answer[100..<300]))
+        known.note("chat", "ada", Array(ids[100..<300]), Array(answer[100..<300]), as: .some)
         #expect(parts() == 0)
     }
 
@@ -105,7 +105,7 @@ struct StaleRoomCacheTests {
         }
         for round in 3..<6 {
             noteOthers(round: round)
-            known.note("board", "ada", ["3"], [JSONValue(round)])
+            known.note("board", "ada", ["3"], [JSONValue(round)], as: .some)
         }
         #expect(values(["1", "2"]) == ["[11]", "[20]"])
         for round in 6..<8 { noteOthers(round: round) }
