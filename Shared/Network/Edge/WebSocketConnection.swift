@@ -140,12 +140,6 @@ final class WebSocketConnection: ChannelHandler {
         goOn(received: bytes.count)
     }
 
-    /// Processes the received bytes, and counts the rest.
-    private func goOn(received: Int = 0) {
-        process(received: received)
-        if !countBytes() { close(.tryAgainLater, reason: "too much is being sent") }
-    }
-
     func channelDidStall(_ channel: Channel) {
         if !countBytes() { cutOff() }
     }
@@ -162,7 +156,9 @@ final class WebSocketConnection: ChannelHandler {
         receiver.take()?.webSocketDidClose(self, isSlow: isSlow)
     }
 
-    private func process(received: Int = 0) {
+    /// Processes the received bytes, and counts the rest.
+    private func goOn(received: Int = 0) {
+        defer { if !countBytes() { close(.tryAgainLater, reason: "too much is being sent") } }
         guard !isResting, !isReleased else { return }
         var left = Self.maxEventsPerTurn
         var interval = edge.shares.begin(for: client.subscriber, received: received)

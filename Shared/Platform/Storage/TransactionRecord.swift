@@ -14,7 +14,7 @@ public final class TransactionRecord {
     @usableFromInline var hasChanges = false
     /// The error of writing the pending changes. The transaction lacks them, even if the body
     /// caught the error.
-    private(set) var failure: StorageError?
+    fileprivate(set) var failure: StorageError?
 
     struct Mark {
         fileprivate let hooks: Int
@@ -40,21 +40,6 @@ public final class TransactionRecord {
         events = []
         pending = nil
         failure = nil
-    }
-
-    fileprivate func writePending(on connection: any Connection) throws(StorageError) {
-        guard let changes = pending else { return }
-        pending = nil
-        // The pending changes may be those of earlier writes, so writing them does not count as a change of
-        // this one.
-        let hasChanges = hasChanges
-        defer { self.hasChanges = hasChanges }
-        do {
-            try changes.write(on: connection)
-        } catch {
-            failure = error
-            throw error
-        }
     }
 }
 
@@ -98,7 +83,20 @@ extension Connection {
     /// are none.
     ///
     /// - Throws: an error that fails this write, even if the caller catches it.
-    public func writePending() throws(StorageError) { try record.writePending(on: self) }
+    public func writePending() throws(StorageError) {
+        guard let changes = record.pending else { return }
+        record.pending = nil
+        // The pending changes may be those of earlier writes, so writing them does not count as a change of
+        // this one.
+        let hasChanges = record.hasChanges
+        defer { record.hasChanges = hasChanges }
+        do {
+            try changes.write(on: self)
+        } catch {
+            record.failure = error
+            throw error
+        }
+    }
 }
 
 /// Changes that the writes of one transaction accumulate, so that a row which many of them change is written
