@@ -204,8 +204,7 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     }
 
     private func head(_ context: BusContext?) async throws -> LogPage {
-        guard let context else { return try await client.page(of: stream, .head) }
-        return try await client.page(of: stream, .head, context)
+        try await client.page(of: stream, .head, context)
     }
 }
 
