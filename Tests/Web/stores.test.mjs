@@ -148,6 +148,19 @@ test("an answer older than later events keeps the later of both, and is requeste
   assert.equal(shelf.needs.has("r"), false);
 });
 
+test("a change in the same second as another room's causes a request for both, as their order is unknown", () => {
+  const shelf = new RoomShelf(() => 0);
+  const at = (id, lastActivityAt) => room({ id, updatedAt: "2030-01-01T00:00:05Z", lastActivityAt });
+  const needsOf = (...rooms) => {
+    shelf.finishAll(shelf.beginLoad(), rooms);
+    shelf.apply("element:updated:global", { roomId: "r", elementId: "e1", updatedAt: "2030-01-01T00:00:05Z", elementCount: 1, rev: 1 });
+    return Object.fromEntries([...shelf.needs].map(([id, needs]) => [id, [...needs]]));
+  };
+  assert.deepEqual(needsOf(room(), at("other", "2030-01-01T00:00:05.700Z")), { r: ["answer"], other: ["answer"] });
+  // A time of the room itself, or of another second, does not make the order uncertain.
+  assert.deepEqual(needsOf(at("r", "2030-01-01T00:00:05.200Z"), room({ id: "other" })), {});
+});
+
 test("badges that arrive while all rooms are fetched stay, and are fetched again, as either may be newer", () => {
   const [shelf, counts] = [new RoomShelf(() => 0), new RoomCounts("ada")];
   const badges = (messages) => {

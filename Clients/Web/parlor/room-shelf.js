@@ -175,7 +175,8 @@ export class RoomShelf {
 
   /**
    * Returns a time in milliseconds for an event that has only a whole second. It is later than all known times of that
-   * second. The order among rooms of the same second is then uncertain, so the other rooms of that second are fetched.
+   * second. If another room has a time in that second, the real order is unknown, so both rooms are fetched: the
+   * other room's time may come from such an event, too.
    */
   fullTime(time, roomId) {
     const second = Date.parse(time);
@@ -184,7 +185,9 @@ export class RoomShelf {
       const at = activityAt(record);
       if (at < second || at >= second + 1_000) continue;
       newest = Math.max(newest, at);
-      if (record.id !== roomId) this.need(record.id, "answer");
+      if (record.id === roomId) continue;
+      this.need(record.id, "answer");
+      this.need(roomId, "answer");
     }
     return newest === -Infinity ? second : Math.min(newest + 0.5, second + 999.5);
   }
