@@ -163,6 +163,19 @@ test("polling waits for the handshake, posts one body at a time, and ends once",
   assert.deepEqual(ended, ["offline"]);
 });
 
+for (const text of ["", "\x1e"]) {
+  test(`a poll that is answered with no packet, as ${JSON.stringify(text)}, ends the connection instead of being repeated at once`, async () => {
+    const platform = scriptedFetch();
+    const ended = [];
+    connectPolling(platform, "http://x", { onText: () => {}, onEnd: ({ kind }) => ended.push(kind) });
+    platform.requests[0].answer('0{"sid":"s"}');
+    await turn();
+    platform.requests[1].answer(text);
+    await turn();
+    assert.deepEqual([platform.requests.length, ended], [2, ["offline"]]);
+  });
+}
+
 test("a WebSocket that fails and closes ends once, and not after being closed here", () => {
   const made = [];
   class WebSocket {

@@ -37,8 +37,11 @@ export function connectPolling(platform, address, { onText, onEnd }) {
 
   async function poll() {
     while (!isOver) {
-      const text = await request("GET");
-      for (const packet of text.split(SEPARATOR)) {
+      const received = (await request("GET")).split(SEPARATOR).filter(Boolean);
+      // Parlor answers a poll only when it has a packet. An empty answer comes from something else, and polling again
+      // would loop without a pause.
+      if (received.length === 0) throw ClientFailure.offline("The answer to a poll was empty.");
+      for (const packet of received) {
         if (isOver) return;
         if (url === null) {
           const handshake = JSON.parse(packet.slice(1));
@@ -46,7 +49,7 @@ export function connectPolling(platform, address, { onText, onEnd }) {
           maxPayload = handshake.maxPayload ?? MAX_PAYLOAD;
           post();
         }
-        if (packet) onText(packet);
+        onText(packet);
       }
     }
   }
