@@ -91,7 +91,7 @@ export class RoomsFetching {
     this.#isFetchingLacking = true;
     const backoff = new Backoff(PAUSE);
     while (this.#isLacking && !this.#isEnded) {
-      await new Pause(this.#platform, backoff.next(this.#platform.random())).done;
+      await new Pause(this.#platform, backoff.next(this.#platform.random(), this.failure?.retryAfter)).done;
       if (this.#isLacking && !this.#isEnded) await this.refresh();
     }
     this.#isFetchingLacking = false;
