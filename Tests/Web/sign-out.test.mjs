@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { memoryStorage } from "../../Clients/Web/parlor/parlor.js";
+import { browser, fillable } from "./support/browser.mjs";
+import { Network } from "./support/network.mjs";
+import { caughtUp, texts } from "./support/pair.mjs";
+
+test("signing out with a token that has expired ends the session on the server too", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  server.tokenLife = 300_000;
+  const one = await network.device(server.addPerson("ada"));
+  await caughtUp(clock, one);
+  one.wires.cut();
+  await clock.advance(400_000);
+  one.wires.isOffline = false;
+  await Promise.all([one.parlor.session.logout(), clock.advance(1_000)]);
+  const valid = [...server.sessions.values()].filter(({ next }) => next === null);
+  assert.deepEqual(valid, []);
+});
+
+test("signing out in one tab signs out all, and leaves nothing", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  const ada = server.addPerson("ada");
+  const tabs = browser();
+  const [one, two] = [await network.device(ada, tabs), await network.device(ada, tabs)];
+  await caughtUp(clock, one, two);
+  await clock.advance(1_000);
+  await Promise.all([one.parlor.session.logout(), clock.advance(100)]);
+  assert.deepEqual([one, two].map(({ parlor }) => parlor.session.snapshot.status), ["signedOut", "signedOut"]);
+  assert.deepEqual([one, two].map(({ parlor }) => parlor.connection.snapshot.state), ["idle", "idle"]);
+  assert.deepEqual(await tabs.storage.readAll(""), []);
+});
+
+/** The same storage for a page that is closed right after the session was removed: nothing that it does has an effect. */
+function closedAtSignOut(storage) {
+  let isClosed = false;
+  const never = () => new Promise(() => {});
+  return {
+    read: (key) => (isClosed ? never() : storage.read(key)),
+    readAll: (prefix) => (isClosed ? never() : storage.readAll(prefix)),
+    async write(changes) {
+      if (isClosed) return never();
+      await storage.write(changes);
+      isClosed = changes.some(([key, value]) => key === "session" && value === undefined);
+      if (isClosed) return never();
+    },
+  };
+}
+
+/** A storage on which ada's page was closed while she signed out, with a message of hers that was not sent. */
+async function interruptedSignOut(storage) {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  const [ada, bob] = [server.addPerson("ada"), server.addPerson("bob")];
+  const roomId = server.answer("POST", "/rooms", { otherUserId: bob.id }, server.openSession(ada).token).body.data.id;
+  const one = await network.device(ada, { storage: closedAtSignOut(storage) });
+  await caughtUp(clock, one);
+  await clock.advance(1_000);
+  one.wires.cut();
+  one.parlor.open(roomId).conversation.send("unsent");
+  await clock.advance(1_000);
+  one.parlor.session.logout();
+  await clock.advance(1_000);
+  assert.equal(await storage.read("session"), undefined);
+  const keysOf = async ({ id }) => (await storage.readAll(`${id}/`)).map(([key]) => key.split("/")[1]);
+  assert.deepEqual([...new Set(await keysOf(ada))], ["cache", "outbox"]);
+  return { network, server, clock, ada, bob, roomId, keysOf };
+}
+
+test("a sign-out during which the page was closed is finished at the next start, and nothing of another person goes", async () => {
+  const storage = memoryStorage();
+  const { network, clock, ada, bob, keysOf } = await interruptedSignOut(storage);
+  await storage.write([[`${bob.id}/cache/rooms`, []]]);
+  const next = await network.device(bob, { storage });
+  assert.deepEqual([await keysOf(ada), await keysOf(bob)], [[], ["cache"]]);
+  assert.deepEqual(await storage.readAll("signed-out/"), []);
+  await caughtUp(clock, next);
+  assert.equal(next.parlor.session.snapshot.user.id, bob.id);
+});
+
+test("a start that cannot finish a sign-out leaves that to the next one", async () => {
+  const storage = memoryStorage();
+  const { network, ada, bob, keysOf } = await interruptedSignOut(storage);
+  const refusing = { ...storage, write: async (changes) => {
+    if (changes.some(([key, value]) => key.startsWith(ada.id) && value === undefined)) throw new Error("refused");
+    return storage.write(changes);
+  } };
+  await network.device(bob, { storage: refusing });
+  assert.notDeepEqual(await keysOf(ada), []);
+  await network.device(bob, { storage });
+  assert.deepEqual([await keysOf(ada), await storage.readAll("signed-out/")], [[], []]);
+});
+
+/** Checks that a room shows a text on a device that has just started. */
+async function shows(text, roomId, device, clock) {
+  await caughtUp(clock, device);
+  const { conversation } = device.parlor.open(roomId);
+  await clock.advance(3_000);
+  assert.equal(texts(conversation).includes(text), true);
+}
+
+test("a person who signs in again while a sign-out cannot be finished keeps what is stored from then on", async () => {
+  const storage = memoryStorage();
+  const { network, server, clock, ada, bob, roomId } = await interruptedSignOut(storage);
+  const refusing = { ...storage, write: async (changes) => {
+    if (changes.every(([key, value]) => key.startsWith(ada.id) && value === undefined)) throw new Error("refused");
+    return storage.write(changes);
+  } };
+  const one = await network.device(bob, { storage: refusing, isOffline: true });
+  await one.parlor.session.adopt(server.openSession(ada));
+  one.parlor.open(roomId).conversation.send("later");
+  await clock.advance(1_000);
+  await shows("later", roomId, await network.device(ada, { storage }), clock);
+});
+
+test("a session that is stored only at its renewal keeps what the person stores from then on", async () => {
+  const storage = memoryStorage();
+  const { network, server, clock, ada, bob, roomId } = await interruptedSignOut(storage);
+  let [isFull, isStored] = [true, false];
+  const refusing = { ...storage, write: async (changes) => {
+    const isRemoval = changes.every(([key, value]) => key.startsWith(ada.id) && value === undefined);
+    const hasSession = changes.some(([key]) => key === "session");
+    if (isRemoval || (isFull && hasSession)) throw new Error("refused");
+    await storage.write(changes);
+    isStored ||= hasSession;
+  } };
+  const one = await network.device(bob, { storage: refusing, isOffline: true });
+  await one.parlor.session.adopt(server.openSession(ada));
+  assert.equal(one.parlor.session.snapshot.failure.code, "not_kept");
+  isFull = false;
+  one.wires.isOffline = false;
+  server.tokens.clear();
+  await clock.until("the renewed session is stored", () => isStored);
+  one.wires.cut();
+  one.parlor.open(roomId).conversation.send("later");
+  await clock.advance(1_000);
+  await shows("later", roomId, await network.device(ada, { storage }), clock);
+});
+
+test("signing out with a full storage leaves nothing", async () => {
+  const network = new Network();
+  const storage = fillable(false);
+  const one = await network.device(network.parlor.addPerson("ada"), { storage });
+  await caughtUp(network.clock, one);
+  await network.clock.advance(1_000);
+  storage.isFull = true;
+  await Promise.all([one.parlor.session.logout(), network.clock.advance(1_000)]);
+  assert.deepEqual(await storage.readAll(""), []);
+});
+
+/** Two tabs of one person, who has a room with somebody that changes after it was cached. */
+async function tabsOfRoom(tabs) {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  server.tokenLife = 300_000;
+  const [ada, bob] = [server.addPerson("ada"), server.addPerson("bob")];
+  const roomId = server.answer("POST", "/rooms", { otherUserId: bob.id, name: "Plans" }, server.openSession(ada).token).body.data.id;
+  const bobsToken = server.openSession(bob).token;
+  const [one, two] = [await network.device(ada, tabs), await network.device(ada, tabs)];
+  await caughtUp(clock, one, two);
+  const write = () => server.answer("POST", `/rooms/${roomId}/messages`, { text: "at nine", tempId: `b${clock.now()}` }, bobsToken);
+  return { clock, roomId, one, two, write };
+}
+
+test("signing out in one tab leaves nothing of a room that is open and has changed in another", async () => {
+  const tabs = browser();
+  const { clock, roomId, one, two, write } = await tabsOfRoom(tabs);
+  two.parlor.open(roomId);
+  await clock.advance(3_000);
+  write();
+  await clock.advance(100);
+  await Promise.all([one.parlor.session.logout(), clock.advance(3_000)]);
+  assert.deepEqual([one, two].map(({ parlor }) => parlor.session.snapshot.status), ["signedOut", "signedOut"]);
+  assert.deepEqual(await tabs.storage.readAll(""), []);
+});
+
+test("a tab that finds no session any more writes nothing", async () => {
+  const { BroadcastChannel: _, ...tabs } = browser();
+  const { clock, one, two, write } = await tabsOfRoom(tabs);
+  await clock.advance(290_000);
+  write();
+  await clock.advance(10);
+  await Promise.all([one.parlor.session.logout(), clock.advance(10)]);
+  await Promise.all([two.parlor.rooms.refresh(), clock.advance(100)]);
+  assert.equal(two.parlor.session.snapshot.status, "signedOut");
+  assert.deepEqual(await tabs.storage.readAll(""), []);
+});
