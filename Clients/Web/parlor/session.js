@@ -14,8 +14,8 @@ const LOCK = "parlor-session";
  * The leeway covers clocks that differ, and the time of the request.
  */
 const LONGEST_LEEWAY = 60_000;
-/** The refusals after which a refresh token never works again. All others are temporary. */
-const FINAL_CODES = new Set(["invalid_token", "unauthenticated", "invalid_field", "malformed_request", "forbidden"]);
+/** The refusals after which a refresh token never works again. All others are temporary: a suspension may end. */
+const FINAL_CODES = new Set(["invalid_token", "unauthenticated", "invalid_field", "malformed_request"]);
 
 /**
  * Keeps one session for all tabs of an origin, and renews it. See parlor.d.ts.

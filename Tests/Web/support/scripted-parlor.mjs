@@ -16,6 +16,8 @@ export class ScriptedParlor {
   calls = [];
   /** The status and the code with which `room:join` is refused; null if it is not. */
   joinRefusal = null;
+  /** The status and the code with which `POST /auth/refresh` is refused; null if it is not. */
+  refreshRefusal = null;
   #count = 0;
   #typists = new Set();
   #now;
@@ -46,6 +48,7 @@ export class ScriptedParlor {
   }
 
   refresh({ refreshToken, attemptId }) {
+    if (this.refreshRefusal) throw new Refusal(...this.refreshRefusal);
     const known = this.sessions.get(refreshToken);
     if (!known) throw new Refusal(401, "invalid_token");
     if (known.next) {
