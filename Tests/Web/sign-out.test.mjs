@@ -19,6 +19,78 @@ test("signing out with a token that has expired ends the session on the server t
   assert.deepEqual(valid, []);
 });
 
+/** The refresh tokens of a server's sessions that have not ended. */
+const validTokens = (server) => [...server.sessions].filter(([, { next }]) => next === null).map(([token]) => token);
+
+for (const isExpired of [false, true]) {
+  test(`a sign-out without a network ends the session on the server later, with a token that ${isExpired ? "has expired" : "is valid"}`, async () => {
+    const network = new Network();
+    const { parlor: server, clock } = network;
+    const one = await network.device(server.addPerson("ada"));
+    await caughtUp(clock, one);
+    one.wires.cut();
+    await Promise.all([one.parlor.session.logout(), clock.advance(isExpired ? 2 * server.tokenLife : 60_000)]);
+    assert.equal(validTokens(server).length, 1);
+    one.wires.isOffline = false;
+    one.parlor.wake();
+    await clock.advance(1_000);
+    assert.deepEqual([validTokens(server), await one.storage.readAll("")], [[], []]);
+  });
+}
+
+test("a sign-out whose refresh is answered, but not the request after it, ends the session without the use of a used token", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  const one = await network.device(server.addPerson("ada"));
+  await caughtUp(clock, one);
+  one.wires.cut();
+  await clock.advance(2 * server.tokenLife);
+  one.wires.isOffline = false;
+  const [refreshed, { answer, refresh }] = [[], server];
+  server.refresh = (body) => {
+    refreshed.push(body.refreshToken);
+    return refresh.call(server, body);
+  };
+  let refusals = 3;
+  server.answer = (method, url, ...rest) => {
+    if (url !== "/auth/logout" || refreshed.length === 0 || refusals === 0) return answer.call(server, method, url, ...rest);
+    refusals -= 1;
+    return { status: 503, body: { error: { code: "service_unavailable", message: "Wait." } } };
+  };
+  await Promise.all([one.parlor.session.logout(), clock.advance(300_000)]);
+  assert.deepEqual([validTokens(server), await one.storage.readAll("")], [[], []]);
+  assert.deepEqual([refusals, refreshed.length], [0, 1]);
+});
+
+test("after a stop, a session that could not be ended waits in the storage, without a timer, for the next start", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  const one = await network.device(server.addPerson("ada"));
+  await caughtUp(clock, one);
+  one.wires.cut();
+  await Promise.all([one.parlor.session.logout(), clock.advance(10_000)]);
+  await Promise.all([one.parlor.stop(), clock.advance(10_000)]);
+  one.wires.isOffline = false;
+  await clock.advance(300_000);
+  assert.equal(validTokens(server).length, 1);
+  await Promise.all([one.parlor.start(), clock.advance(1_000)]);
+  assert.deepEqual([validTokens(server), await one.storage.readAll("")], [[], []]);
+});
+
+test("a session that the server will never end is given up", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  const one = await network.device(server.addPerson("ada"));
+  await caughtUp(clock, one);
+  one.wires.cut();
+  await Promise.all([one.parlor.session.logout(), clock.advance(2 * server.tokenLife)]);
+  server.refreshRefusal = [403, "forbidden"];
+  one.wires.isOffline = false;
+  one.parlor.wake();
+  await clock.advance(1_000);
+  assert.deepEqual(await one.storage.readAll(""), []);
+});
+
 test("signing out in one tab signs out all, and leaves nothing", async () => {
   const network = new Network();
   const { parlor: server, clock } = network;
@@ -71,13 +143,17 @@ async function interruptedSignOut(storage) {
 
 test("a sign-out during which the page was closed is finished at the next start, and nothing of another person goes", async () => {
   const storage = memoryStorage();
-  const { network, clock, ada, bob, keysOf } = await interruptedSignOut(storage);
+  const { network, server, clock, ada, bob, keysOf } = await interruptedSignOut(storage);
   await storage.write([[`${bob.id}/cache/rooms`, []]]);
   const next = await network.device(bob, { storage });
   assert.deepEqual([await keysOf(ada), await keysOf(bob)], [[], ["cache"]]);
   assert.deepEqual(await storage.readAll("signed-out/"), []);
   await caughtUp(clock, next);
   assert.equal(next.parlor.session.snapshot.user.id, bob.id);
+  const isAdas = (token) => server.sessions.get(token).session.user.id === ada.id;
+  // One is left: ada's first, with which a room was made, and which no device has.
+  assert.equal(validTokens(server).filter(isAdas).length, 1);
+  assert.deepEqual(await storage.readAll("ending/"), []);
 });
 
 test("a start that cannot finish a sign-out leaves that to the next one", async () => {

@@ -140,7 +140,7 @@ export class ClientFailure extends Error {
 
 /**
  * The storage of tokens, unsent changes and the cache. Values are JSON. All tabs of one origin share one storage.
- * The keys are `session`, `signed-out/USERID`, and those that begin with `USERID/`.
+ * The keys are `session`, `signed-out/USERID`, and those that begin with `ending/` or `USERID/`.
  */
 export interface ParlorStorage {
   /** Returns the value of a key; undefined if there is none. */
@@ -298,8 +298,9 @@ export class Session implements Observable<SessionSnapshot> {
   /** Signs in with tokens from elsewhere. @returns the person who is now signed in. */
   adopt(tokens: { token: string; expiresAt: string; refreshToken: string; user: Person }): Promise<Person>;
   /**
-   * Removes all data of the person from the device, including unsent changes. Then it asks the server to end the
-   * session, and does not try again later if the server cannot be reached.
+   * Removes all data of the person from the device, including unsent changes, and does not wait for the server. The
+   * server ends the session as soon as it can be reached, also after a reload. Until then the session's tokens stay
+   * stored, under a key that begins with `ending/`.
    */
   logout(): Promise<void>;
 }

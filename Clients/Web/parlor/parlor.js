@@ -53,11 +53,13 @@ export class Parlor {
 
   async stop() {
     this.#isStarted = false;
+    this.session.close();
     await this.#account?.stop();
   }
 
   wake() {
     this.#isResting = false;
+    this.session.wake();
     this.#account?.wake();
   }
 

@@ -1,3 +1,4 @@
+import { EndingSessions } from "./ending-sessions.js";
 import { ClientFailure } from "./failure.js";
 import { Observable } from "./observable.js";
 import { removeAll } from "./storage.js";
@@ -31,6 +32,8 @@ export class Session extends Observable {
   #storage;
   #platform;
   #channel;
+  /** The sessions of people who have signed out, to be ended on the server. */
+  #ending;
   #current = null;
   /**
    * Set while the storage refuses this tab's session: the `failure`, and the `refreshToken` of the session that is
@@ -57,6 +60,7 @@ export class Session extends Observable {
     this.#storage = storage;
     this.#platform = platform;
     this.#channel = channel;
+    this.#ending = new EndingSessions({ caller, storage, platform });
     this.onChange = onChange;
     channel.listen("session", (content) => this.#readAgain(content?.isLogout));
   }
@@ -66,9 +70,21 @@ export class Session extends Observable {
   }
 
   async open() {
-    if (this.#status !== "unknown") return;
-    await this.#finishSignOuts();
-    await this.#readAgain();
+    if (this.#status === "unknown") {
+      await this.#finishSignOuts();
+      await this.#readAgain();
+    }
+    this.#ending.start();
+  }
+
+  /** Notes that the server may be reachable again. */
+  wake() {
+    this.#ending.retry();
+  }
+
+  /** Ends the tries to end signed-out sessions, until `open()`. */
+  close() {
+    this.#ending.stop();
   }
 
   async register({ username, password, firstName, email }) {
@@ -86,6 +102,7 @@ export class Session extends Observable {
     this.#refreshing = null;
     await this.#finishSignOuts();
     await this.#keepTokens(tokens);
+    this.#ending.retry();
     return tokens.user;
   }
 
@@ -93,19 +110,8 @@ export class Session extends Observable {
     const session = this.#current;
     if (!session) return;
     await this.#end(null, true);
-    // The session has ended here, whether or not the request succeeds.
-    this.#endOnServer(session).catch(() => {});
-  }
-
-  async #endOnServer(session) {
-    const end = ({ token, refreshToken }) => this.#caller.call("POST", "/auth/logout", { token, body: { refreshToken } });
-    try {
-      await end(session);
-    } catch (error) {
-      // The token has expired, and only a valid one can end its session.
-      if (!ClientFailure.of(error).is("unauthenticated")) throw error;
-      await end(await this.#requestTokens(session));
-    }
+    // This does not wait for the server: the session has ended here.
+    await this.#ending.add(session);
   }
 
   /** Returns an access token that is valid for a while, and renews the session if necessary. @throws ClientFailure */
@@ -195,9 +201,12 @@ export class Session extends Observable {
 
   async #end(failure, isLogout = false) {
     this.#epoch += 1;
-    // One write sets the mark and removes the session, because the page may be closed at any moment. A full storage
-    // refuses that write, but still removes the session with the next one.
-    if (isLogout) await this.#storage.write([[KEY, undefined], [MARK + this.#current.user.id, true]]).catch(() => {});
+    // One write sets the mark, moves the session to those that end, and so signs out, because the page may be closed at
+    // any moment. A full storage refuses that write, but still removes the session with the next one.
+    if (isLogout) {
+      const changes = [[KEY, undefined], [MARK + this.#current.user.id, true], EndingSessions.change(this.#current)];
+      await this.#storage.write(changes).catch(() => {});
+    }
     await this.#write(undefined);
     await this.#take(null, failure, { isLogout });
     if (isLogout) await this.#finishSignOuts();
