@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ClientFailure } from "../../Clients/Web/parlor/failure.js";
-import { RoomShelf } from "../../Clients/Web/parlor/room-shelf.js";
+import { RoomStore } from "../../Clients/Web/parlor/room-store.js";
 import { RoomsFetching } from "../../Clients/Web/parlor/rooms-fetching.js";
 import { Clock } from "./support/clock.mjs";
 
@@ -18,7 +18,7 @@ test("an answer that lacks counts is requested again only after the time that th
     return answers.shift()();
   };
   const platform = { ...clock, now: clock.now, random: () => 0.5 };
-  const fetching = new RoomsFetching(platform, new RoomShelf(clock.now), { loadAll, loadOne: async () => {}, onChange: () => {} });
+  const fetching = new RoomsFetching(platform, new RoomStore(clock.now), { loadAll, loadOne: async () => {}, onChange: () => {} });
   await fetching.refresh();
   await clock.advance(200_000);
   assert.deepEqual(loads.slice(1).map((at, index) => at - loads[index]), [500, 60_000]);

@@ -5,7 +5,7 @@ import { MessageStore } from "../../Clients/Web/parlor/message-store.js";
 import { RecentValues } from "../../Clients/Web/parlor/recent.js";
 import { RoomCounts } from "../../Clients/Web/parlor/room-counts.js";
 import { shownRoom } from "../../Clients/Web/parlor/room-record.js";
-import { RoomShelf } from "../../Clients/Web/parlor/room-shelf.js";
+import { RoomStore } from "../../Clients/Web/parlor/room-store.js";
 import { seeded } from "./support/random.mjs";
 
 const message = (seq, fields = {}) => ({
@@ -109,12 +109,12 @@ test("a message is counted once, by whichever event arrives first, and never one
 
 test("badges of added services are kept and make a room unread", () => {
   const counts = new RoomCounts("ada");
-  const shelf = new RoomShelf(() => 0);
+  const store = new RoomStore(() => 0);
   const answer = room({ badges: { messages: 0, elements: 0, polls: 2 }, hasUnread: true });
   counts.load(answer);
-  shelf.finishAll(shelf.beginLoad(), [answer]);
+  store.finishAll(store.beginLoad(), [answer]);
   const shown = () => {
-    const { badges, hasUnread } = shownRoom(shelf.records.get("r"), counts.get("r"), []);
+    const { badges, hasUnread } = shownRoom(store.records.get("r"), counts.get("r"), []);
     return { badges, hasUnread };
   };
   assert.deepEqual(shown(), { badges: { messages: 0, elements: 0, polls: 2 }, hasUnread: true });
@@ -134,27 +134,27 @@ test("in an open room nothing is unseen, and elements marked as seen cause a req
 
 test("an answer older than later events keeps the later of both, and is requested again", () => {
   let now = 0;
-  const shelf = new RoomShelf(() => now);
-  shelf.finishAll(shelf.beginLoad(), [room()]);
-  const load = shelf.beginLoad();
-  shelf.apply("message:new", { message: message(1) });
-  shelf.apply("room:updated", { room: { id: "r", name: "Late", updatedAt: "2030-01-01T00:00:05Z" } });
-  assert.deepEqual([...shelf.finishAll(load, [room({ name: "Old" })])], ["r"]);
-  assert.deepEqual([shelf.records.get("r").room.name, shelf.records.get("r").room.lastMessage.text], ["Late", "1"]);
-  assert.equal(shelf.needs.has("r"), true);
+  const store = new RoomStore(() => now);
+  store.finishAll(store.beginLoad(), [room()]);
+  const load = store.beginLoad();
+  store.apply("message:new", { message: message(1) });
+  store.apply("room:updated", { room: { id: "r", name: "Late", updatedAt: "2030-01-01T00:00:05Z" } });
+  assert.deepEqual([...store.finishAll(load, [room({ name: "Old" })])], ["r"]);
+  assert.deepEqual([store.records.get("r").room.name, store.records.get("r").room.lastMessage.text], ["Late", "1"]);
+  assert.equal(store.needs.has("r"), true);
   now = 10_000;
-  shelf.finishOne(shelf.beginLoad(), room({ name: "New" }));
-  assert.equal(shelf.records.get("r").room.name, "New");
-  assert.equal(shelf.needs.has("r"), false);
+  store.finishOne(store.beginLoad(), room({ name: "New" }));
+  assert.equal(store.records.get("r").room.name, "New");
+  assert.equal(store.needs.has("r"), false);
 });
 
 test("a change in the same second as another room's causes a request for both, as their order is unknown", () => {
-  const shelf = new RoomShelf(() => 0);
+  const store = new RoomStore(() => 0);
   const at = (id, lastActivityAt) => room({ id, updatedAt: "2030-01-01T00:00:05Z", lastActivityAt });
   const needsOf = (...rooms) => {
-    shelf.finishAll(shelf.beginLoad(), rooms);
-    shelf.apply("element:updated:global", { roomId: "r", elementId: "e1", updatedAt: "2030-01-01T00:00:05Z", elementCount: 1, rev: 1 });
-    return Object.fromEntries([...shelf.needs].map(([id, needs]) => [id, [...needs]]));
+    store.finishAll(store.beginLoad(), rooms);
+    store.apply("element:updated:global", { roomId: "r", elementId: "e1", updatedAt: "2030-01-01T00:00:05Z", elementCount: 1, rev: 1 });
+    return Object.fromEntries([...store.needs].map(([id, needs]) => [id, [...needs]]));
   };
   assert.deepEqual(needsOf(room(), at("other", "2030-01-01T00:00:05.700Z")), { r: ["answer"], other: ["answer"] });
   // A time of the room itself, or of another second, does not make the order uncertain.
@@ -162,23 +162,23 @@ test("a change in the same second as another room's causes a request for both, a
 });
 
 test("badges that arrive while all rooms are fetched stay, and are fetched again, as either may be newer", () => {
-  const [shelf, counts] = [new RoomShelf(() => 0), new RoomCounts("ada")];
+  const [store, counts] = [new RoomStore(() => 0), new RoomCounts("ada")];
   const badges = (messages) => {
     const data = { roomId: "r", badges: { messages, elements: 0 }, hasUnread: messages > 0 };
     counts.apply("room:badges", data);
-    shelf.apply("room:badges", data);
+    store.apply("room:badges", data);
   };
   const take = (load, messages) => {
     const answer = [room({ badges: { messages, elements: 0 } })];
-    counts.loadAll(answer, shelf.finishAll(load, answer));
+    counts.loadAll(answer, store.finishAll(load, answer));
     return counts.get("r").unreadMessages;
   };
-  take(shelf.beginLoad(), 1);
-  const load = shelf.beginLoad();
+  take(store.beginLoad(), 1);
+  const load = store.beginLoad();
   badges(3);
-  assert.deepEqual([take(load, 2), shelf.needs.has("r")], [3, true]);
+  assert.deepEqual([take(load, 2), store.needs.has("r")], [3, true]);
   // The next answer is from after the badges.
-  assert.deepEqual([take(shelf.beginLoad(), 2), shelf.needs.has("r")], [2, false]);
+  assert.deepEqual([take(store.beginLoad(), 2), store.needs.has("r")], [2, false]);
 });
 
 test("an id that is set twice counts once, as the newest", () => {

@@ -54,17 +54,17 @@ function socketOf(clock, { refusesWebSockets = false } = {}) {
     made.push({ name: url.includes("sid=") ? method : "polling", body, answer, fail: () => reject(new TypeError("fetch failed")) });
   });
   const platform = browserPlatform({ ...clock, now: clock.now, random: () => 0.5, isOffline: () => false, fetch, WebSocket });
-  const happenings = [];
+  const updates = [];
   const tokens = { token: async () => "t" };
-  const socket = new RoomsSocket({ platform, address: "http://x", tokens, onHappening: ({ type }) => happenings.push(type) });
-  return { made, happenings, socket };
+  const socket = new RoomsSocket({ platform, address: "http://x", tokens, onUpdate: ({ type }) => updates.push(type) });
+  return { made, updates, socket };
 }
 
 const HANDSHAKE = '0{"sid":"s","pingInterval":25000,"pingTimeout":20000,"maxPayload":100000}';
 
 test("after polling has worked, it is tried first, and a WebSocket as soon as polling fails to connect", async () => {
   const clock = new Clock();
-  const { made, happenings, socket } = socketOf(clock);
+  const { made, updates, socket } = socketOf(clock);
   const last = async (name) => {
     await clock.until(name, () => made.at(-1)?.name === name, 1_000);
     return made.at(-1);
@@ -75,32 +75,32 @@ test("after polling has worked, it is tried first, and a WebSocket as soon as po
   // The token is sent while the next poll waits.
   (await last("POST")).answer("ok");
   made.find(({ name }) => name === "GET").answer('40{"sid":"x"}');
-  await clock.until("it is connected", () => happenings.at(-1) === "connected");
+  await clock.until("it is connected", () => updates.at(-1) === "connected");
   assert.equal(socket.transportName, "polling");
 
   (await last("GET")).fail();
-  await clock.until("it is lost", () => happenings.at(-1) === "disconnected");
+  await clock.until("it is lost", () => updates.at(-1) === "disconnected");
   (await last("polling")).fail();
   const { socket: webSocket } = await last("websocket");
   webSocket.onopen();
   webSocket.onmessage({ data: HANDSHAKE });
   await clock.until("the token is sent", () => webSocket.sent.length === 1);
   webSocket.onmessage({ data: '40{"sid":"y"}' });
-  await clock.until("it is connected", () => happenings.at(-1) === "connected");
+  await clock.until("it is connected", () => updates.at(-1) === "connected");
   assert.equal(socket.transportName, "websocket");
   socket.stop();
 });
 
 test("without any network, an attempt tries each transport once", async () => {
   const clock = new Clock();
-  const { made, happenings, socket } = socketOf(clock);
+  const { made, updates, socket } = socketOf(clock);
   const names = () => made.map(({ name }) => name);
   const failAll = async () => {
     await clock.until("a WebSocket", () => made.length === 1, 40_000);
     made[0].socket.onerror();
     await clock.until("polling", () => made.length === 2);
     made[1].fail();
-    await clock.until("it has failed", () => happenings.at(-1) === "disconnected");
+    await clock.until("it has failed", () => updates.at(-1) === "disconnected");
     assert.deepEqual(names().sort(), ["polling", "websocket"]);
     made.length = 0;
   };
@@ -112,14 +112,14 @@ test("without any network, an attempt tries each transport once", async () => {
 
 test("if the browser refuses to make a WebSocket, polling is used", async () => {
   const clock = new Clock();
-  const { made, happenings, socket } = socketOf(clock, { refusesWebSockets: true });
+  const { made, updates, socket } = socketOf(clock, { refusesWebSockets: true });
   socket.start();
   await clock.until("polling", () => made.length === 1, 1_000);
   made[0].answer(HANDSHAKE);
   await clock.until("the token is sent", () => made.some(({ name }) => name === "POST"));
   made.find(({ name }) => name === "POST").answer("ok");
   made.find(({ name }) => name === "GET").answer('40{"sid":"x"}');
-  await clock.until("it is connected", () => happenings.at(-1) === "connected");
+  await clock.until("it is connected", () => updates.at(-1) === "connected");
   assert.equal(socket.transportName, "polling");
   socket.stop();
 });
@@ -225,7 +225,7 @@ test("a dismissal ends the connection, and an ended session is detected", async 
   assert.equal(device.parlor.session.snapshot.status, "signedOut");
 });
 
-test("a connection that the server has ended stays so until a wish, while the session goes on", async () => {
+test("a connection that the server has ended stays so until `wake`, while the session goes on", async () => {
   const network = new Network();
   const { clock } = network;
   const { parlor, wires } = await network.device(network.parlor.addPerson("ada"));

@@ -35,7 +35,7 @@ export class Account {
     this.user = user;
     this.#connection = connection;
     this.#session = session;
-    this.#socket = new RoomsSocket({ platform, address, tokens: session, mode, onHappening: (happening) => this.#take(happening) });
+    this.#socket = new RoomsSocket({ platform, address, tokens: session, mode, onUpdate: (update) => this.#take(update) });
     this.#server = new Server(session, this.#socket);
     this.#cache = new Cache(storage, user.id);
     this.#receipts = new ReadReceipts(platform, this.#server);
@@ -211,8 +211,8 @@ export class Account {
     this.outbox.removeLane(boardLane(roomId));
   }
 
-  #take(happening) {
-    const { type, failure, retryAt } = happening;
+  #take(update) {
+    const { type, failure, retryAt } = update;
     if (type === "connecting") this.#connection.set({ state: "connecting", failure: null });
     if (type === "connected") {
       this.#connection.set({ state: "connected", transport: this.#socket.transportName, failure: null, retryAt: null });
@@ -227,19 +227,19 @@ export class Account {
       this.#connection.set({ state, transport: null, failure: state === "idle" ? null : failure, retryAt });
     }
     this.#connection.set({ isCaughtUp: type === "recovered" || (type === "event" && this.#connection.snapshot.isCaughtUp) });
-    if (type === "event") this.#apply(happening.name, happening.data);
-    else this.#forward(happening);
+    if (type === "event") this.#apply(update.name, update.data);
+    else this.#forward(update);
     if (type === "connected") {
       this.outbox.noteConnection();
       this.#receipts.flush();
     }
   }
 
-  #forward(happening) {
-    this.rooms.applyHappening(happening);
+  #forward(update) {
+    this.rooms.applyUpdate(update);
     for (const { conversation, board } of this.#open.values()) {
-      conversation.applyHappening(happening);
-      board.applyHappening(happening);
+      conversation.applyUpdate(update);
+      board.applyUpdate(update);
     }
   }
 

@@ -168,7 +168,7 @@ export class Board extends Observable {
     this.invalidate();
   }
 
-  applyHappening({ type, isWhole }) {
+  applyUpdate({ type, isWhole }) {
     if (type === "connected") this.#loading.connected();
     if (type === "recovered") this.#loading.recovered(isWhole);
     if (type === "disconnected") this.#loading.disconnected();

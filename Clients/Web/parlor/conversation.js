@@ -199,7 +199,7 @@ export class Conversation extends Observable {
     return this.#cacheWriter.write();
   }
 
-  applyHappening({ type, isWhole }) {
+  applyUpdate({ type, isWhole }) {
     if (type === "connected") this.#loading.connected();
     if (type === "recovered") {
       if (!isWhole) this.#losses += 1;

@@ -243,10 +243,10 @@ export class Outbox {
   }
 
   /** Runs the followers. Their errors must not end the write or the send. */
-  #runFollowers({ followers }, ...happening) {
+  #runFollowers({ followers }, ...values) {
     for (const follower of [...followers]) {
       try {
-        follower(...happening);
+        follower(...values);
       } catch (error) {
         report(error);
       }

@@ -42,26 +42,28 @@ export class RoomCounts {
    * Applies an answer with all rooms.
    * @param overtaken the rooms that events have changed since the request; their counts stay.
    */
-  loadAll(answer, overtaken = new Set(), lacking = new Set()) {
+  loadAll(answer, overtaken = new Set(), missingFields = new Set()) {
     const ids = new Set(answer.map((room) => room.id));
     for (const id of [...this.#counts.keys()]) if (!ids.has(id) && !overtaken.has(id)) this.#drop(id);
-    for (const room of answer) if (!this.has(room.id) || !overtaken.has(room.id)) this.load(room, lacking);
+    for (const room of answer) if (!this.has(room.id) || !overtaken.has(room.id)) this.load(room, missingFields);
   }
 
   /**
    * Applies an answer with one room.
-   * @param lacking the fields whose values in the answer may be outdated; their known values stay.
+   * @param missingFields the fields whose values in the answer may be outdated; their known values stay.
    */
-  load(room, lacking = new Set()) {
+  load(room, missingFields = new Set()) {
     const known = this.#counts.get(room.id);
     const { messages, elements, ...others } = room.badges;
     const count = { elements: room.elementCount, unreadMessages: messages, unseenElements: elements, others };
-    if (known && lacking.has("elements")) Object.assign(count, { elements: known.elements, unseenElements: known.unseenElements });
-    if (known && lacking.has("messages")) count.unreadMessages = known.unreadMessages;
+    if (known && missingFields.has("elements")) {
+      Object.assign(count, { elements: known.elements, unseenElements: known.unseenElements });
+    }
+    if (known && missingFields.has("messages")) count.unreadMessages = known.unreadMessages;
     count.unseenElements = this.#unseen(count.unseenElements, room.id);
     const note = this.#note(room.id);
     // The answer has counted all messages up to its last one, unless it lacks this count.
-    if (!lacking.has("messages")) note.messages.skipThrough(room.lastMessage?.id ?? "");
+    if (!missingFields.has("messages")) note.messages.skipThrough(room.lastMessage?.id ?? "");
     this.#counts.set(room.id, count);
   }
 

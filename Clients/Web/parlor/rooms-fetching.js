@@ -14,17 +14,17 @@ const MAX_SINGLE = 8;
  */
 export class RoomsFetching {
   #platform;
-  #shelf;
+  #store;
   #callbacks;
   #running = null;
   #queued = null;
   #isFetching = false;
-  #isLacking = false;
-  #isFetchingLacking = false;
+  #isMissingFields = false;
+  #isFetchingMissingFields = false;
   #isEnded = false;
   /** The number of reasons so far to fetch all rooms. */
-  #owed = 1;
-  /** The value of `#owed` when the last answered request was sent. */
+  #pendingLoads = 1;
+  /** The value of `#pendingLoads` when the last answered request was sent. */
   #settled = 0;
   isLoading = false;
   failure = null;
@@ -32,9 +32,9 @@ export class RoomsFetching {
   /**
    * @param callbacks `loadAll()`, which resolves with true if the answer lacks counts; `loadOne(id)`; and `onChange()`.
    */
-  constructor(platform, shelf, callbacks) {
+  constructor(platform, store, callbacks) {
     this.#platform = platform;
-    this.#shelf = shelf;
+    this.#store = store;
     this.#callbacks = callbacks;
   }
 
@@ -46,8 +46,8 @@ export class RoomsFetching {
    * Notes that only an answer with all rooms brings the data that the list lacks. The request is repeated until that
    * answer arrives.
    */
-  owe() {
-    this.#owed += 1;
+  requireRefresh() {
+    this.#pendingLoads += 1;
     this.refresh();
   }
 
@@ -66,15 +66,15 @@ export class RoomsFetching {
   }
 
   async fetchNeeded() {
-    if (this.#isFetching || !this.#lacksAnswer) return;
+    if (this.#isFetching || !this.#needsAnswer) return;
     this.#isFetching = true;
     const backoff = new Backoff(PAUSE);
-    let wait = this.#owed > this.#settled ? backoff.next(this.#platform.random()) : GATHERING;
+    let wait = this.#needsRefresh ? backoff.next(this.#platform.random()) : GATHERING;
     while (!this.#isEnded) {
       await new Pause(this.#platform, wait).done;
-      if (this.#isEnded || !this.#lacksAnswer) break;
+      if (this.#isEnded || !this.#needsAnswer) break;
       const failures = await this.#fetchRound();
-      if (!this.#lacksAnswer) break;
+      if (!this.#needsAnswer) break;
       if (failures.length === 0) backoff.reset();
       wait = failures.length === 0 ? PAUSE : backoff.next(this.#platform.random(), Math.max(...failures.map(({ retryAfter }) => retryAfter ?? 0)));
     }
@@ -85,20 +85,24 @@ export class RoomsFetching {
    * Handles an answer that lacks counts: all rooms are fetched again after pauses that grow, until an answer is
    * complete.
    */
-  async noteLacking() {
-    this.#isLacking = true;
-    if (this.#isFetchingLacking) return;
-    this.#isFetchingLacking = true;
+  async noteMissingFields() {
+    this.#isMissingFields = true;
+    if (this.#isFetchingMissingFields) return;
+    this.#isFetchingMissingFields = true;
     const backoff = new Backoff(PAUSE);
-    while (this.#isLacking && !this.#isEnded) {
+    while (this.#isMissingFields && !this.#isEnded) {
       await new Pause(this.#platform, backoff.next(this.#platform.random(), this.failure?.retryAfter)).done;
-      if (this.#isLacking && !this.#isEnded) await this.refresh();
+      if (this.#isMissingFields && !this.#isEnded) await this.refresh();
     }
-    this.#isFetchingLacking = false;
+    this.#isFetchingMissingFields = false;
   }
 
-  get #lacksAnswer() {
-    return this.#owed > this.#settled || this.#shelf.needs.size > 0 || this.#shelf.missing.size > 0;
+  get #needsRefresh() {
+    return this.#pendingLoads > this.#settled;
+  }
+
+  get #needsAnswer() {
+    return this.#needsRefresh || this.#store.needs.size > 0 || this.#store.missing.size > 0;
   }
 
   #begin() {
@@ -113,16 +117,16 @@ export class RoomsFetching {
     if (this.#isEnded) return;
     this.isLoading = true;
     this.#callbacks.onChange();
-    const owed = this.#owed;
+    const pendingLoads = this.#pendingLoads;
     try {
-      const isLacking = await this.#callbacks.loadAll();
+      const isMissingFields = await this.#callbacks.loadAll();
       this.failure = null;
-      this.#settled = owed;
-      this.#isLacking = false;
-      if (isLacking) this.noteLacking();
+      this.#settled = pendingLoads;
+      this.#isMissingFields = false;
+      if (isMissingFields) this.noteMissingFields();
     } catch (error) {
       this.failure = ClientFailure.of(error);
-      if (!this.failure.isRetryable) this.#settled = owed;
+      if (!this.failure.isRetryable) this.#settled = pendingLoads;
     }
     this.isLoading = false;
     this.#callbacks.onChange();
@@ -131,13 +135,13 @@ export class RoomsFetching {
 
   /** @returns the retryable failures. */
   async #fetchRound() {
-    const needed = new Set(this.#shelf.needs.keys());
-    if (this.#owed > this.#settled || needed.size > MAX_SINGLE) {
+    const needed = new Set(this.#store.needs.keys());
+    if (this.#needsRefresh || needed.size > MAX_SINGLE) {
       await (this.#running ?? this.refresh());
       return this.failure ? [this.failure] : [];
     }
     // Missing rooms are fetched one by one, because only the answer to such a request shows that a room is gone.
-    for (const id of [...this.#shelf.missing].sort().slice(0, MAX_SINGLE)) needed.add(id);
+    for (const id of [...this.#store.missing].sort().slice(0, MAX_SINGLE)) needed.add(id);
     const failures = await Promise.all([...needed].map((id) => this.#fetchOne(id)));
     return failures.filter(Boolean);
   }
@@ -150,8 +154,8 @@ export class RoomsFetching {
       const failure = ClientFailure.of(error);
       if (failure.isRetryable) return failure;
       // This request will never succeed, so the needs are dropped.
-      this.#shelf.needs.delete(id);
-      this.#shelf.missing.delete(id);
+      this.#store.needs.delete(id);
+      this.#store.missing.delete(id);
       return null;
     }
   }

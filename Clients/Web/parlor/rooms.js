@@ -4,7 +4,7 @@ import { ClientFailure } from "./failure.js";
 import { Observable, keepFields, keepList } from "./observable.js";
 import { RoomCounts } from "./room-counts.js";
 import { byOrder, partsOf, shownRoom, takeName } from "./room-record.js";
-import { RoomShelf } from "./room-shelf.js";
+import { RoomStore } from "./room-store.js";
 import { RoomsFetching } from "./rooms-fetching.js";
 import { Pause } from "./timing.js";
 
@@ -13,19 +13,19 @@ const SHOW_INTERVAL = 100;
 /** When the app comes to the foreground, a list that is older than this is fetched again. */
 const FRESHNESS = 5 * 60_000;
 /** If a creation had no answer, the same creation within this time makes the same room. */
-const WISH_LIFE = 5 * 60_000;
+const CREATION_LIFETIME = 5 * 60_000;
 /** The events that a server replays to clients that reconnect. */
 const REPEATED = new Set([
   "message:new", "message:deleted", "messages:read", "element:created", "element:updated", "element:deleted", "room:cleared",
   "room:updated", "room:created", "room:badges",
 ]);
 /** The fields of each service. They may be outdated in an answer that names the service in `degraded`. */
-const SHARES = { messaging: "messages", elements: "elements" };
+const SERVICE_FIELDS = { messaging: "messages", elements: "elements" };
 
 /** The rooms of one person, which events keep up to date. See parlor.d.ts. */
 export class Rooms extends Observable {
   #backing;
-  #shelf;
+  #store;
   #counts;
   #doubts;
   #fetching;
@@ -38,7 +38,8 @@ export class Rooms extends Observable {
   #isThrottled = false;
   #isDirty = false;
   #loadedAt = null;
-  #wishes = new Map();
+  /** The creations of rooms without an answer, which may have succeeded. */
+  #pendingCreations = new Map();
   /** The rooms that are being left, with true if elements were created there meanwhile. */
   #leaving = new Map();
   /** New names that the server has not confirmed yet. */
@@ -50,10 +51,10 @@ export class Rooms extends Observable {
     super();
     this.#backing = backing;
     this.userId = backing.ownId;
-    this.#shelf = new RoomShelf(backing.platform.now);
+    this.#store = new RoomStore(backing.platform.now);
     this.#counts = new RoomCounts(this.userId);
     this.#doubts = new BadgeDoubts(backing.platform.now, this.userId);
-    this.#fetching = new RoomsFetching(backing.platform, this.#shelf, {
+    this.#fetching = new RoomsFetching(backing.platform, this.#store, {
       loadAll: () => this.#load(), loadOne: (id) => this.#loadOne(id), onChange: () => this.#show(),
     });
     const rooms = () => this.snapshot.rooms;
@@ -63,7 +64,7 @@ export class Rooms extends Observable {
   makeSnapshot(previous) {
     const made = this.#made;
     this.#made = new Map();
-    const rooms = [...this.#shelf.records.values()].sort(byOrder(this.#order)).map((record) => {
+    const rooms = [...this.#store.records.values()].sort(byOrder(this.#order)).map((record) => {
       const entry = this.#shown(record, made.get(record.id));
       this.#made.set(record.id, entry);
       return entry.room;
@@ -97,24 +98,26 @@ export class Rooms extends Observable {
 
   async create(userId, name) {
     const { platform, server } = this.#backing;
-    const wish = JSON.stringify([userId, name ?? null]);
+    const creation = JSON.stringify([userId, name ?? null]);
     const now = platform.now();
     // `Math.abs`: the clock may have been set back.
-    for (const [key, { askedAt }] of this.#wishes) if (Math.abs(now - askedAt) > WISH_LIFE) this.#wishes.delete(key);
-    const requestId = this.#wishes.get(wish)?.requestId ?? platform.makeId();
-    this.#wishes.set(wish, { requestId, askedAt: now });
-    const load = this.#shelf.beginLoad();
+    for (const [key, { askedAt }] of this.#pendingCreations) {
+      if (Math.abs(now - askedAt) > CREATION_LIFETIME) this.#pendingCreations.delete(key);
+    }
+    const requestId = this.#pendingCreations.get(creation)?.requestId ?? platform.makeId();
+    this.#pendingCreations.set(creation, { requestId, askedAt: now });
+    const load = this.#store.beginLoad();
     try {
       const answer = await server.makeRoom(userId, name, requestId);
-      this.#wishes.delete(wish);
+      this.#pendingCreations.delete(creation);
       // The room's event may have arrived before this answer, followed by later events.
-      if (this.#shelf.records.has(answer.room.id)) this.#shelf.abandon();
+      if (this.#store.records.has(answer.room.id)) this.#store.abandon();
       else this.#take(answer, load, true);
       return this.get(answer.room.id);
     } catch (error) {
-      this.#shelf.abandon();
+      this.#store.abandon();
       // A final refusal means that no room was created.
-      if (!ClientFailure.of(error).isRetryable) this.#wishes.delete(wish);
+      if (!ClientFailure.of(error).isRetryable) this.#pendingCreations.delete(creation);
       throw error;
     }
   }
@@ -123,11 +126,11 @@ export class Rooms extends Observable {
     const token = Symbol();
     this.#renaming.set(roomId, { token, name: name.trim() });
     this.#show();
-    const load = this.#shelf.beginLoad();
+    const load = this.#store.beginLoad();
     try {
       this.#take(await this.#backing.server.rename(roomId, name), load, true);
     } catch (error) {
-      this.#shelf.abandon();
+      this.#store.abandon();
       throw error;
     } finally {
       if (this.#renaming.get(roomId)?.token === token) this.#renaming.delete(roomId);
@@ -146,8 +149,8 @@ export class Rooms extends Observable {
   async loadFirst() {
     const kept = await this.#backing.cache.rooms();
     this.#cacheWriter.begin();
-    if (!this.isLoaded && this.#shelf.records.size === 0) {
-      this.#shelf.finishAll(this.#shelf.beginLoad(), kept);
+    if (!this.isLoaded && this.#store.records.size === 0) {
+      this.#store.finishAll(this.#store.beginLoad(), kept);
       this.#counts.loadAll(kept);
       this.#show();
     }
@@ -174,8 +177,8 @@ export class Rooms extends Observable {
     this.#counts.enter(roomId);
     this.#show();
     // Presence is sent to open rooms only, and is not repeated for people who open the room later.
-    if (!this.#shelf.records.has(roomId)) return;
-    this.#shelf.need(roomId, "answer");
+    if (!this.#store.records.has(roomId)) return;
+    this.#store.need(roomId, "answer");
     this.#fetching.fetchNeeded();
   }
 
@@ -192,8 +195,8 @@ export class Rooms extends Observable {
     // Only the server knows whether the room was still open when an element was created.
     const isNewElement = this.#leaving.get(roomId) === true;
     this.#leaving.delete(roomId);
-    if (!(mayBeUnseen || isDoubtful || isNewElement) || !this.#shelf.records.has(roomId)) return;
-    this.#shelf.need(roomId, "answer");
+    if (!(mayBeUnseen || isDoubtful || isNewElement) || !this.#store.records.has(roomId)) return;
+    this.#store.need(roomId, "answer");
     this.#fetching.fetchNeeded();
   }
 
@@ -203,7 +206,7 @@ export class Rooms extends Observable {
     this.#show();
   }
 
-  applyHappening({ type }) {
+  applyUpdate({ type }) {
     if (type === "connected") {
       this.#isCatchingUp = true;
       if (this.#fetching.failure) this.refresh();
@@ -211,10 +214,10 @@ export class Rooms extends Observable {
     if (type === "recovered" || type === "disconnected") {
       this.#isCatchingUp = false;
       // The `:global` events that would have followed are never replayed.
-      this.#shelf.namedAt.clear();
+      this.#store.namedAt.clear();
     }
     // Presence is never replayed, and replayed badges may be old.
-    if (type === "recovered") this.#fetching.owe();
+    if (type === "recovered") this.#fetching.requireRefresh();
     if (type === "disconnected") this.#counts.noteAbsence();
   }
 
@@ -227,14 +230,14 @@ export class Rooms extends Observable {
     const isDoubtful = !isOld && name === "room:badges" && this.#counts.has(data.roomId)
       && this.#doubts.check(data, this.#counts.get(data.roomId), this.#counts.isOpen(data.roomId));
     const lacksSome = !isOld && this.#counts.apply(name, data);
-    const roomId = this.#shelf.apply(name, data);
+    const roomId = this.#store.apply(name, data);
     if (roomId === null) return;
     this.#doubts.note(name, data);
-    if (lacksSome || isDoubtful) this.#shelf.need(roomId, "answer");
+    if (lacksSome || isDoubtful) this.#store.need(roomId, "answer");
     if (this.#leaving.has(roomId) && name.startsWith("element:created")) this.#leaving.set(roomId, true);
     if (isOld) {
       if (!this.#counts.has(roomId)) this.#counts.apply(name, data);
-      this.#shelf.need(roomId, "answer");
+      this.#store.need(roomId, "answer");
     }
     this.#showSoon(name === "room:created");
     if (!isOld) this.#fetching.fetchNeeded();
@@ -245,13 +248,13 @@ export class Rooms extends Observable {
    * room, so it is removed only if this request is refused too.
    */
   check(roomId) {
-    this.#shelf.check(roomId);
+    this.#store.check(roomId);
     this.#fetching.fetchNeeded();
   }
 
   /** Removes a room, because the server says that it is not the person's. */
   forget(roomId) {
-    this.#shelf.forget(roomId);
+    this.#store.forget(roomId);
     this.#counts.forget(roomId);
     this.#doubts.forget(roomId);
     this.#show();
@@ -264,54 +267,54 @@ export class Rooms extends Observable {
    * changes.
    */
   #shown(record, made) {
-    const wish = this.#renaming.get(record.id);
+    const renaming = this.#renaming.get(record.id);
     const count = this.#counts.get(record.id);
     const typing = this.#typing.get(record.id) ?? NOBODY;
-    const parts = [...partsOf(record, count, typing), wish?.name];
+    const parts = [...partsOf(record, count, typing), renaming?.name];
     if (made && parts.every((part, index) => part === made.parts[index])) return made;
     let named = record;
-    if (wish) takeName(named = { ...record }, wish.name);
+    if (renaming) takeName(named = { ...record }, renaming.name);
     return { parts, room: keepIfSame(made?.room, shownRoom(named, count, typing)) };
   }
 
   async #load() {
-    const load = this.#shelf.beginLoad();
+    const load = this.#store.beginLoad();
     let answer;
     try {
       answer = await this.#backing.server.rooms(this.#order);
     } catch (error) {
-      this.#shelf.abandon();
+      this.#store.abandon();
       throw error;
     }
-    const lacking = shares(answer.degraded);
-    const overtaken = this.#shelf.finishAll(load, answer.rooms, lacking);
-    this.#counts.loadAll(answer.rooms, overtaken, lacking);
+    const missingFields = missingFieldsOf(answer.degraded);
+    const overtaken = this.#store.finishAll(load, answer.rooms, missingFields);
+    this.#counts.loadAll(answer.rooms, overtaken, missingFields);
     this.isLoaded = true;
     this.#loadedAt = this.#backing.platform.now();
     this.#show();
     this.#cacheWriter.writeSoon();
-    return lacking.size > 0;
+    return missingFields.size > 0;
   }
 
   async #loadOne(roomId) {
-    const load = this.#shelf.beginLoad();
+    const load = this.#store.beginLoad();
     try {
       this.#take(await this.#backing.server.room(roomId), load);
     } catch (error) {
-      this.#shelf.abandon();
+      this.#store.abandon();
       if (!ClientFailure.of(error).is("room_not_found")) throw error;
       this.forget(roomId);
     }
   }
 
   #take({ room, degraded }, load, isChange = false) {
-    const lacking = shares(degraded);
-    const isNews = this.#shelf.finishOne(load, room, { lacking, isChange });
-    if (isNews || !this.#counts.has(room.id)) this.#counts.load(room, lacking);
+    const missingFields = missingFieldsOf(degraded);
+    const isNews = this.#store.finishOne(load, room, { missingFields, isChange });
+    if (isNews || !this.#counts.has(room.id)) this.#counts.load(room, missingFields);
     this.#show();
     this.#cacheWriter.writeSoon();
     this.#fetching.fetchNeeded();
-    if (lacking.size > 0) this.#fetching.noteLacking();
+    if (missingFields.size > 0) this.#fetching.noteMissingFields();
   }
 
   #show() {
@@ -335,8 +338,8 @@ export class Rooms extends Observable {
 
 const NOBODY = Object.freeze([]);
 
-function shares(degraded = []) {
-  return new Set(degraded.map((name) => SHARES[name]).filter(Boolean));
+function missingFieldsOf(degraded = []) {
+  return new Set(degraded.map((name) => SERVICE_FIELDS[name]).filter(Boolean));
 }
 
 function sum(values, count) {

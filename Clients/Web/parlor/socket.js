@@ -29,7 +29,7 @@ const NO_CURSOR = "none";
  * connect the server replays everything since then, in order, including the live events of the last connection. So an
  * event may come twice.
  *
- * `onHappening` gets `{ type }` in this order: `connecting`, `connected`, `event` (with `name`, `data`) for missed
+ * `onUpdate` gets `{ type }` in this order: `connecting`, `connected`, `event` (with `name`, `data`) for missed
  * events, `recovered` (with `isWhole`), `event` for live ones, `disconnected` (with `failure`, `retryAt`). Then it
  * begins again with `connected`.
  */
@@ -53,12 +53,12 @@ export class RoomsSocket {
   #skipsPause = false;
 
   /** @param mode "auto", "websocket" or "polling". @param tokens has `token()` and `tokenReplacing(refused)`. */
-  constructor({ platform, address, tokens, mode = "auto", onHappening }) {
+  constructor({ platform, address, tokens, mode = "auto", onUpdate }) {
     this.#platform = platform;
     this.#address = address;
     this.#tokens = tokens;
     this.#mode = platform.WebSocket ? mode : "polling";
-    this.#handle = onHappening;
+    this.#handle = onUpdate;
     this.rooms = new JoinedRooms(platform);
   }
 

@@ -82,7 +82,7 @@ export class Replay {
       case "release": return room.release(first);
       case "disconnect":
         this.#isConnected = false;
-        this.#happen({ type: "disconnected" });
+        this.#update({ type: "disconnected" });
         if (first !== "kept") this.#delivered = [];
         return room.disconnect(first === "kept");
       case "connect": return this.#connect();
@@ -149,12 +149,12 @@ export class Replay {
     this.#isConnected = true;
     const isWhole = this.#room.connect();
     this.#outbox.noteConnection();
-    this.#happen({ type: "connected" });
-    this.#happen({ type: "recovered", isWhole });
+    this.#update({ type: "connected" });
+    this.#update({ type: "recovered", isWhole });
   }
 
-  #happen(happening) {
-    if (this.#isEntered) this.#conversation.applyHappening(happening);
+  #update(update) {
+    if (this.#isEntered) this.#conversation.applyUpdate(update);
   }
 
   /** Delivers the next event, or a later one before it. */

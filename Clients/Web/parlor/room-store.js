@@ -11,7 +11,7 @@ const REMEMBERED_DELETIONS = 64;
  * `needs` has, by room, the data that an event lacked. A second event may bring it, and an answer always does.
  * Events about other people's rooms are ignored.
  */
-export class RoomShelf {
+export class RoomStore {
   records = new Map();
   needs = new Map();
   /**
@@ -49,7 +49,7 @@ export class RoomShelf {
   }
 
   /** Applies an answer with all rooms. @returns the ids of the rooms that events have changed since the request. */
-  finishAll(load, answer, lacking = new Set()) {
+  finishAll(load, answer, missingFields = new Set()) {
     const overtaken = new Set([...this.#touched].filter(([, at]) => at > load).map(([id]) => id));
     const ids = new Set(answer.map((room) => room.id));
     for (const id of [...this.records.keys()]) {
@@ -59,7 +59,7 @@ export class RoomShelf {
     }
     for (const room of answer) {
       this.missing.delete(room.id);
-      this.records.set(room.id, this.#take(room, load, overtaken.has(room.id), lacking));
+      this.records.set(room.id, this.#take(room, load, overtaken.has(room.id), missingFields));
     }
     for (const id of this.records.keys()) if (overtaken.has(id)) this.need(id, "answer");
     this.abandon();
@@ -71,9 +71,9 @@ export class RoomShelf {
    * @param isChange true if the request created or changed the room.
    * @returns false if an event has changed the room since the request.
    */
-  finishOne(load, answer, { lacking = new Set(), isChange = false } = {}) {
+  finishOne(load, answer, { missingFields = new Set(), isChange = false } = {}) {
     const isOvertaken = (this.#touched.get(answer.id) ?? -1) > load;
-    this.records.set(answer.id, this.#take(answer, load, isOvertaken, lacking));
+    this.records.set(answer.id, this.#take(answer, load, isOvertaken, missingFields));
     this.missing.delete(answer.id);
     if (isOvertaken) this.need(answer.id, "answer");
     this.abandon();
@@ -94,19 +94,19 @@ export class RoomShelf {
     this.namedAt.delete(id);
   }
 
-  #take(answer, load, isOvertaken, lacking) {
+  #take(answer, load, isOvertaken, missingFields) {
     this.#answeredAt.set(answer.id, this.#now());
     this.needs.delete(answer.id);
     const record = roomRecord(answer);
     const known = this.records.get(answer.id);
-    if (!known || !(isOvertaken || lacking.size > 0)) return record;
+    if (!known || !(isOvertaken || missingFields.size > 0)) return record;
     if ((this.#named.get(answer.id) ?? -1) > load) {
       const { name, displayName } = known.room;
       record.room = { ...record.room, name, displayName };
     }
     if (known.messagesAt !== null) noteMessages(record, known.messagesAt);
     noteContent(record, known.contentAt);
-    if (isOvertaken || lacking.has("messages")) {
+    if (isOvertaken || missingFields.has("messages")) {
       const [a, b] = [known.room.lastMessage, record.room.lastMessage];
       const last = a && b ? (a.createdAt > b.createdAt ? a : b) : a ?? b;
       record.room = { ...record.room, lastMessage: last && this.deletedMessages.has(last.id) ? null : last };
@@ -193,7 +193,7 @@ export class RoomShelf {
   }
 }
 
-/** The change that each event makes to a room. `this` is the shelf. */
+/** The change that each event makes to a room. `this` is the store. */
 const APPLY = {
   "message:new"(record, { message }) {
     this.meet(record.id, `message ${message.id}`);
@@ -246,13 +246,13 @@ const APPLY = {
   "room:badges"() {},
 };
 
-function applyDeletion(shelf, record, messageId) {
-  shelf.deletedMessages.set(messageId);
-  shelf.meet(record.id, `message ${messageId}`);
+function applyDeletion(store, record, messageId) {
+  store.deletedMessages.set(messageId);
+  store.meet(record.id, `message ${messageId}`);
   if (record.room.lastMessage?.id !== messageId) return;
   // The deleted message is no longer shown. The message before it comes with the answer.
   record.room = { ...record.room, lastMessage: null };
-  shelf.need(record.id, "answer");
+  store.need(record.id, "answer");
 }
 
 /**
