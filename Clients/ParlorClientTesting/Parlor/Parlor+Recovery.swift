@@ -16,7 +16,7 @@ extension Parlor {
     func cursor(_ text: String?, of userID: String) -> Cursor? {
         let parts = text?.split(separator: "/") ?? []
         guard parts.count == 3, parts[2] == userID, let generation = Int(parts[0]), let position = Int(parts[1]),
-            position <= log.count
+            (0...log.count).contains(position)
         else { return nil }
         return Cursor(position: position, generation: generation)
     }

@@ -67,6 +67,17 @@ struct ScriptedServerTests {
         #expect(server.texts(in: roomID) == ["hello"])
     }
 
+    @Test("a cursor with a position outside the log is refused", arguments: [-1, 100])
+    func invalidPosition(position: Int) async throws {
+        let (_, synced) = try await get("/api/sync", as: ada)
+        var parts = try #require(synced["data"]?["cursor"]?.string).split(separator: "/").map(String.init)
+        parts[1] = String(position)
+        let query = [URLQueryItem(name: "since", value: parts.joined(separator: "/"))]
+        let (status, answer) = try await get("/api/sync", query: query, as: ada)
+        #expect(status == 422)
+        #expect(answer["error"]?["code"] == .string("invalid_field"))
+    }
+
     @Test("a socket that reconnects with a cursor gets the missed events, then sync:done")
     func recovery() async throws {
         let (_, synced) = try await get("/api/sync", as: ada)
