@@ -150,6 +150,8 @@ struct SessionTokensTests {
             .answer("POST /api/auth/refresh", "<html>", status: 401),
             .answer("POST /api/auth/refresh", "<html>", status: 200),
             .refusal("POST /api/auth/refresh", 404, "route_not_found"),
+            // The answer to a suspended person. A suspension may end.
+            .refusal("POST /api/auth/refresh", 403, "forbidden"),
         ])
     func foreign(step: ScriptedHTTP.Step) async throws {
         let (tokens, _, _) = tokens(session("a", for: -1), [step, answer("b")])
