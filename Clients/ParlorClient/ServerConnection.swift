@@ -8,7 +8,7 @@ import Foundation
 public struct ServerConnection: Sendable {
     let api: RoomsAPI
     let socket: RoomsSocket
-    private let listing = KeptListing()
+    private let listingCache = RoomListingCache()
 
     public init(api: RoomsAPI, socket: RoomsSocket) {
         self.api = api
@@ -84,7 +84,7 @@ extension ServerConnection: MessageServer {
 
 extension ServerConnection: RoomServer {
     public func rooms(sortedBy order: RoomOrder) async throws -> RoomListing {
-        try await api.myRooms(sortedBy: order, keptIn: listing)
+        try await api.myRooms(sortedBy: order, cachedIn: listingCache)
     }
 
     public func room(_ id: String) async throws -> RoomAnswer { try await api.room(id) }

@@ -34,15 +34,15 @@ extension RoomsAPI {
     }
 
     /// Returns the same as `myRooms(sortedBy:)`, but the server sends nothing if the cached list is current.
-    func myRooms(sortedBy order: RoomOrder, keptIn kept: KeptListing) async throws -> RoomListing {
+    func myRooms(sortedBy order: RoomOrder, cachedIn cache: RoomListingCache) async throws -> RoomListing {
         let request = try HTTPRequest("GET", to: ["rooms", "my-rooms"], query: [("sort", order.rawValue)])
-        let before = kept.last(of: order)
+        let before = cache.last(of: order)
         guard let (envelope, tag) = try await envelope([Room].self, of: request, unless: before?.tag) else {
             guard let before else { throw ClientFailure.unreadable("an unchanged list, but none is cached") }
             return before.listing
         }
         let listing = RoomListing(rooms: envelope.data, degraded: envelope.degraded ?? [])
-        kept.note(listing, tag: tag, of: order)
+        cache.note(listing, tag: tag, of: order)
         return listing
     }
 

@@ -25,7 +25,7 @@ struct ServerCaller: Sendable {
         let response = try await transport.send(request)
         if tag != nil, response.status == 304 { return response }
         guard (200..<300).contains(response.status) else {
-            guard let refusal = Refusal(response, to: request, decoder) else { throw Self.isForeign(response) }
+            guard let refusal = Refusal(response, to: request, decoder) else { throw Self.foreignAnswer(response) }
             throw ClientFailure.refused(refusal)
         }
         return response
@@ -49,11 +49,12 @@ struct ServerCaller: Sendable {
         do throws(ClientFailure) {
             _ = try decoder.decode(Envelope<Anything>.self, from: response.body)
         } catch {
-            throw Self.isForeign(response)
+            throw Self.foreignAnswer(response)
         }
     }
 
-    private static func isForeign(_ response: HTTPResponse) -> ClientFailure {
+    /// Returns the failure for an answer that is not from this server.
+    private static func foreignAnswer(_ response: HTTPResponse) -> ClientFailure {
         .offline("Something other than the server has answered, with status \(response.status).")
     }
 

@@ -1,5 +1,5 @@
 /// Caches the last list of all rooms with its ETag, so that the server sends the list again only if it has changed.
-final class KeptListing: Sendable {
+final class RoomListingCache: Sendable {
     private struct Last: Sendable {
         let order: RoomOrder
         let tag: String
