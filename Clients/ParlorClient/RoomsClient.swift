@@ -98,9 +98,9 @@ public final class RoomsClient {
             ? FallbackTransport(polling: PollingTransport(http: http), clock: clock) : sockets as? FallbackTransport
         let sockets: any SocketTransport = sockets ?? fallback ?? WebSocketTransport()
         self.paths = paths ?? SystemNetworkPaths()
-        let socket = RoomsSocket(server: server, transport: sockets, tokens: tokens, clock: clock) {
-            await eventRelay.client?.take($0)
-        }
+        let socket = RoomsSocket(
+            server: server, transport: sockets, tokens: tokens, clock: clock,
+            deliver: { await eventRelay.client?.take($0.update, cursor: $0.cursor) })
         stoppableAPI = RoomsAPI(transport: access, tokens: access)
         let connection = ServerConnection(api: stoppableAPI, socket: socket)
         let mark = SignOutMark(in: folder)
@@ -178,8 +178,13 @@ public final class RoomsClient {
         for roomID in await boardFiles.roomsWithChanges() where generation == latestGeneration {
             _ = makeBoard(of: roomID)
         }
+        let position = await backing.cache.position()
+        backing.fresh.resume(from: position)
         guard generation == latestGeneration else { return true }
-        await order { await $0.start() }
+        await order { socket in
+            if let position { await socket.resume(from: position.cursor) }
+            await socket.start()
+        }
         return true
     }
 
@@ -334,7 +339,9 @@ public final class RoomsClient {
         }
     }
 
-    private func take(_ update: SocketUpdate) async {
+    /// - Parameter cursor: with `recovered`, the cursor of the connection.
+    private func take(_ update: SocketUpdate, cursor: String?) async {
+        let caughtUp = noteForCache(update, cursor: cursor)
         switch update {
         case .connecting: connection = .connecting
         case .connected:
@@ -344,16 +351,12 @@ public final class RoomsClient {
             isAway = true
             connection = Connection(endedBy: failure)
         case .recovered: isAway = false
-        case .event(let event):
-            relay.send(event)
-            // The cached messages of a room that is not open lack this change.
-            if let roomID = event.messageRoomID, open[roomID]?.isEntered != true {
-                backing.fresh.note(nil, of: roomID)
-            }
+        case .event(let event): relay.send(event)
         }
         rooms.apply(update)
         for board in boards.values { board.apply(update) }
         for conversation in open.values { conversation.apply(update) }
+        if let caughtUp { await backing.cache.keep(caughtUp, stores: emptyStores(for: caughtUp)) }
         if update == .connected {
             await outbox.noteConnection()
             // The stored messages may be readable now: the device may have been locked before.

@@ -3,7 +3,7 @@ import Foundation
 extension Conversation {
     /// Applies an update of the socket. Call it with every update, in order.
     ///
-    /// It ignores events of other rooms. While the room is not entered, it only notes what a later visit needs.
+    /// It ignores events of other rooms, and all events while the room is not entered.
     public func apply(_ update: SocketUpdate) {
         switch update {
         case .connecting: break
@@ -15,39 +15,29 @@ extension Conversation {
             show()
             isAway = false
             if !isWhole { losses += 1 }
-            if !isWhole || !isFetched { beginRefresh() } else { noteConnection() }
+            if !isWhole || !isFetched {
+                beginRefresh()
+            } else if isJoined {
+                // All missed events have arrived.
+                verifiedStep = backing.fresh.step
+                writeCacheSoon()
+            }
         case .disconnected:
             isAway = true
-            (verifiedCursor, freshPage) = (nil, nil)
+            freshPage = nil
             typists.removeAll()
             showTypists()
         }
     }
 
-    /// Notes that all missed events have arrived, so that everything shown is verified on this connection, too.
-    private func noteConnection() {
-        Task { [visit, losses] in
-            let cursor = await backing.server.connectionCursor()
-            if visit == self.visit, losses == self.losses, isVerified { verifiedCursor = cursor }
-        }
-    }
-
     /// Applies an event of the server. It ignores events of other rooms.
     public func apply(_ event: RoomEvent) {
-        guard isEntered else {
-            // The server has not handled the leave yet, and does not send this event again.
-            if event.messageRoomID == roomID { hasMissed = true }
-            return
-        }
+        guard isEntered else { return }
+        if event.messageRoomID == roomID { changeSoon { $0.apply(event) } }
         switch event {
         case .messageNew(let message) where message.roomId == roomID:
-            changeSoon { $0.insert(message) }
             typists.end(message.senderId)
             showTypists()
-        case .messageDeleted(roomID, let messageID, _):
-            changeSoon { $0.delete(messageID) }
-        case .messagesRead(roomID, let userID, let messageIDs, let readAt):
-            changeSoon { $0.markRead(messageIDs, by: userID, at: readAt) }
         case .typing(roomID, let userID, let isTyping):
             typists.note(userID, isTyping: isTyping)
             showTypists()

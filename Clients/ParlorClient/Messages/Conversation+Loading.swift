@@ -47,7 +47,7 @@ extension Conversation {
         epoch += 1
         for task in [refreshing, retrying, gapFilling] { task?.cancel() }
         (refreshing, retrying, gapFilling) = (nil, nil, nil)
-        (isFetched, isLoading) = (false, false)
+        (isFetched, isLoading, verifiedStep) = (false, false, nil)
         store.markUnverified()
     }
 
@@ -67,7 +67,8 @@ extension Conversation {
             guard epoch == asked else { return }
             var page: Page<Message>
             if let fresh, refusal == nil, fresh.cursor == cursor {
-                // The join sends all events since the room was left, so no page is needed.
+                // The cached messages have all events up to the cursor, or until the room was left. The join sends those
+                // since, so no page is needed.
                 page = fresh.page
                 unreadAtOpening = 0
             } else {
@@ -76,7 +77,6 @@ extension Conversation {
                 guard epoch == asked else { return }
                 merge(page, asked: .newest)
             }
-            verifiedCursor = refusal == nil ? cursor : nil
             var fetched = page.items.count
             var unread = page.items.count(where: isUnread)
             // Pages are fetched up to the first unread message, because the room opens there.
@@ -102,6 +102,10 @@ extension Conversation {
             }
             isFetched = true
             isJoined = refusal == nil
+            if isJoined {
+                verifiedStep = backing.fresh.step(on: cursor)
+                backing.fresh.noteVerified(roomID)
+            }
             wasVerified = true
             failure = refusal
             // What is shown is complete. But if the join was refused, later messages do not arrive, so it is retried.
@@ -118,12 +122,12 @@ extension Conversation {
 
     /// Merges a page of the server.
     private func merge(_ page: Page<Message>, asked position: PagePosition) {
-        backing.fresh.note(page)
+        if let position = backing.fresh.note(page) { Task { [cache = backing.cache] in await cache.keep(position) } }
         change { $0.merge(page, asked: position) }
     }
 
-    /// - Returns: the cached page, and the cursor of the current connection; nil if the page may be out of date, or
-    ///   without a connection.
+    /// - Returns: the cached messages as a page, and the cursor of the current connection; nil if they may be out of
+    ///   date, or without a connection.
     private func takeFreshPage() async -> (page: Page<Message>, cursor: String)? {
         guard let page = freshPage else { return nil }
         freshPage = nil

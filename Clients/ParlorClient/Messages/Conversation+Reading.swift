@@ -61,9 +61,7 @@ extension Conversation {
         items.compactMap(\.message).filter(isUnread).map(\.id)
     }
 
-    func isUnread(_ message: Message) -> Bool {
-        message.senderId != ownID && !message.readBy.contains { $0.userId == ownID }
-    }
+    func isUnread(_ message: Message) -> Bool { message.isUnread(by: ownID) }
 
     /// Sets ``firstUnread`` when the room is loaded. A screen can draw a line above that message. The value stays for
     /// the whole visit.

@@ -102,10 +102,8 @@ public final class Conversation {
     @ObservationIgnored var unreadAtOpening = 0
     /// Returns the number of unread messages in the whole room, according to the room list; nil if unknown.
     @ObservationIgnored var unreadCount: @MainActor () -> Int? = { nil }
-    /// True if an event of the room arrived after the room was left here: the cache lacks it.
-    @ObservationIgnored var hasMissed = false
-    /// The cursor of the connection on which everything shown is verified; nil if events may have been missed.
-    @ObservationIgnored var verifiedCursor: String?
+    /// The step of `FreshRooms` up to which all events are applied; nil if events may have been missed.
+    @ObservationIgnored var verifiedStep: String?
     /// The cached messages as a page, if they are known to be current.
     @ObservationIgnored var freshPage: Page<Message>?
     @ObservationIgnored var visible = VisibleMessages()
@@ -150,6 +148,10 @@ public final class Conversation {
     @ObservationIgnored private var caching: Task<Void, Never>?
     /// The version of `items` that the cache has.
     @ObservationIgnored private var cachedVersion = 0
+    /// The version of `store` when the room was entered.
+    @ObservationIgnored private var enteredVersion = 0
+    /// The step with which the cache was written.
+    @ObservationIgnored private var cachedStep: String?
     /// True once the cached messages have been read. An earlier write could replace them with fewer.
     @ObservationIgnored private var isCacheShown = false
     /// The id under which this conversation follows the outbox.
@@ -189,22 +191,29 @@ public final class Conversation {
     func beginVisit() -> Task<Void, Never>? {
         guard !isEntered, !isEnded else { return nil }
         isEntered = true
+        enteredVersion = store.version
         visit += 1
         return Task { [visit] in await show(for: visit) }
     }
 
     private func show(for entered: Int) async {
         guard visit == entered else { return }
-        let cached = await backing.cache.openRoom(roomID)
+        let cached = await backing.cache.open(roomID)
         guard visit == entered else { return }
-        change { $0.showCached(cached) }
-        cachedVersion = version
+        let hasChanged = store.version != enteredVersion
+        change { $0.showCached(cached.messages) }
+        // The cache lacks an event that came before it was read.
+        cachedVersion = hasChanged ? -1 : version
+        cachedStep = cached.step
+        let cachedStoreVersion = store.version
         isCacheShown = true
         freshPage = backing.fresh.page(of: cached, in: roomID, on: await backing.server.connectionCursor())
         guard visit == entered else { return }
         let follower = await backing.outbox.follow(roomID) { [weak self] change in self?.take(change) }
         guard visit == entered else { return await backing.outbox.unfollow(follower, in: roomID) }
         self.follower = follower
+        // The refresh would drop what an event has brought before it: only a page of the server has that.
+        if hasChanged || store.version != cachedStoreVersion { freshPage = nil }
         await refresh()
     }
 
@@ -220,12 +229,11 @@ public final class Conversation {
     public func leave() async -> Task<Void, Never>? {
         guard isEntered else { return nil }
         show()
-        let cursor = isVerified && store.firstGap == nil ? verifiedCursor : nil
+        let newest = newestForCache()
         isEntered = false
-        hasMissed = false
         visit += 1
         losses += 1
-        (verifiedCursor, freshPage) = (nil, nil)
+        freshPage = nil
         endLoading()
         (wasVerified, isJoined) = (false, false)
         typing.stopped()
@@ -239,27 +247,15 @@ public final class Conversation {
         // A message that was just typed is in the outbox when this returns.
         await keeping?.value
         if let follower { await backing.outbox.unfollow(follower, in: roomID) }
-        let isCached = await writeCache()
+        // What has changed since, such as an own message that was stored meanwhile, may have come after missed events.
+        await writeCache(newest.version == version && visit == left ? newest : nil)
         guard visit == left else { return nil }
-        if let cursor, !hasMissed, isCached { noteFresh(on: cursor) }
         let leaving = backing.joins.leave(roomID)
         Task { [receipts = backing.receipts] in
             await leaving.value
             await receipts.flush()
         }
         return leaving
-    }
-
-    /// Notes that the cache is current, so that the next visit on this connection needs no page. Does nothing if the
-    /// cache lacks an unread message, because the next visit opens there.
-    private func noteFresh(on cursor: String) {
-        let newest = store.newest(backing.cache.messageLimit)
-        let older = store.items.stored.dropLast(newest.count)
-        guard !older.contains(where: { $0.message.map(isUnread) ?? false }) else { return }
-        let note = FreshRooms.Note(
-            cursor: cursor, count: newest.count, newestID: newest.last?.id,
-            hasOlder: store.hasOlder || store.items.storedCount > newest.count)
-        backing.fresh.note(note, of: roomID)
     }
 
     /// Leaves the room for good, and removes all its messages from the screen: the person is no longer in it. From now
@@ -335,7 +331,7 @@ public final class Conversation {
     }
 
     func writeCacheSoon() {
-        guard isEntered, wasVerified, caching == nil, cachedVersion != version else { return }
+        guard isEntered, wasVerified, caching == nil, cachedVersion != version || verifiedStep != nil else { return }
         caching = Task { [weak self, clock = backing.clock, pause = settings.cachePause] in
             // Cancelled if something else writes the cache first.
             do { try await clock.sleep(for: pause) } catch { return }
@@ -343,16 +339,25 @@ public final class Conversation {
         }
     }
 
-    /// - Returns: true if the cache has the newest messages as they are shown.
-    @discardableResult
-    private func writeCache() async -> Bool {
+    /// Returns what the cache has to contain.
+    private func newestForCache() -> (messages: CachedMessages, version: Int) {
+        (CachedMessages(newest: backing.cache.messageLimit, of: store, step: verifiedStep), version)
+    }
+
+    /// Writes the newest messages to the cache, unless it has them as they are shown, and is known to be current.
+    ///
+    /// - Parameter newest: what to write; nil for what is shown now.
+    private func writeCache(_ newest: (messages: CachedMessages, version: Int)? = nil) async {
         caching?.cancel()
         caching = nil
-        guard isCacheShown else { return false }
-        guard cachedVersion != version else { return true }
-        let written = version
-        guard await backing.cache.keep(store.newest(backing.cache.messageLimit), of: roomID) else { return false }
-        cachedVersion = max(cachedVersion, written)
-        return true
+        guard isCacheShown else { return }
+        let newest = newest ?? newestForCache()
+        let step = newest.messages.step
+        if cachedVersion == newest.version, step == nil || backing.fresh.isCurrent(cachedStep, in: roomID) { return }
+        guard await backing.cache.keep(newest.messages, of: roomID) else {
+            // The file lacks events that were shown here. The server does not send them again on a join.
+            return backing.fresh.noteStale(roomID)
+        }
+        if newest.version >= cachedVersion { (cachedVersion, cachedStep) = (newest.version, step) }
     }
 }

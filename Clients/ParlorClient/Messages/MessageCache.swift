@@ -17,10 +17,15 @@ public actor MessageCache {
     /// Rooms that may be written: opened, and not removed since.
     private var open: Set<String> = []
     private var isRemoved = false
+    /// The file of the position up to which the cache may be current.
+    private let positionFiles: RoomFiles
+    private static let positionKey = "position"
 
     private struct Contents: Codable {
         var format: Int
         var messages: [Message]
+        var step: String?
+        var hasOlder: Bool?
     }
 
     /// - Parameter folder: a folder for one person on one server, used by this cache alone.
@@ -30,26 +35,36 @@ public actor MessageCache {
 
     init(folder: URL, clock: any ClientClock, messageLimit: Int, roomLimit: Int, mark: SignOutMark?) {
         files = RoomFiles(folder: folder, mark: mark)
+        positionFiles = RoomFiles(folder: folder.appending(path: "sync", directoryHint: .isDirectory), mark: mark)
         self.clock = clock
         self.messageLimit = messageLimit
         self.roomLimit = roomLimit
     }
 
     /// Opens a room, and returns its cached messages in ascending order.
-    public func openRoom(_ roomID: String) -> [Message] {
-        if isRemoved { return [] }
+    public func openRoom(_ roomID: String) -> [Message] { open(roomID).messages }
+
+    /// Opens a room, and returns its cached messages.
+    func open(_ roomID: String) -> CachedMessages {
+        if isRemoved { return CachedMessages() }
         open.insert(roomID)
+        guard let cached = read(roomID) else { return CachedMessages() }
+        noteOpened(roomID)
+        return cached
+    }
+
+    private func read(_ roomID: String) -> CachedMessages? {
         // A file that cannot be read now, such as before the device is unlocked, may be readable
         // later.
-        guard let data = try? files.read(roomID) else { return [] }
+        guard let data = try? files.read(roomID) else { return nil }
         do {
             let contents = try JSONDecoder().decode(Contents.self, from: data)
             guard contents.format == Self.format else { throw CocoaError(.fileReadCorruptFile) }
-            noteOpened(roomID)
-            return contents.messages.filter { $0.roomId == roomID }
+            let messages = contents.messages.filter { $0.roomId == roomID }
+            return CachedMessages(messages, step: contents.step, hasOlder: contents.hasOlder ?? true)
         } catch {
             forget(roomID)
-            return []
+            return nil
         }
     }
 
@@ -59,11 +74,21 @@ public actor MessageCache {
     /// - Returns: true if the cache now has these messages.
     @discardableResult
     public func keep(_ messages: [Message], of roomID: String) -> Bool {
+        keep(CachedMessages(messages.suffix(messageLimit)), of: roomID)
+    }
+
+    /// Replaces the cached messages of a room, as ``keep(_:of:)`` does.
+    func keep(_ cached: CachedMessages, of roomID: String) -> Bool {
         guard open.contains(roomID) else { return false }
+        return write(cached, of: roomID)
+    }
+
+    private func write(_ cached: CachedMessages, of roomID: String) -> Bool {
         // Read before the write: the first call of `opened()` lists the files, which must not include this one.
         let isNew = opened()[roomID] == nil
         do {
-            let contents = Contents(format: Self.format, messages: messages.suffix(messageLimit))
+            let contents = Contents(
+                format: Self.format, messages: cached.messages, step: cached.step, hasOlder: cached.hasOlder)
             try files.write(JSONEncoder().encode(contents), of: roomID, isForced: false)
             if isNew {
                 openedAt?[roomID] = clock.now
@@ -74,6 +99,36 @@ public actor MessageCache {
         } catch {
             // The file keeps the earlier messages. Until a write succeeds, a visit shows those first.
             return false
+        }
+    }
+
+    /// Returns the position up to which the cache may be current; nil if it is unknown.
+    func position() -> FreshRooms.Position? {
+        if isRemoved { return nil }
+        // Without the position, or with a broken one, the socket begins anew, and rooms are fetched again.
+        guard let data = try? positionFiles.read(Self.positionKey) else { return nil }
+        return try? JSONDecoder().decode(FreshRooms.Position.self, from: data)
+    }
+
+    /// Stores a position. If that fails, the next run of the app begins at the one before.
+    func keep(_ position: FreshRooms.Position) {
+        if isRemoved { return }
+        try? positionFiles.write(JSONEncoder().encode(position), of: Self.positionKey, isForced: false)
+    }
+
+    /// Stores the end of a replay, and brings cached messages up to it that were current before.
+    ///
+    /// - Parameter stores: an empty store for each room with events. Rooms without one stay as they are.
+    func keep(_ advance: FreshRooms.Advance, stores: [String: MessageStore]) {
+        if isRemoved { return }
+        // The position comes first: it says which rooms have changed. If the app ends now, those are fetched again.
+        keep(advance.position)
+        guard let step = advance.position.steps.last?.id else { return }
+        for (roomID, events) in advance.events {
+            guard let store = stores[roomID], opened()[roomID] != nil, let cached = read(roomID),
+                advance.position.isCurrent(cached.step, in: roomID, before: true)
+            else { continue }
+            _ = write(cached.applying(events, to: store, limit: messageLimit, step: step), of: roomID)
         }
     }
 

@@ -5,8 +5,8 @@ import Foundation
 /// **No event is lost.** Each `sync:done` brings a cursor: the position up to which the client has all events. Live
 /// events carry none, so the cursor advances only at each connect. At the next connect the server replays everything
 /// since then, in order, including the live events of the last connection. So an event may be delivered twice. The
-/// replay is always in the log's order. The first connect sends an invalid cursor, and the server answers with a fresh
-/// one. A connection lives no longer than its access token, which limits the length of a replay. If more than 10,000
+/// replay is always in the log's order. A client without a cursor sends an invalid one, and the server answers with a
+/// fresh one. A connection lives no longer than its access token, which limits the length of a replay. If more than 10,000
 /// events were missed, the server answers `recovered: false` instead.
 ///
 /// **Every queue is bounded.** The handler gets one update after the other, on the main actor. While it is busy, a
@@ -36,7 +36,7 @@ public actor RoomsSocket {
     let tokens: any TokenProvider
     let clock: any ClientClock
     let random: @Sendable () -> Double
-    private let handler: @MainActor @Sendable (SocketUpdate) async -> Void
+    private let handler: @MainActor @Sendable (SocketUpdateQueue.Element) async -> Void
 
     private let queue = SocketUpdateQueue()
     private var deliveryTask: Task<Void, Never>?
@@ -82,12 +82,23 @@ public actor RoomsSocket {
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         handler: @escaping @MainActor @Sendable (SocketUpdate) async -> Void
     ) {
+        self.init(
+            server: server, transport: transport, tokens: tokens, clock: clock, random: random,
+            deliver: { await handler($0.update) })
+    }
+
+    /// - Parameter deliver: receives one update after the other, with the cursor of each recovery.
+    init(
+        server: URL, transport: any SocketTransport, tokens: any TokenProvider, clock: any ClientClock,
+        random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+        deliver: @escaping @MainActor @Sendable (SocketUpdateQueue.Element) async -> Void
+    ) {
         url = server.socketAddress
         self.transport = transport
         self.tokens = tokens
         self.clock = clock
         self.random = random
-        self.handler = handler
+        handler = deliver
     }
 
     deinit {
@@ -96,6 +107,10 @@ public actor RoomsSocket {
     }
 
     // MARK: - Starting and stopping
+
+    /// Continues from a cursor of an earlier run of the app: the next connect replays everything since then. Does
+    /// nothing if the socket has a later cursor.
+    func resume(from earlier: String) { cursor = cursor ?? earlier }
 
     /// Connects, and stays connected until ``stop()`` or until a failure that is not retryable: nobody is signed in, or
     /// the server does not want this client to reconnect.
@@ -287,7 +302,7 @@ public actor RoomsSocket {
         // All earlier updates are in the queue, which outlives the connection. So the cursor may advance.
         cursor = done.cursor
         connectionCursor = done.cursor
-        await queue.add(.recovered(done.recovered))
+        await queue.add(.recovered(done.recovered), cursor: done.cursor)
     }
 
     /// Reports `recovered(false)` if the server does not send `sync:done` in time.

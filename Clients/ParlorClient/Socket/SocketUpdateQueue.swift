@@ -7,20 +7,26 @@
 /// An update gets its place at once, even if its sender then waits for room. So the order is always that of the
 /// socket's states.
 final class SocketUpdateQueue: Sendable {
+    struct Element: Sendable, Equatable {
+        let update: SocketUpdate
+        /// With `recovered`, the cursor of the connection; nil if the server has sent none.
+        var cursor: String?
+    }
+
     /// The limit is above the 500 entries of a page of the server's replay, so that the reader can usually add a whole
     /// page without waiting.
     static let capacity = 512
 
     private struct State {
-        var updates: [SocketUpdate] = []
-        var taker: CheckedContinuation<[SocketUpdate]?, Never>?
+        var updates: [Element] = []
+        var taker: CheckedContinuation<[Element]?, Never>?
         var givers: [CheckedContinuation<Void, Never>] = []
         var isFinished = false
 
         var isFull: Bool { updates.count > SocketUpdateQueue.capacity && !isFinished }
 
         /// Takes all updates, or keeps `taker` for the next one.
-        mutating func take(for taker: CheckedContinuation<[SocketUpdate]?, Never>) -> Taken {
+        mutating func take(for taker: CheckedContinuation<[Element]?, Never>) -> Taken {
             defer { (updates, givers) = ([], []) }
             if !updates.isEmpty { return .updates(updates, givers) }
             if isFinished { return .end }
@@ -31,7 +37,7 @@ final class SocketUpdateQueue: Sendable {
 
     private enum Taken {
         /// The updates, and the readers that may go on.
-        case updates([SocketUpdate], [CheckedContinuation<Void, Never>])
+        case updates([Element], [CheckedContinuation<Void, Never>])
         case end
         case later
     }
@@ -39,8 +45,8 @@ final class SocketUpdateQueue: Sendable {
     private let state = Guarded(State())
 
     /// Adds an update, and returns once there is room for more. Updates after `finish` are dropped.
-    func add(_ update: SocketUpdate) async {
-        put(update)
+    func add(_ update: SocketUpdate, cursor: String? = nil) async {
+        put(update, cursor: cursor)
         while isFull {
             await withCheckedContinuation { giver in
                 let waits = state.withLock { state in
@@ -56,22 +62,23 @@ final class SocketUpdateQueue: Sendable {
     private var isFull: Bool { state.withLock { $0.isFull } }
 
     /// Adds an update without waiting for room. Only for updates that do not come from the connection, which are few.
-    func put(_ update: SocketUpdate) {
-        let taker = state.withLock { state -> CheckedContinuation<[SocketUpdate]?, Never>? in
+    func put(_ update: SocketUpdate, cursor: String? = nil) {
+        let element = Element(update: update, cursor: cursor)
+        let taker = state.withLock { state -> CheckedContinuation<[Element]?, Never>? in
             if state.isFinished { return nil }
             if let taker = state.taker {
                 state.taker = nil
                 return taker
             }
-            state.updates.append(update)
+            state.updates.append(element)
             return nil
         }
-        taker?.resume(returning: [update])
+        taker?.resume(returning: [element])
     }
 
     /// Waits for updates and returns all of them; nil when the queue is finished and empty. Only one task may call
     /// this at a time.
-    func next() async -> [SocketUpdate]? {
+    func next() async -> [Element]? {
         await withCheckedContinuation { taker in
             switch state.withLock({ $0.take(for: taker) }) {
             case .updates(let updates, let givers):

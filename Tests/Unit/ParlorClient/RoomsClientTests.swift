@@ -103,7 +103,8 @@ struct RoomsClientTests {
         await lookUntil { await client.outbox.messages(in: roomID).isEmpty }
         for name in ["cache", "outbox"] {
             let kept = try? FileManager.default.contentsOfDirectory(atPath: folder.appending(path: name).path)
-            #expect(kept ?? [] == [], "no folder is as good")
+            // The position of the connection is not of a room.
+            #expect((kept ?? []).filter { $0 != "sync" } == [], "no folder is as good")
         }
         await client.stop()
     }
