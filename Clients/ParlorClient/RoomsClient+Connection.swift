@@ -23,3 +23,27 @@ extension RoomsClient.Connection {
         self = failure.isRetryable ? .waiting(failure) : .ended(failure)
     }
 }
+
+extension RoomsClient {
+    /// Logs a change of the connection. Call it before the change is applied.
+    func log(_ update: SocketUpdate) {
+        switch update {
+        case .connecting: log.info(.connection, "connecting")
+        case .connected:
+            replayedCount = 0
+            let isPolling = fallback?.isPolling ?? false
+            if isPolling, !self.isPolling { log.warning(.connection, "WebSockets do not get through") }
+            log.info(.connection, "connected", ["transport": isPolling ? "polling" : "websocket"])
+        case .event: if isAway { replayedCount += 1 }
+        case .recovered(let isWhole):
+            log.info(.connection, "caught up", ["whole": "\(isWhole)", "events": "\(replayedCount)"])
+        case .disconnected(let failure):
+            let values = ClientLog.values(of: failure)
+            switch Connection(endedBy: failure) {
+            case .idle: log.info(.connection, "stopped")
+            case .ended: log.error(.connection, "ended", values)
+            default: log.warning(.connection, "disconnected", values)
+            }
+        }
+    }
+}

@@ -60,6 +60,7 @@ extension RoomsClient {
         if let board = boards[roomID] { return board }
         let board = Board(
             roomID: roomID, ownID: user.id, isAway: isAway, server: stoppableAPI, files: boardFiles, clock: clock)
+        board.log = log
         board.onUnknownRoom = { [weak rooms] in rooms?.check(roomID) }
         if !isSignedOut { boards[roomID] = board }
         return board

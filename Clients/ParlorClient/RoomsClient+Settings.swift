@@ -10,6 +10,8 @@ extension RoomsClient {
         public var conversation = Conversation.Settings()
         public var outbox = Outbox.Settings()
         public var receipts = ReadReceipts.Settings()
+        /// Where the client logs. ``SessionTokens`` has a parameter of its own.
+        public var log = ClientLog.system
 
         public init() {}
     }

@@ -40,7 +40,7 @@ public final class RoomsClient {
     @ObservationIgnored var boards: [String: Board] = [:]
     @ObservationIgnored private let relay = EventBroadcast()
     /// The transport that polls if no WebSocket gets through; nil if the app passed another one.
-    @ObservationIgnored private let fallback: FallbackTransport?
+    @ObservationIgnored let fallback: FallbackTransport?
     @ObservationIgnored private let paths: any NetworkPaths
     @ObservationIgnored var watchingPaths: Task<Void, Never>?
     /// The transport and the tokens of the client's own HTTP requests. It is closed while the client is stopped.
@@ -55,8 +55,11 @@ public final class RoomsClient {
     /// The token that the app registered last, in hexadecimal.
     @ObservationIgnored private(set) var deviceToken: String?
     @ObservationIgnored let roomCache: RoomListCache
+    @ObservationIgnored let log: ClientLog
     @ObservationIgnored let conversationSettings: Conversation.Settings
     @ObservationIgnored let clock: any ClientClock
+    /// The number of events that were replayed on this connection.
+    @ObservationIgnored var replayedCount = 0
     /// True without a connection, and on a new one until all missed events have arrived.
     @ObservationIgnored var isAway = true
     /// The open conversations by room, including those that are being left.
@@ -113,7 +116,7 @@ public final class RoomsClient {
         api = RoomsAPI(transport: http, tokens: tokens)
         outbox = Outbox(
             folder: folder.appending(path: "outbox", directoryHint: .isDirectory), server: connection, clock: clock,
-            settings: settings.outbox, mark: mark,
+            settings: settings.outbox, mark: mark, log: settings.log,
             // If the device is unlocked while there is no network, the next `append` reads the stored messages.
             onRead: { await eventRelay.client?.startOutbox() },
             onUnknownRoom: { eventRelay.client?.rooms.check($0) })
@@ -121,15 +124,18 @@ public final class RoomsClient {
             server: connection, outbox: outbox,
             cache: MessageCache(
                 folder: folder.appending(path: "cache", directoryHint: .isDirectory), clock: clock,
-                messageLimit: settings.messageLimit, roomLimit: settings.roomLimit, mark: mark),
+                messageLimit: settings.messageLimit, roomLimit: settings.roomLimit, mark: mark,
+                log: settings.log),
             receipts: ReadReceipts(server: connection, clock: clock, settings: settings.receipts), clock: clock)
         boardFiles = BoardFiles(
             folder: folder.appending(path: "boards", directoryHint: .isDirectory), isForced: settings.outbox.isForced,
-            mark: mark)
+            mark: mark, log: settings.log)
         roomCache = RoomListCache(
-            folder: folder.appending(path: "rooms", directoryHint: .isDirectory), clock: clock, mark: mark)
+            folder: folder.appending(path: "rooms", directoryHint: .isDirectory), clock: clock, mark: mark,
+            log: settings.log)
         rooms = RoomList(for: user.id, from: connection, order: settings.order, clock: clock, cache: roomCache)
         conversationSettings = settings.conversation
+        log = settings.log
         eventRelay.client = self
         rooms.onGone = { [weak self] roomID in Task { await self?.forget(roomID) } }
     }
@@ -165,6 +171,7 @@ public final class RoomsClient {
             } catch {
                 // The old data must not be sent, and no new data may be stored beside it.
                 access.close()
+                log.error(.storage, "not forgotten", ClientLog.values(of: error))
                 connection = .ended(SignOutMark.notForgotten(error.localizedDescription))
                 return false
             }
@@ -342,6 +349,7 @@ public final class RoomsClient {
     /// - Parameter cursor: with `recovered`, the cursor of the connection.
     private func take(_ update: SocketUpdate, cursor: String?) async {
         let caughtUp = noteForCache(update, cursor: cursor)
+        log(update)
         switch update {
         case .connecting: connection = .connecting
         case .connected:

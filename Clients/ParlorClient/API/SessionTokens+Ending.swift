@@ -28,6 +28,7 @@ extension SessionTokens {
             kept.ending.append(EndingSession(session: session, deviceToken: token))
             kept.current = nil
         }
+        log.info(.session, "signed out")
         endSessions()
         if let storeFailure { throw storeFailure }
     }

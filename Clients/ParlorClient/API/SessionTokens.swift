@@ -20,6 +20,7 @@ public actor SessionTokens: TokenProvider {
 
     let accounts: AccountsAPI
     let clock: any ClientClock
+    let log: ClientLog
     private let store: any SessionStore
     private let makeAttemptID: @Sendable () -> String
     /// Returns a number from 0 up to 1.
@@ -51,6 +52,7 @@ public actor SessionTokens: TokenProvider {
     /// - Throws: the store's error.
     public init(
         keptIn store: any SessionStore, accounts: AccountsAPI, clock: any ClientClock = SystemClock(),
+        log: ClientLog = .system,
         makeAttemptID: @escaping @Sendable () -> String = { UUID().uuidString },
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
     ) throws {
@@ -59,6 +61,7 @@ public actor SessionTokens: TokenProvider {
         self.store = store
         self.accounts = accounts
         self.clock = clock
+        self.log = log
         self.makeAttemptID = makeAttemptID
         self.random = random
         guard !kept.ending.isEmpty else { return }
@@ -75,6 +78,7 @@ public actor SessionTokens: TokenProvider {
     ///     the end.
     public init(
         _ session: Session? = nil, accounts: AccountsAPI, clock: any ClientClock = SystemClock(),
+        log: ClientLog = .system,
         makeAttemptID: @escaping @Sendable () -> String = { UUID().uuidString },
         onChange: @escaping @Sendable (Session?) -> Void
     ) {
@@ -83,6 +87,7 @@ public actor SessionTokens: TokenProvider {
         store = ClosureSessionStore(session, onChange: onChange)
         self.accounts = accounts
         self.clock = clock
+        self.log = log
         self.makeAttemptID = makeAttemptID
         random = { .random(in: 0..<1) }
     }
@@ -136,6 +141,7 @@ public actor SessionTokens: TokenProvider {
         } catch {
             if !isChanged { body(&kept) }
             storeFailure = error
+            log.error(.session, "not stored", ClientLog.values(of: error))
         }
         return storeFailure == nil
     }
@@ -249,13 +255,17 @@ public actor SessionTokens: TokenProvider {
         refreshing = nil
         switch outcome {
         case .success(let renewed):
+            log.info(.session, "refreshed")
             replace(session, by: renewed)
             noteConnection()
             return try successor(of: session)
         case .failure(ClientFailure.refused(let refusal)) where refusal.isOfRefreshToken:
+            log.error(.session, "ended", ClientLog.values(of: ClientFailure.refused(refusal)))
             replace(session, by: nil)
             return try successor(of: session)
-        case .failure(let error): throw error
+        case .failure(let error):
+            log.warning(.session, "not refreshed", ClientLog.values(of: error))
+            throw error
         }
     }
 

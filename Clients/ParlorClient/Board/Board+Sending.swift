@@ -48,6 +48,9 @@ extension Board {
             }
             return true
         } catch ClientFailure.refused(let refusal) where !refusal.isRetryable && refusal.code != "unauthenticated" {
+            log.error(
+                .boards, "refused",
+                ClientLog.values(of: ClientFailure.refused(refusal)).merging(["room": roomID]) { $1 })
             change { $0.fail(operation.id, SendFailure(code: refusal.code, message: refusal.message)) }
             if refusal.code == "room_not_found" { onUnknownRoom() }
             return true

@@ -37,6 +37,8 @@ public final class Board {
     @ObservationIgnored var clearings = 0
     /// The number of times that the room was cleared.
     @ObservationIgnored private(set) var clears = 0
+    /// Logs refused changes.
+    @ObservationIgnored var log = ClientLog.none
     /// Returns true if the conversation, which joins the room for the board, has joined it.
     @ObservationIgnored var isRoomJoined: @MainActor () -> Bool = { true }
     /// Closes the conversation that was opened with the board, and no later one: after a loss of the room, another

@@ -36,11 +36,11 @@ public actor BoardFiles {
     public init(folder: URL, isForced: Bool = true) { self.init(folder: folder, isForced: isForced, mark: nil) }
 
     init(
-        folder: URL, isForced: Bool, mark: SignOutMark?,
+        folder: URL, isForced: Bool, mark: SignOutMark?, log: ClientLog = .none,
         removeItem: @escaping @Sendable (URL) throws -> Void = RoomFiles.removeItem
     ) {
         self.isForced = isForced
-        func files(_ url: URL) -> RoomFiles { RoomFiles(folder: url, mark: mark, removeItem: removeItem) }
+        func files(_ url: URL) -> RoomFiles { RoomFiles(folder: url, mark: mark, log: log, removeItem: removeItem) }
         all = files(folder)
         elements = files(folder.appending(path: "elements", directoryHint: .isDirectory))
         operations = files(folder.appending(path: "changes", directoryHint: .isDirectory))

@@ -9,20 +9,35 @@ struct RoomFiles: Sendable {
     let folder: URL
     /// While this mark of a sign-out is set, nothing is read or written.
     let mark: SignOutMark?
+    private let log: ClientLog
     /// Deletes a file or a folder. Tests replace it.
     private let removeItem: @Sendable (URL) throws -> Void
 
     init(
-        folder: URL, mark: SignOutMark? = nil,
+        folder: URL, mark: SignOutMark? = nil, log: ClientLog = .none,
         removeItem: @escaping @Sendable (URL) throws -> Void = Self.removeItem
     ) {
         self.folder = folder
         self.mark = mark
+        self.log = log
         self.removeItem = removeItem
     }
 
     @Sendable
     static func removeItem(at url: URL) throws { try FileManager.default.removeItem(at: url) }
+
+    /// Runs a body, and logs the file system's error.
+    ///
+    /// - Parameter event: what did not happen, such as `not written`.
+    func logging<Result>(_ event: String, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch {
+            let values = ClientLog.values(of: error).merging(["folder": folder.lastPathComponent]) { $1 }
+            log.error(.storage, event, values)
+            throw error
+        }
+    }
 
     func url(of key: String) -> URL { folder.appending(path: key.fileName() + ".json") }
 
@@ -31,11 +46,12 @@ struct RoomFiles: Sendable {
     /// - Throws: the file system's error; the refusal `not_forgotten`.
     func keys() throws -> [String] {
         try mark?.check()
-        let names: [String]
-        do {
-            names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-        } catch CocoaError.fileReadNoSuchFile {
-            return []
+        let names = try logging("not listed") {
+            do {
+                return try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            } catch CocoaError.fileReadNoSuchFile {
+                return []
+            }
         }
         return names.compactMap { name in
             guard name.hasSuffix(".json") else { return nil }
@@ -50,10 +66,12 @@ struct RoomFiles: Sendable {
     ///   `not_forgotten`. A later call may succeed.
     func read(_ key: String) throws -> Data? {
         try mark?.check()
-        do {
-            return try Data(contentsOf: url(of: key))
-        } catch CocoaError.fileReadNoSuchFile {
-            return nil
+        return try logging("not read") {
+            do {
+                return try Data(contentsOf: url(of: key))
+            } catch CocoaError.fileReadNoSuchFile {
+                return nil
+            }
         }
     }
 
@@ -63,8 +81,11 @@ struct RoomFiles: Sendable {
     /// - Throws: the file system's error; the refusal `not_forgotten`.
     func write(_ data: Data, of key: String, isForced: Bool) throws {
         try mark?.check()
+        try logging("not written") { try replace(url(of: key), with: data, isForced: isForced) }
+    }
+
+    private func replace(_ url: URL, with data: Data, isForced: Bool) throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let url = url(of: key)
         // Not `.atomic`: that waits for the disk each time.
         let draft = url.appendingPathExtension("new")
         try data.write(to: draft)
@@ -79,12 +100,12 @@ struct RoomFiles: Sendable {
     func remove(_ key: String) throws {
         let url = url(of: key)
         guard FileManager.default.fileExists(atPath: url.path) else { return }
-        try removeItem(url)
+        try logging("not removed") { try removeItem(url) }
     }
 
     func removeAll() throws {
         guard FileManager.default.fileExists(atPath: folder.path) else { return }
-        try removeItem(folder)
+        try logging("not removed") { try removeItem(folder) }
     }
 
     /// Moves an unreadable file to a place where nothing reads or replaces it.
@@ -96,7 +117,8 @@ struct RoomFiles: Sendable {
             number += 1
             kept = url.appendingPathExtension("unreadable-\(number)")
         }
-        try FileManager.default.moveItem(at: url, to: kept)
+        try logging("not set aside") { try FileManager.default.moveItem(at: url, to: kept) }
+        log.error(.storage, "unreadable, set aside", ["folder": folder.lastPathComponent])
         return kept
     }
 

@@ -33,9 +33,13 @@ public actor MessageCache {
         self.init(folder: folder, clock: clock, messageLimit: messageLimit, roomLimit: roomLimit, mark: nil)
     }
 
-    init(folder: URL, clock: any ClientClock, messageLimit: Int, roomLimit: Int, mark: SignOutMark?) {
-        files = RoomFiles(folder: folder, mark: mark)
-        positionFiles = RoomFiles(folder: folder.appending(path: "sync", directoryHint: .isDirectory), mark: mark)
+    init(
+        folder: URL, clock: any ClientClock, messageLimit: Int, roomLimit: Int, mark: SignOutMark?,
+        log: ClientLog = .none
+    ) {
+        files = RoomFiles(folder: folder, mark: mark, log: log)
+        positionFiles = RoomFiles(
+            folder: folder.appending(path: "sync", directoryHint: .isDirectory), mark: mark, log: log)
         self.clock = clock
         self.messageLimit = messageLimit
         self.roomLimit = roomLimit

@@ -65,6 +65,7 @@ public actor Outbox {
     let settings: Settings
     let random: @Sendable () -> Double
     let files: OutboxFiles
+    let log: ClientLog
     /// Called once the stored messages have been read, by whichever call. ``start()`` then succeeds.
     let onRead: (@MainActor @Sendable () async -> Void)?
     /// Called with the id of a room if the server refuses a message because it does not know the room.
@@ -95,12 +96,14 @@ public actor Outbox {
     init(
         folder: URL, server: any MessageServer, clock: any ClientClock, settings: Settings,
         random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }, mark: SignOutMark?,
+        log: ClientLog = .none,
         removeItem: @escaping @Sendable (URL) throws -> Void = RoomFiles.removeItem,
         onRead: (@MainActor @Sendable () async -> Void)? = nil,
         onUnknownRoom: (@MainActor @Sendable (String) -> Void)? = nil
     ) {
         files = OutboxFiles(
-            files: RoomFiles(folder: folder, mark: mark, removeItem: removeItem), isForced: settings.isForced)
+            files: RoomFiles(folder: folder, mark: mark, log: log, removeItem: removeItem), isForced: settings.isForced)
+        self.log = log
         self.server = server
         self.clock = clock
         self.settings = settings

@@ -45,8 +45,8 @@ public actor RoomListCache {
     ///   - clock: measures the half second; nil to write at once.
     public init(folder: URL, clock: (any ClientClock)? = nil) { self.init(folder: folder, clock: clock, mark: nil) }
 
-    init(folder: URL, clock: (any ClientClock)?, mark: SignOutMark?) {
-        files = RoomFiles(folder: folder, mark: mark)
+    init(folder: URL, clock: (any ClientClock)?, mark: SignOutMark?, log: ClientLog = .none) {
+        files = RoomFiles(folder: folder, mark: mark, log: log)
         self.clock = clock
     }
 
@@ -109,6 +109,12 @@ public actor RoomListCache {
         }
         guard !data.isEmpty else { return }
         guard journalSize + data.count <= fileSize / 2 else { return try writeAll(rooms) }
+        try files.logging("not written") { try append(data) }
+        journalSize += data.count
+        note(rooms)
+    }
+
+    private func append(_ data: Data) throws {
         if !FileManager.default.fileExists(atPath: journal.path) {
             guard FileManager.default.createFile(atPath: journal.path, contents: nil) else {
                 throw CocoaError(.fileWriteUnknown)
@@ -118,8 +124,6 @@ public actor RoomListCache {
         defer { try? file.close() }  // an error does not matter: the system already has the data
         try file.seekToEnd()
         try file.write(contentsOf: data)
-        journalSize += data.count
-        note(rooms)
     }
 
     private func writeAll(_ rooms: [Room]) throws {

@@ -251,9 +251,10 @@ public actor RoomsSocket {
             guard run == self.run else { throw CancellationError() }
             wasConnected = true
             failure = await cause(of: try await serve(opened), opened)
-        } catch ClientFailure.unreadable(let words) {
+        } catch ClientFailure.unreadable {
             // Something other than the server may have answered, such as a hotel's login page. So this is retryable.
-            failure = .offline(words)
+            // The reason is logged, and the details may have something of the contents.
+            failure = .offline("the server's packet cannot be understood")
         } catch let known as ClientFailure {
             failure = known
         } catch {
