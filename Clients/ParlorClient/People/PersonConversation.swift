@@ -1,0 +1,343 @@
+import Foundation
+import Observation
+
+/// The chat with one person over all rooms that the two share alone, in one list.
+///
+/// It opens the rooms' ``Conversation``s: those whose messages are shown, and others as soon as they are needed for
+/// older messages, or get a new one. So everything is live, also in rooms that are made meanwhile, and a room with
+/// current cached messages is not fetched. An open room counts as entered: its badge for elements is 0.
+///
+/// ``items`` has every message from the first shown one on, of all rooms. Rooms with more people are not among them.
+///
+/// ``RoomsClient/openConversation(with:)`` makes one; ``close()`` ends it.
+@MainActor
+@Observable
+public final class PersonConversation {
+    /// A message, and its room.
+    public struct Item: Hashable, Sendable, Identifiable {
+        public struct ID: Hashable, Sendable {
+            public let roomID: String
+            public let itemID: MessageItem.ID
+        }
+
+        public let roomID: String
+        public let item: MessageItem
+
+        public var id: ID { ID(roomID: roomID, itemID: item.id) }
+    }
+
+    /// The limit of rooms that are opened at once.
+    private static let maxOpening = 4
+    /// A room's time may have been cut to the second.
+    private static let timeLeeway: TimeInterval = 1
+
+    public let person: Person
+    /// The messages by the server's time, then the person's own that are not sent yet.
+    public private(set) var items: [Item] = []
+    /// The rooms that the two share alone, the one in which a message was last sent or deleted first.
+    public private(set) var rooms: [Room] = []
+    /// True if there are older messages.
+    public private(set) var hasOlder = false
+    public private(set) var isLoadingOlder = false
+    /// True if everything shown comes from the server, and every change arrives as an event.
+    public private(set) var isVerified = false
+    /// The reason why the last fetch failed in one of the rooms; nil if it succeeded in all.
+    public private(set) var failure: ClientFailure?
+    /// True while the person types in one of the open rooms.
+    public private(set) var isTyping = false
+    /// The room that the app has chosen for messages; nil for the first of ``rooms``.
+    public var chosenRoomID: String?
+
+    /// The room in which ``send(_:in:)`` puts a message; nil without a room. While the person types, it stays the same.
+    public var targetRoomID: String? { chosenRoomID ?? typingRoomID ?? rooms.first?.id }
+
+    @ObservationIgnored private var opened: [String: Conversation] = [:]
+    @ObservationIgnored private let list: RoomList
+    @ObservationIgnored private let openRoom: (Room) -> Conversation
+    @ObservationIgnored private let closeRoom: (Conversation) async -> Void
+    /// The room in which the person has begun to type.
+    private var typingRoomID: String?
+    /// The number of messages to show at least.
+    @ObservationIgnored private var wanted: Int
+    @ObservationIgnored private let pageSize: Int
+    /// All messages from this time on are shown; nil before they were verified for the first time.
+    @ObservationIgnored private var shownFrom: Date?
+    @ObservationIgnored private var filling: Task<Void, Never>?
+    /// Counts the observations, of which only the last counts.
+    @ObservationIgnored private var round = 0
+    @ObservationIgnored private var isClosed = false
+
+    init(
+        with person: Person, in list: RoomList, pageSize: Int, openRoom: @escaping (Room) -> Conversation,
+        closeRoom: @escaping (Conversation) async -> Void
+    ) {
+        self.person = person
+        self.list = list
+        self.pageSize = pageSize
+        self.openRoom = openRoom
+        self.closeRoom = closeRoom
+        wanted = pageSize
+        follow()
+    }
+
+    /// Closes the rooms. Call it when the screen is closed. Messages that are not sent yet are still sent.
+    ///
+    /// Returns when the messages are cached, without waiting for the server.
+    public func close() async {
+        guard !isClosed else { return }
+        isClosed = true
+        filling?.cancel()
+        let conversations = opened.values
+        opened = [:]
+        for conversation in conversations { await closeRoom(conversation) }
+    }
+
+    // MARK: Following
+
+    /// Shows the current state, and follows the rooms.
+    private func follow() {
+        guard !isClosed else { return }
+        round += 1
+        let current = round
+        update()
+        withObservationTracking {
+            _ = list.rooms
+            _ = list.isLoaded
+            for conversation in opened.values {
+                _ = (conversation.version, conversation.hasOlder, conversation.isVerified)
+                _ = (conversation.failure, conversation.typistIDs, conversation.isFetched)
+            }
+        } onChange: {
+            Task { @MainActor [weak self] in
+                if let self, round == current { follow() }
+            }
+        }
+    }
+
+    private func update() {
+        let shared = list.rooms.filter { room in
+            room.participants.count == 2 && room.participants.contains { $0.userId == person.id }
+        }.sorted { ($0.messagesUpdatedAt ?? .distantPast, $0.id) > ($1.messagesUpdatedAt ?? .distantPast, $1.id) }
+        if rooms != shared { rooms = shared }
+        let ids = Set(shared.map(\.id))
+        for (roomID, conversation) in opened where !ids.contains(roomID) {
+            opened[roomID] = nil
+            Task { await closeRoom(conversation) }
+        }
+        let needed = openNeeded()
+        let isComplete = list.isLoaded && needed.isEmpty && opened.values.allSatisfy(\.isVerified)
+        let from = completeFrom(besides: Set(needed.map(\.id)))
+        show(from: min(from, shownFrom ?? .distantFuture), isOlder: from > .distantPast || !needed.isEmpty)
+        if isComplete, shownFrom == nil || from < shownFrom ?? from { shownFrom = from }
+        let isFilled = shownFrom.map { from <= $0 } ?? true
+        if !isFilled { fill() }
+        set(\.isVerified, isComplete && isFilled)
+        set(\.isTyping, opened.values.contains { $0.typistIDs.contains(person.id) })
+        set(\.failure, opened.sorted { $0.key < $1.key }.compactMap(\.value.failure).first)
+    }
+
+    private func set<Value: Equatable>(
+        _ path: ReferenceWritableKeyPath<PersonConversation, Value>, _ value: Value
+    ) {
+        if self[keyPath: path] != value { self[keyPath: path] = value }
+    }
+
+    /// Opens rooms whose messages may be among those that are wanted.
+    ///
+    /// - Returns: the rooms that have to wait, because others are being opened.
+    private func openNeeded() -> [Room] {
+        let needed = unopened.prefix(while: isNeeded)
+        // What is being loaded may be enough.
+        let isLoading = opened.values.contains { !$0.isFetched && $0.failure == nil }
+        let count = isLoading ? 0 : Self.maxOpening
+        for room in needed.prefix(count) { opened[room.id] = openRoom(room) }
+        return Array(needed.dropFirst(count))
+    }
+
+    /// The rooms with messages that are not open, latest message first.
+    private var unopened: [Room] { rooms.filter { opened[$0.id] == nil && $0.messagesUpdatedAt != nil } }
+
+    /// Returns true unless the wanted messages are all later than those of the room.
+    private func isNeeded(_ room: Room) -> Bool {
+        let later = opened.values.reduce(0) { count, conversation in
+            count + conversation.items.stored.reversed().prefix(wanted).prefix { $0.createdAt > latest(in: room) }.count
+        }
+        return later < wanted
+    }
+
+    private func latest(in room: Room) -> Date {
+        (room.messagesUpdatedAt ?? .distantPast).addingTimeInterval(Self.timeLeeway)
+    }
+
+    /// Returns the time from which all messages are there.
+    ///
+    /// - Parameter waiting: rooms that are about to be opened.
+    private func completeFrom(besides waiting: Set<String>) -> Date {
+        var from = Date.distantPast
+        for conversation in opened.values where conversation.hasOlder {
+            if let first = conversation.items.stored.first { from = max(from, first.createdAt) }
+        }
+        if let room = unopened.first(where: { !waiting.contains($0.id) }) { from = max(from, latest(in: room)) }
+        return from
+    }
+
+    private func show(from: Date, isOlder: Bool) {
+        var stored: [Item] = []
+        var pending: [Item] = []
+        for (roomID, conversation) in opened {
+            for item in conversation.items.stored.reversed() {
+                guard item.createdAt >= from else { break }
+                stored.append(Item(roomID: roomID, item: item))
+            }
+            pending += conversation.items.pending.map { Item(roomID: roomID, item: $0) }
+        }
+        // Messages of one room that have the same time keep their order.
+        stored.sort {
+            ($0.item.createdAt, $0.item.seq ?? 0, $0.roomID) < ($1.item.createdAt, $1.item.seq ?? 0, $1.roomID)
+        }
+        pending.sort { ($0.item.createdAt, $0.item.id) < ($1.item.createdAt, $1.item.id) }
+        set(\.items, stored + pending)
+        set(\.hasOlder, isOlder)
+    }
+
+    // MARK: Older messages
+
+    /// Shows older messages, a page at least. On an error it sets ``failure``.
+    ///
+    /// Does nothing if there are none, or if they are already being loaded.
+    public func loadOlder() async {
+        guard hasOlder, !isLoadingOlder, !isClosed else { return }
+        isLoadingOlder = true
+        defer { isLoadingOlder = false }
+        let count = items.count + pageSize
+        wanted = max(wanted, count)
+        follow()
+        while !isClosed {
+            for conversation in Array(opened.values) { _ = await isLoaded(conversation) }
+            follow()
+            guard items.count < count, hasOlder, await extend() else { return }
+        }
+    }
+
+    /// Fetches what is missing from the first shown message on: for example, a room with many new messages was opened.
+    private func fill() {
+        guard filling == nil, !isClosed else { return }
+        filling = Task {
+            while !isClosed, !Task.isCancelled, let shownFrom, completeFrom(besides: []) > shownFrom, await extend() {}
+            filling = nil
+            follow()
+        }
+    }
+
+    /// Fetches messages of the room that has to be complete next.
+    ///
+    /// - Returns: false if nothing has changed.
+    private func extend() async -> Bool {
+        let last = opened.filter(\.value.hasOlder).max { first(in: $0.value) < first(in: $1.value) }?.value
+        if let room = unopened.first, last.map({ first(in: $0) <= latest(in: room) }) ?? true {
+            let conversation = openRoom(room)
+            opened[room.id] = conversation
+            follow()
+            return await isLoaded(conversation)
+        }
+        guard let last else { return false }
+        let before = first(in: last)
+        await last.loadOlder()
+        for await isLoading in ObservedValues({ last.isLoadingOlder }) where !isLoading { break }
+        return !last.hasOlder || first(in: last) < before
+    }
+
+    private func first(in conversation: Conversation) -> Date {
+        conversation.items.stored.first?.createdAt ?? .distantFuture
+    }
+
+    /// Waits until the conversation has fetched its messages.
+    ///
+    /// - Returns: false if it cannot.
+    private func isLoaded(_ conversation: Conversation) async -> Bool {
+        for await isOver in ObservedValues({ conversation.isFetched || conversation.failure != nil }) where isOver {
+            break
+        }
+        return conversation.isFetched
+    }
+
+    // MARK: Sending and reading
+
+    /// Shows a message at once, and sends it as ``Conversation/send(_:)`` does.
+    ///
+    /// - Parameter roomID: one of ``rooms``; nil for ``targetRoomID``.
+    /// - Returns: the item's id; nil if nothing is left of the text, or if the two share no such room.
+    @discardableResult
+    public func send(_ text: String, in roomID: String? = nil) -> Item.ID? {
+        guard let roomID = roomID ?? targetRoomID, let conversation = conversation(of: roomID) else { return nil }
+        let itemID = conversation.send(text)
+        typingRoomID = nil
+        follow()
+        return itemID.map { Item.ID(roomID: roomID, itemID: $0) }
+    }
+
+    /// Notes that the person changed the text. The message will go to the present ``targetRoomID``, also if a message
+    /// comes in another room meanwhile.
+    public func typed() {
+        guard let roomID = targetRoomID, let conversation = conversation(of: roomID) else { return }
+        typingRoomID = roomID
+        conversation.typed()
+    }
+
+    /// Notes that the text is empty again, or no longer edited.
+    public func stoppedTyping() {
+        if let typingRoomID { opened[typingRoomID]?.stoppedTyping() }
+        typingRoomID = nil
+    }
+
+    /// Sends a failed message again, as ``Conversation/retry(_:)`` does.
+    public func retry(_ id: Item.ID) async { await opened[id.roomID]?.retry(id.itemID) }
+
+    /// Discards a message that is not sent yet, as ``Conversation/discard(_:)`` does.
+    @discardableResult
+    public func discard(_ id: Item.ID) async -> Bool { await opened[id.roomID]?.discard(id.itemID) ?? false }
+
+    /// Deletes one of the person's own messages for everyone, as ``Conversation/delete(_:)`` does.
+    ///
+    /// - Throws: `ClientFailure` or `CancellationError`.
+    public func delete(_ id: Item.ID) async throws { try await opened[id.roomID]?.delete(id.itemID) }
+
+    /// Notes that items appeared on the screen, as ``Conversation/noteVisible(_:)`` does.
+    public func noteVisible(_ items: some Sequence<Item>) {
+        for (roomID, items) in Dictionary(grouping: items, by: \.roomID) {
+            opened[roomID]?.noteVisible(items.map(\.item))
+        }
+    }
+
+    /// Notes that items left the screen, as ``Conversation/noteHidden(_:)`` does.
+    public func noteHidden(_ items: some Sequence<Item>) {
+        for (roomID, items) in Dictionary(grouping: items, by: \.roomID) {
+            opened[roomID]?.noteHidden(items.map(\.item))
+        }
+    }
+
+    /// Sets the items that are on the screen, as ``Conversation/setVisible(_:)`` does.
+    public func setVisible(_ items: some Sequence<Item>) {
+        let groups = Dictionary(grouping: items, by: \.roomID)
+        for (roomID, conversation) in opened { conversation.setVisible((groups[roomID] ?? []).map(\.item)) }
+    }
+
+    /// Marks all messages of all ``rooms`` as read, as ``Conversation/markAllRead()`` does.
+    ///
+    /// - Throws: `ClientFailure` or `CancellationError`.
+    public func markAllRead() async throws {
+        for room in rooms where opened[room.id] != nil || list.counts.latest(of: room.id)?.unreadMessages != 0 {
+            try await conversation(of: room.id)?.markAllRead()
+        }
+        follow()
+    }
+
+    /// Returns the conversation of one of the rooms, which it opens.
+    private func conversation(of roomID: String) -> Conversation? {
+        if let conversation = opened[roomID] { return conversation }
+        guard !isClosed, let room = rooms.first(where: { $0.id == roomID }) else { return nil }
+        let conversation = openRoom(room)
+        opened[roomID] = conversation
+        return conversation
+    }
+}

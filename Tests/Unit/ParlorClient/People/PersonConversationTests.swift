@@ -1,0 +1,200 @@
+import ClientTestSupport
+import Foundation
+import ParlorClientTesting
+import Testing
+
+@testable import ParlorClient
+
+@MainActor
+@Suite("PersonConversation", .timeLimit(.minutes(1)))
+struct PersonConversationTests {
+    private let home: AdasDevice
+
+    init() throws { home = try AdasDevice() }
+
+    /// Waits until something is shown. The list of rooms shows later events after a pause.
+    private func until(_ isSo: @MainActor () -> Bool) async {
+        for _ in 0..<100 where !isSo() {
+            await TestClock.settle()
+            if !isSo() { await home.clock.advance(by: .milliseconds(100)) }
+        }
+        await lookUntil(isSo)
+    }
+
+    private func makeRoom() throws -> String { try home.server.makeRoom(by: home.ben.id, with: home.ada.id) }
+
+    private func opened(_ client: RoomsClient) async -> PersonConversation {
+        let chat = client.openConversation(with: home.ben)
+        await until { chat.isVerified }
+        return chat
+    }
+
+    /// Returns the texts that the server has, over all rooms, oldest first.
+    private func kept(_ client: RoomsClient) async throws -> [String] {
+        try await client.api.messages(with: home.ben.id, limit: 200).items.map(\.text)
+    }
+
+    private func pages(of roomID: String) -> Int {
+        home.device.requests.count { $0 == "GET /api/rooms/\(roomID)/messages" }
+    }
+
+    @Test("it shows the messages of all shared rooms by time, and no others, and follows changes in each")
+    func live() async throws {
+        let second = try makeRoom()
+        let cy = home.server.addPerson("cy")
+        let other = try home.server.makeRoom(by: home.ada.id, with: cy.id)
+        try home.server.post("one", in: home.roomID, by: home.ben.id)
+        try home.server.post("two", in: second, by: home.ada.id)
+        try home.server.post("not here", in: other, by: cy.id)
+        let three = try home.server.post("three", in: home.roomID, by: home.ben.id)
+        let client = try await home.connected()
+        let chat = await opened(client)
+        #expect(chat.items.map(\.item.text) == ["one", "two", "three"])
+        #expect(chat.items.map(\.roomID) == [home.roomID, second, home.roomID])
+        #expect(!chat.hasOlder)
+        try home.server.post("four", in: second, by: home.ben.id)
+        try home.server.deleteMessage(three, in: home.roomID, by: home.ben.id)
+        await until { chat.items.map(\.item.text) == ["one", "two", "four"] }
+        #expect(try await kept(client) == ["one", "two", "four"])
+        // A room that is made meanwhile.
+        let third = try makeRoom()
+        try home.server.post("five", in: third, by: home.ben.id)
+        await until { chat.items.last?.item.text == "five" && chat.isVerified }
+        #expect(chat.rooms.map(\.id) == [third, home.roomID, second], "the deletion came last in the first room")
+        await chat.close()
+        await client.stop()
+    }
+
+    @Test("a message goes to the room of the latest message, to the chosen one, or to the one in which typing began")
+    func target() async throws {
+        let second = try makeRoom()
+        try home.server.post("one", in: home.roomID, by: home.ben.id)
+        try home.server.post("two", in: second, by: home.ben.id)
+        let client = try await home.connected()
+        let chat = await opened(client)
+        #expect(chat.targetRoomID == second)
+        chat.send("to the latest")
+        #expect(chat.items.last?.item.text == "to the latest", "at once")
+        chat.send("to the first", in: home.roomID)
+        await until { home.server.texts(in: second).last == "to the latest" }
+        await until { home.server.texts(in: home.roomID).last == "to the first" }
+        await until { chat.targetRoomID == home.roomID }
+        chat.typed()
+        try home.server.post("meanwhile", in: second, by: home.ben.id)
+        await until { chat.items.last?.item.text == "meanwhile" && chat.rooms.first?.id == second }
+        chat.send("as begun")
+        #expect(chat.targetRoomID == second)
+        await until { home.server.texts(in: home.roomID).last == "as begun" }
+        chat.chosenRoomID = home.roomID
+        chat.send("as chosen")
+        await until { home.server.texts(in: home.roomID).last == "as chosen" }
+        await until { chat.items.allSatisfy { $0.item.message != nil } }
+        #expect(chat.items.map(\.item.text) == (try await kept(client)))
+        let cy = home.server.addPerson("cy")
+        let foreign = try home.server.makeRoom(by: home.ada.id, with: cy.id)
+        #expect(chat.send("nowhere", in: foreign) == nil)
+        #expect(chat.send("  ") == nil)
+        await chat.close()
+        await client.stop()
+    }
+
+    @Test("older messages come by pages, in the order of all rooms, without a hole, and only needed rooms are opened")
+    func older() async throws {
+        let quiet = try makeRoom()
+        try home.server.post("quiet", in: quiet, by: home.ben.id)
+        await home.clock.advance(by: .seconds(2))
+        let rooms = [home.roomID] + (try (0..<3).map { _ in try makeRoom() })
+        for number in 1...130 {
+            let room = rooms[number % 7 % 4]
+            try home.server.post("\(number)", in: room, by: number.isMultiple(of: 2) ? home.ada.id : home.ben.id)
+        }
+        let client = try await home.connected()
+        let chat = await opened(client)
+        let all = try await kept(client)
+        #expect(all.count == 131)
+        #expect(chat.items.count >= 50)
+        #expect(chat.items.map(\.item.text) == all.suffix(chat.items.count))
+        #expect(pages(of: quiet) == 0)
+        var counts = [chat.items.count]
+        while chat.hasOlder {
+            await chat.loadOlder()
+            #expect(chat.items.map(\.item.text) == all.suffix(chat.items.count))
+            try #require(chat.items.count > counts.last ?? 0)
+            counts.append(chat.items.count)
+        }
+        #expect(chat.items.map(\.item.text) == all)
+        #expect(counts.count <= 4, "\(counts)")
+        #expect(pages(of: quiet) == 1)
+        await chat.close()
+        await client.stop()
+    }
+
+    @Test("many new messages in a room that was not needed leave no hole")
+    func burst() async throws {
+        let second = try makeRoom()
+        for number in 1...25 { try home.server.post("old \(number)", in: second, by: home.ben.id) }
+        await home.clock.advance(by: .seconds(2))
+        let rooms = [home.roomID] + (try (0..<3).map { _ in try makeRoom() })
+        for number in 1...80 { try home.server.post("\(number)", in: rooms[number % 4], by: home.ben.id) }
+        let client = try await home.connected()
+        let chat = await opened(client)
+        #expect(pages(of: second) == 0)
+        let shown = chat.items.count
+        home.device.setAirplaneMode(true)
+        await until { client.connection != .connected }
+        for number in 1...90 { try home.server.post("new \(number)", in: second, by: home.ben.id) }
+        home.device.setAirplaneMode(false)
+        await client.enterForeground()
+        await until { chat.items.last?.item.text == "new 90" && chat.isVerified }
+        #expect(chat.items.count >= shown + 90)
+        #expect(chat.items.map(\.item.text) == (try await kept(client)).suffix(chat.items.count))
+        await chat.close()
+        await client.stop()
+    }
+
+    @Test("what is on the screen is read in its room; typing is shown; closing leaves all rooms")
+    func reading() async throws {
+        let second = try makeRoom()
+        try home.server.post("one", in: home.roomID, by: home.ben.id)
+        try home.server.post("two", in: second, by: home.ben.id)
+        let client = try await home.connected()
+        let chat = await opened(client)
+        chat.setVisible(chat.items)
+        await home.clock.advance(by: .seconds(1))
+        await until { client.rooms.rooms.allSatisfy { $0.badges.messages == 0 } }
+        try home.server.post("three", in: second, by: home.ben.id)
+        await until { chat.items.count == 3 }
+        chat.setVisible([PersonConversation.Item]())
+        try await chat.markAllRead()
+        await until { home.device.requests.count { $0 == "messages:mark-read" } >= 2 }
+        await client.rooms.refresh()
+        #expect(client.rooms.rooms.allSatisfy { $0.badges.messages == 0 })
+        await chat.close()
+        await until { home.device.requests.count { $0 == "room:leave" } == 2 }
+        #expect(chat.send("closed") == nil)
+        await client.stop()
+    }
+
+    @Test("without a network it shows what is cached, and sends later")
+    func offline() async throws {
+        let second = try makeRoom()
+        try home.server.post("one", in: home.roomID, by: home.ben.id)
+        try home.server.post("two", in: second, by: home.ben.id)
+        let first = try await home.connected()
+        await opened(first).close()
+        await first.enterBackground()
+        home.device.setAirplaneMode(true)
+        let client = try home.makeClient()
+        await client.start()
+        let chat = client.openConversation(with: home.ben)
+        await until { chat.items.map(\.item.text) == ["one", "two"] }
+        #expect(!chat.isVerified)
+        chat.send("later")
+        home.device.setAirplaneMode(false)
+        await client.enterForeground()
+        await until { home.server.texts(in: second).last == "later" && chat.isVerified }
+        #expect(chat.items.map(\.item.text) == ["one", "two", "later"])
+        await chat.close()
+        await client.stop()
+    }
+}
