@@ -48,6 +48,7 @@ extension RoomsClient {
     }
 
     func removeMark() throws {
+        FileSteps.note()
         if isToBeForgotten { try removeFile(mark.url) }
     }
 

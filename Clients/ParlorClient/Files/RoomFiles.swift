@@ -85,11 +85,13 @@ struct RoomFiles: Sendable {
     }
 
     private func replace(_ url: URL, with data: Data, isForced: Bool) throws {
+        FileSteps.note()
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         // Not `.atomic`: that waits for the disk each time.
         let draft = url.appendingPathExtension("new")
         try data.write(to: draft)
         if isForced { try Self.force(draft) }
+        FileSteps.note()
         guard rename(draft.path, url.path) == 0 else {
             throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path])
         }
@@ -100,11 +102,13 @@ struct RoomFiles: Sendable {
     func remove(_ key: String) throws {
         let url = url(of: key)
         guard FileManager.default.fileExists(atPath: url.path) else { return }
+        FileSteps.note()
         try logging("not removed") { try removeItem(url) }
     }
 
     func removeAll() throws {
         guard FileManager.default.fileExists(atPath: folder.path) else { return }
+        FileSteps.note()
         try logging("not removed") { try removeItem(folder) }
     }
 

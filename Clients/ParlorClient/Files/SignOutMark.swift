@@ -10,7 +10,10 @@ struct SignOutMark: Sendable {
 
     var isSet: Bool { FileManager.default.fileExists(atPath: url.path) }
 
-    func set() throws { try Data().write(to: url) }
+    func set() throws {
+        FileSteps.note()
+        try Data().write(to: url)
+    }
 
     /// - Throws: the refusal `not_forgotten` while the mark is set.
     func check() throws {

@@ -115,6 +115,7 @@ public actor RoomListCache {
     }
 
     private func append(_ data: Data) throws {
+        FileSteps.note()
         if !FileManager.default.fileExists(atPath: journal.path) {
             guard FileManager.default.createFile(atPath: journal.path, contents: nil) else {
                 throw CocoaError(.fileWriteUnknown)

@@ -1,0 +1,8 @@
+/// The moments between which a test ends the app.
+enum FileSteps {
+    /// Called before each change of a file. A test copies the files here: that is what the next run finds if the app
+    /// ends now.
+    @TaskLocal static var before: (@Sendable () -> Void)?
+
+    static func note() { before?() }
+}
