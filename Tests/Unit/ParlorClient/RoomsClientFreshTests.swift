@@ -96,6 +96,9 @@ struct RoomsClientFreshTests {
             await lookUntil { client.connection != .connected }
             await client.enterForeground()
             await lookUntil { client.connection == .connected && !client.isAway }
+            // What was replayed is on disk. A run that ends earlier makes the next one fetch a page.
+            let cursor = await client.backing.server.connectionCursor()
+            await lookUntil { await client.backing.cache.position()?.cursor == cursor }
             await client.stop()
         }
         let last = try await home.connected()
