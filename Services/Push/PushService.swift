@@ -104,8 +104,9 @@ public struct PushService: Service {
     public func stop() async {
         membership.stop()
         sessions.stopListening()
-        await reader.stop()
+        async let reading: Void = reader.stop()
         await running.stop()
+        await reading
     }
 }
 

@@ -76,7 +76,7 @@ extension LogClient {
     ///
     /// - Returns: the position from which to follow the log: that of the first page.
     /// - Throws: the errors of `MessageBus.ask`; `service_unavailable` also if a reply is not a page, or if the log was
-    ///   replaced meanwhile; the body's errors.
+    ///   replaced meanwhile; `CancellationError`; the body's errors.
     public func forEachSnapshotPage(
         of stream: String, _ body: (SnapshotPage) async throws -> Void
     ) async throws -> LogPosition {
@@ -84,6 +84,7 @@ extension LogClient {
         var page = first
         while true {
             guard page.position.databaseID == first.position.databaseID else { throw unavailable }
+            try Task.checkCancellation()
             try await body(page)
             guard let next = page.next else { return first.position }
             page = try await snapshotPage(of: stream, cursor: next)

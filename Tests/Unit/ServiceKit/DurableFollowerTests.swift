@@ -223,6 +223,50 @@ struct DurableFollowerTests {
         }
     }
 
+    @Test("requests that come together begin to follow the log once")
+    func beginTogether() async throws {
+        try await FollowingHarness.run { harness in
+            try await harness.write(1...3)
+            let follower = harness.index.service.follower
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<8 {
+                    group.addTask { try await follower.beginIfNew(BusContext(requestID: "request")) }
+                }
+                try await group.waitForAll()
+            }
+            #expect(harness.consumer.begins.items == [.first])
+        }
+    }
+
+    @Test("entries that were read without a write are not read again after an outage of the owner")
+    func outage() async throws {
+        let folder = TemporaryFolder()
+        func database() throws -> SQLiteDatabase {
+            try SQLiteDatabase(.file("\(folder.path)/notes.db"), migrations: NotesService.migrations)
+        }
+        try await FollowingHarness.run(on: database()) { harness in
+            let follower = harness.index.service.follower
+            try await harness.follow()
+            harness.consumer.isIdle.store(true, ordering: .relaxed)
+            try await harness.write(1...5)
+            try follower.start()
+            // A step asks before and after it reads the log's end, and only before if that fails.
+            await harness.consumer.questions.first(2)
+            await harness.notes.host.stop(within: .seconds(1))
+            let before = harness.consumer.questions.items.count
+            // At the third question from now on, a step has failed.
+            await harness.consumer.questions.first(before + 3)
+            harness.consumer.isIdle.store(false, ordering: .relaxed)
+            let back = try ServiceHarness<NotesService>(on: database(), bus: harness.bus)
+            try await back.run {
+                try await back.service.write("note-6", "text")
+                await harness.consumer.commits.first(1)
+                #expect(try await harness.taken() == [6])
+            }
+            await follower.stop()
+        }
+    }
+
     @Test("while it runs an entry on the bus wakes it, and an outage of the owner delays entries only")
     func running() async throws {
         let folder = TemporaryFolder()

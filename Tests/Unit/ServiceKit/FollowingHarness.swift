@@ -80,6 +80,8 @@ final class NotesIndex: LogConsumer {
 
     let begins = Collector<LogBeginning>()
     let commits = Collector<Void>()
+    /// An item for each time that `wantsEntries` was called.
+    let questions = Collector<Void>()
     /// Whether lost entries are replaced by a snapshot.
     let readsSnapshots = Atomic(true)
     /// Runs after each page of a snapshot.
@@ -128,7 +130,10 @@ final class NotesIndex: LogConsumer {
     }
 
     func taken() { commits.add(()) }
-    func wantsEntries() async throws -> Bool { !isIdle.load(ordering: .relaxed) }
+    func wantsEntries() async throws -> Bool {
+        questions.add(())
+        return !isIdle.load(ordering: .relaxed)
+    }
     func needsWrite(for entries: [LogEntry]) async throws -> Bool { !isIndifferent.load(ordering: .relaxed) }
 
     private static func copy(_ note: JSONValue, _ connection: any Connection) throws {

@@ -31,6 +31,8 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     private let running = Mutex(Running())
     /// True once this process has seen a stored position. Nothing removes one.
     private let hasPosition = Atomic(false)
+    /// The `begin` in progress. Requests and the follower's own task wait for the same one.
+    private let beginning = Mutex<Task<LogPosition, any Error>?>(nil)
 
     private struct Running {
         var subscriptions: [BusSubscription] = []
@@ -71,11 +73,12 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         running.withLock { $0 = Running(subscriptions: subscriptions, task: task) }
     }
 
-    /// Ends the subscriptions and the task, after its current page.
+    /// Ends the subscriptions and the task, after its current page of the log or of a snapshot.
     public func stop() async {
         let running = running.withLock { $0 }
         for subscription in running.subscriptions { subscription.cancel() }
         running.task?.cancel()
+        beginning.withLock { $0 }?.cancel()
         await running.task?.value
     }
 
@@ -105,18 +108,19 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
                 }
                 if failure.end() { log.info("a log is followed again", ["log": stream]) }
             } catch {
-                // What this process knew may be the reason: the next step reads the stored position.
-                position = nil
+                // Unless the log's owner has failed, what this process knew may be the reason: the next step reads the
+                // stored position.
+                if !(error is ServiceError) { position = nil }
                 if failure.note("\(error)"), !Task.isCancelled {
                     log.warning("a log cannot be followed", ["log": stream, "error": "\(error)"])
                 }
             }
             pagesBehind = isBehind ? pagesBehind + 1 : 0
             if isBehind { continue }
-            await wakeSignal.wait(
-                atMost: failure.isThere ? FollowerLimits.retryInterval : FollowerLimits.idleInterval)
+            // Entries that arrive do not end the pause after a failure: each would repeat it.
+            if !failure.isThere { await wakeSignal.wait(atMost: FollowerLimits.idleInterval) }
             // Entries that arrive together are read together.
-            try? await Task.sleep(for: pace)  // cancelled at the end
+            try? await Task.sleep(for: failure.isThere ? FollowerLimits.retryInterval : pace)  // cancelled at the end
         }
     }
 
@@ -172,6 +176,23 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     private func begin(
         _ reason: LogBeginning, after known: LogPosition?, _ context: BusContext? = nil
     ) async throws -> LogPosition {
+        let task = beginning.withLock { beginning in
+            if let beginning { return beginning }
+            let task = Task {
+                defer { self.beginning.withLock { $0 = nil } }
+                return try await beginAlone(reason, after: known, context)
+            }
+            beginning = task
+            return task
+        }
+        return try await task.value
+    }
+
+    private func beginAlone(
+        _ reason: LogBeginning, after known: LogPosition?, _ context: BusContext?
+    ) async throws -> LogPosition {
+        // An earlier call, or another instance, may have begun meanwhile.
+        if let stored = try await position(nil), LogPositionsStore.hasMoved(stored, from: known) { return stored }
         let followed = FollowedLog(try await head(context))
         if reason != .first {
             log.warning(

@@ -3,7 +3,7 @@ import Storage
 
 /// What a service makes of another service's log, which a `DurableFollower` reads for it.
 ///
-/// An error that is thrown here is logged, and the same is done again a second later: nothing after it is read before
+/// An error that is thrown here is logged, and the same is done again a second later. Nothing after it is read before
 /// it succeeds. An entry that a service cannot use has to be skipped, not refused.
 public protocol LogConsumer: Sendable {
     /// Decides where to follow the log from: at first, and whenever entries after the stored position are lost. By
@@ -13,8 +13,9 @@ public protocol LogConsumer: Sendable {
     /// (`LogClient.forEachSnapshotPage`), and returns its position. Entries after that position may repeat what the
     /// snapshot has, as its later pages are newer than the position.
     ///
-    /// After a crash this is called again, so it first deletes what an earlier call has stored. Instances that share a
-    /// database may all call it at once.
+    /// After a crash this is called again, so it first deletes what an earlier call has stored. In one instance one call
+    /// is in progress at a time. Instances that share a database may call it at once. So a service that stores a
+    /// snapshot here runs as one instance.
     ///
     /// - Returns: the position after which entries are taken. It is stored.
     func begin(_ log: FollowedLog, because reason: LogBeginning) async throws -> LogPosition

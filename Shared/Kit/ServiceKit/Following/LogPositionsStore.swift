@@ -34,9 +34,14 @@ public struct LogPositionsStore {
     /// - Returns: the position that is stored now.
     func begin(_ stream: String, at position: LogPosition, after known: LogPosition?) throws -> LogPosition {
         let stored = try self.position(in: stream)
-        if let stored, stored.databaseID != known?.databaseID || stored.seq > known?.seq ?? 0 { return stored }
+        if let stored, Self.hasMoved(stored, from: known) { return stored }
         try set(stream, position)
         return position
+    }
+
+    /// Returns true if somebody else has stored this position since the known one.
+    static func hasMoved(_ stored: LogPosition, from known: LogPosition?) -> Bool {
+        stored.databaseID != known?.databaseID || stored.seq > known?.seq ?? 0
     }
 
     /// Takes entries and moves the position after them, except for the part that another instance has taken.
