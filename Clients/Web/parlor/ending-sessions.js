@@ -28,7 +28,9 @@ export class EndingSessions {
 
   /** Returns the change that stores a session to end. Make it in the write that removes the session. */
   static change(session) {
-    return [ENDING + session.attemptId, session];
+    // Nothing else of the person stays on the device.
+    const { token, refreshToken, attemptId } = session;
+    return [ENDING + attemptId, { token, refreshToken, attemptId }];
   }
 
   /** Ends the sessions that are stored. It does not wait for the server. */
@@ -99,7 +101,8 @@ export class EndingSessions {
       const { refreshToken, attemptId } = session;
       const { data } = await this.#caller.call("POST", "/auth/refresh", { body: { refreshToken, attemptId } });
       // The refresh token has been used. If it were sent again after a minute, the server would take it for a copy.
-      await this.#keep(key, { ...data, attemptId: this.#platform.makeId() });
+      const { token, refreshToken: renewed } = data;
+      await this.#keep(key, { token, refreshToken: renewed, attemptId: this.#platform.makeId() });
       await end(data);
     }
   }
