@@ -14,8 +14,8 @@ import Foundation
 /// settings.log = ClientLog { print($0.category, $0.text) }
 /// ```
 ///
-/// An entry never has the text of a message, the content of an element, a name or a token. It has ids of rooms, codes of
-/// errors, and the reasons that the system gives for lost connections.
+/// An entry never has the text of a message, the content of an element, a name or a token. It has ids of rooms and
+/// requests, names of files and folders, codes of errors, and the library's reasons for lost connections.
 public struct ClientLog: Sendable {
     /// One thing that has happened.
     public struct Entry: Hashable, Sendable {

@@ -150,6 +150,8 @@ public final class Conversation {
     @ObservationIgnored private var cachedVersion = 0
     /// The version of `store` when the room was entered.
     @ObservationIgnored private var enteredVersion = 0
+    /// True if the cache lacked something of the last visit when the room was entered.
+    @ObservationIgnored private var isCacheBehind = false
     /// The step with which the cache was written.
     @ObservationIgnored private var cachedStep: String?
     /// True once the cached messages have been read. An earlier write could replace them with fewer.
@@ -192,6 +194,8 @@ public final class Conversation {
         guard !isEntered, !isEnded else { return nil }
         isEntered = true
         enteredVersion = store.version
+        // What was shown last time may still be on its way to the cache.
+        isCacheBehind = cachedVersion != version
         visit += 1
         return Task { [visit] in await show(for: visit) }
     }
@@ -200,9 +204,9 @@ public final class Conversation {
         guard visit == entered else { return }
         let cached = await backing.cache.open(roomID)
         guard visit == entered else { return }
-        let hasChanged = store.version != enteredVersion
+        let hasChanged = isCacheBehind || store.version != enteredVersion
         change { $0.showCached(cached.messages) }
-        // The cache lacks an event that came before it was read.
+        // If so, the cache lacks an event that came before it was read.
         cachedVersion = hasChanged ? -1 : version
         cachedStep = cached.step
         let cachedStoreVersion = store.version

@@ -2,15 +2,16 @@ import Foundation
 
 /// Knows which cached messages are current, also after a restart of the app. Entering such a room needs no page.
 ///
-/// The cached messages of a room are written with a step. A step stands for a cursor: they have all events up to it. The
-/// next connect replays all events after the cursor. If there were any of messages, it begins a new step, and notes
+/// The cached messages of a room are written with a step. A step stands for a cursor: they have all events up to it.
+/// The next connect replays all events after the cursor. If there were any of messages, it begins a new step, and notes
 /// their rooms. So cached messages are current if no later step has their room. A join then sends what came since.
 ///
 /// The steps are stored with the cursor, after each connect. A step that was lost with the end of the app is unknown to
 /// the next run, and messages written with it are fetched again.
 ///
-/// If a service adds fields to messages, a page is always fetched. Messages in events lack these fields, and a
-/// field may change while the room is left.
+/// Once a page had fields that services add to messages, a page is always fetched. Messages in events lack these
+/// fields, and a field may change while the room is left. The fields of a service that is added later appear with the
+/// next page that is fetched of any room.
 final class FreshRooms: Sendable {
     /// The limit of steps. The server keeps events for a day. Messages of an earlier step are fetched again.
     static let maxSteps = 64
@@ -54,6 +55,8 @@ final class FreshRooms: Sendable {
         var position: Position?
         /// True from the end of a replay to the end of the connection.
         var isLive = false
+        /// True if replayed events of this connection were not noted as such, because its replay took too long.
+        var lacksReplay = false
         /// True once a page had fields of added services.
         var hasFields = false
         /// The rooms whose cached messages lack an event of this connection. It is not sent again on a join.
@@ -80,7 +83,12 @@ final class FreshRooms: Sendable {
 
     // MARK: Connections
 
-    func noteConnected() { state.withLock { $0.forgetReplay() } }
+    func noteConnected() {
+        state.withLock { state in
+            state.lacksReplay = false
+            state.forgetReplay()
+        }
+    }
 
     func noteDisconnected() { state.withLock { $0.isLive = false } }
 
@@ -121,9 +129,12 @@ final class FreshRooms: Sendable {
         state.withLock { state in
             defer { state.forgetReplay() }
             guard let cursor else {
-                state.isLive = false
+                (state.isLive, state.lacksReplay) = (false, true)
                 return nil
             }
+            // The end of the replay has come after all. Some of its events are forgotten.
+            let isWhole = isWhole && !state.lacksReplay
+            state.lacksReplay = false
             let next = Position.Step(id: UUID().uuidString, changed: state.changed)
             var position = Position(cursor: cursor, steps: [next], hasFields: state.hasFields)
             if isWhole, next.changed.count <= Self.maxRooms, let before = state.position {

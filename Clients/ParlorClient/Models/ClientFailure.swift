@@ -36,8 +36,15 @@ public enum ClientFailure: Error, Hashable, Sendable {
             throw failure
         } catch {
             try Task.checkCancellation()
-            throw ClientFailure.offline("\(error)")
+            throw ClientFailure.offline(because: error)
         }
+    }
+
+    /// The failure for an error of the system or of the app. Its description may have an address with a token, so only
+    /// its kind is kept.
+    static func offline(because error: any Error) -> ClientFailure {
+        let error = error as NSError
+        return .offline("\(error.domain) \(error.code)")
     }
 }
 

@@ -26,6 +26,8 @@ public final class PersonConversation {
         public var id: ID { ID(roomID: roomID, itemID: item.id) }
     }
 
+    /// The shortest pause before messages that could not be fetched are fetched again.
+    private static let minPause: Duration = .seconds(1)
     /// The limit of rooms that are opened at once.
     private static let maxOpening = 4
     /// A room's time may have been cut to the second.
@@ -65,15 +67,18 @@ public final class PersonConversation {
     @ObservationIgnored private var filling: Task<Void, Never>?
     /// Counts the observations, of which only the last counts.
     @ObservationIgnored private var round = 0
-    @ObservationIgnored private var isClosed = false
+    private var isClosed = false
+    @ObservationIgnored private let clock: any ClientClock
 
     init(
-        with person: Person, in list: RoomList, pageSize: Int, openRoom: @escaping (Room) -> Conversation,
+        with person: Person, in list: RoomList, pageSize: Int, clock: any ClientClock,
+        openRoom: @escaping (Room) -> Conversation,
         closeRoom: @escaping (Conversation) async -> Void
     ) {
         self.person = person
         self.list = list
         self.pageSize = pageSize
+        self.clock = clock
         self.openRoom = openRoom
         self.closeRoom = closeRoom
         wanted = pageSize
@@ -120,6 +125,8 @@ public final class PersonConversation {
         }.sorted { ($0.messagesUpdatedAt ?? .distantPast, $0.id) > ($1.messagesUpdatedAt ?? .distantPast, $1.id) }
         if rooms != shared { rooms = shared }
         let ids = Set(shared.map(\.id))
+        if let typingRoomID, !ids.contains(typingRoomID) { self.typingRoomID = nil }
+        if let chosenRoomID, !ids.contains(chosenRoomID) { self.chosenRoomID = nil }
         for (roomID, conversation) in opened where !ids.contains(roomID) {
             opened[roomID] = nil
             Task { await closeRoom(conversation) }
@@ -215,7 +222,7 @@ public final class PersonConversation {
         while !isClosed {
             for conversation in Array(opened.values) { _ = await isLoaded(conversation) }
             follow()
-            guard items.count < count, hasOlder, await extend() else { return }
+            guard !isClosed, items.count < count, hasOlder, await extend() else { return }
         }
     }
 
@@ -223,7 +230,15 @@ public final class PersonConversation {
     private func fill() {
         guard filling == nil, !isClosed else { return }
         filling = Task {
-            while !isClosed, !Task.isCancelled, let shownFrom, completeFrom(besides: []) > shownFrom, await extend() {}
+            var backoff = Backoff(from: .seconds(1))
+            while !isClosed, !Task.isCancelled, let shownFrom, completeFrom(besides: []) > shownFrom {
+                if await extend() {
+                    backoff.reset()
+                } else {
+                    let pause = backoff.next(random: .random(in: 0..<1), atLeast: failure?.retryAfter ?? Self.minPause)
+                    try? await clock.sleep(for: pause)  // cancelled when the chat is closed
+                }
+            }
             filling = nil
             follow()
         }
@@ -253,11 +268,13 @@ public final class PersonConversation {
 
     /// Waits until the conversation has fetched its messages.
     ///
-    /// - Returns: false if it cannot.
+    /// - Returns: false if it cannot, or if it was closed.
     private func isLoaded(_ conversation: Conversation) async -> Bool {
-        for await isOver in ObservedValues({ conversation.isFetched || conversation.failure != nil }) where isOver {
-            break
+        let isOver: @MainActor @Sendable () -> Bool = { [self] in
+            conversation.isFetched || conversation.failure != nil || isClosed
+                || !rooms.contains { $0.id == conversation.roomID }
         }
+        for await isOver in ObservedValues(isOver) where isOver { break }
         return conversation.isFetched
     }
 

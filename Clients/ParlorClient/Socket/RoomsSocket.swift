@@ -6,8 +6,8 @@ import Foundation
 /// events carry none, so the cursor advances only at each connect. At the next connect the server replays everything
 /// since then, in order, including the live events of the last connection. So an event may be delivered twice. The
 /// replay is always in the log's order. A client without a cursor sends an invalid one, and the server answers with a
-/// fresh one. A connection lives no longer than its access token, which limits the length of a replay. If more than 10,000
-/// events were missed, the server answers `recovered: false` instead.
+/// fresh one. A connection lives no longer than its access token, which limits the length of a replay. If more than
+/// 10,000 events were missed, the server answers `recovered: false` instead.
 ///
 /// **Every queue is bounded.** The handler gets one update after the other, on the main actor. While it is busy, a
 /// limited number of updates wait; beyond that the connection is not read. So the handler must not wait for a reply
@@ -258,7 +258,7 @@ public actor RoomsSocket {
         } catch let known as ClientFailure {
             failure = known
         } catch {
-            failure = .offline("\(error)")
+            failure = .offline(because: error)
         }
         await lose(link, failure)
         return (failure, wasConnected)

@@ -12,8 +12,8 @@ public enum SocketUpdate: Sendable, Equatable {
     /// The replay of missed events is over. If the value is false, some events are missing, and everything shown has
     /// to be fetched again.
     ///
-    /// It is false after the first connect without a cursor, and later if the server cannot replay everything. A second `recovered`
-    /// with false follows if the events of a joined room cannot be replayed.
+    /// It is false after the first connect without a cursor, and later if the server cannot replay everything. A second
+    /// `recovered` with false follows if the events of a joined room cannot be replayed.
     case recovered(Bool)
     /// The connection has ended, or the first attempt to connect has failed. The socket reconnects
     /// by itself if the failure ``ClientFailure/isRetryable``.

@@ -121,6 +121,41 @@ struct RoomsClientFreshTests {
         await next.stop()
     }
 
+    @Test("a room that is opened again while it is being closed keeps a message that is not in the cache yet")
+    func reopened() async throws {
+        let client = try await home.connected()
+        let room = try #require(client.rooms[home.roomID])
+        let conversation = client.open(room)
+        await lookUntil { conversation.isVerified }
+        try home.server.post("new", in: home.roomID, by: home.ben.id)
+        await lookUntil { conversation.items.count == 1 }
+        let closing = Task { await client.close(conversation) }
+        await lookUntil { !conversation.isEntered }
+        let again = client.open(room)
+        await closing.value
+        await lookUntil { again.isVerified }
+        #expect(again.items.map(\.text) == ["new"])
+        await client.stop()
+    }
+
+    @Test("a replay that ends after the client has given it up makes no cached messages current")
+    func lateReplay() throws {
+        let fresh = FreshRooms()
+        _ = fresh.advance(to: "first", isWhole: true)
+        let step = try #require(fresh.step)
+        fresh.noteConnected()
+        fresh.note(
+            .messageDeleted(roomID: "room", messageID: "1", deletedBy: "ben"), in: "room", isReplayed: true,
+            isOpen: false)
+        #expect(fresh.advance(to: nil, isWhole: false) == nil)
+        _ = fresh.advance(to: "second", isWhole: true)
+        #expect(!fresh.isCurrent(step, in: "room"))
+        fresh.noteConnected()
+        let later = try #require(fresh.step)
+        _ = fresh.advance(to: "third", isWhole: true)
+        #expect(fresh.isCurrent(later, in: "room"))
+    }
+
     @Test("if more has happened than is kept for a room, a page is fetched")
     func many() async throws {
         let next = try await restarted {

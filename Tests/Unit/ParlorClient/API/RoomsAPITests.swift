@@ -100,9 +100,11 @@ struct RoomsAPITests {
         "a call throws its documented error, whatever an app's own transport or tokens throw", arguments: [true, false])
     func foreignErrors(hasToken: Bool) async {
         let api = RoomsAPI(transport: Careless(), tokens: Careless(hasToken: hasToken))
-        await #expect(throws: ClientFailure.offline("TestFailure()")) { try await api.me() }
+        await #expect(throws: ClientFailure.offline(because: Careless.TestFailure())) { try await api.me() }
         let accounts = AccountsAPI(transport: Careless())
-        await #expect(throws: ClientFailure.offline("TestFailure()")) { try await accounts.refresh("r") }
+        await #expect(throws: ClientFailure.offline(because: Careless.TestFailure())) {
+            try await accounts.refresh("r")
+        }
     }
 
     @Test("every route of messages")
