@@ -150,7 +150,8 @@ def test_sessions_are_kept_for_each_person_and_what_could_not_be_sent_waits(star
     tmux("set-buffer", "x" * 5000)
     tmux("paste-buffer", "-p", "-t", "ben")
     ben.type("Enter")
-    ben.shows("1 to 4000 characters")
+    # The width of the time decides where the line breaks.
+    ben.shows(r"1 to 4000\s+characters")
     ben.write("/retry")
     # While it is being sent again nothing has failed that could be given up.
     ben.writes_until(r"(?s)\A(?!.*4000)", "/discard")
