@@ -91,6 +91,27 @@ test("a session that the server will never end is given up", async () => {
   assert.deepEqual(await one.storage.readAll(""), []);
 });
 
+test("a session that the server cannot end yet does not hold up another", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  const [ada, bob] = [server.addPerson("ada"), server.addPerson("bob")];
+  const one = await network.device(ada);
+  await caughtUp(clock, one);
+  const [adas] = validTokens(server);
+  const { answer } = server;
+  server.answer = (method, url, body, ...rest) => {
+    if (url !== "/auth/logout" || body.refreshToken !== adas) return answer.call(server, method, url, body, ...rest);
+    return { status: 503, body: { error: { code: "service_unavailable", message: "Wait." } } };
+  };
+  await Promise.all([one.parlor.session.logout(), clock.advance(10_000)]);
+  await one.parlor.session.adopt(server.openSession(bob));
+  await Promise.all([one.parlor.session.logout(), clock.advance(10_000)]);
+  assert.deepEqual(validTokens(server), [adas]);
+  server.answer = answer;
+  await clock.advance(60_000);
+  assert.deepEqual([validTokens(server), await one.storage.readAll("")], [[], []]);
+});
+
 test("signing out in one tab signs out all, and leaves nothing", async () => {
   const network = new Network();
   const { parlor: server, clock } = network;

@@ -17,8 +17,8 @@ export class EndingSessions {
   /** By key. */
   #sessions = new Map();
   #isStarted = false;
-  #isRunning = false;
-  #pause = null;
+  /** The keys of sessions that are being ended, each with its present pause, if any. */
+  #running = new Map();
 
   constructor({ caller, storage, platform }) {
     this.#caller = caller;
@@ -41,44 +41,46 @@ export class EndingSessions {
     } catch {
       // The next start tries again.
     }
-    if (this.#isStarted) this.#run();
+    if (!this.#isStarted) return;
+    for (const key of this.#sessions.keys()) this.#run(key);
   }
 
   /** Ends the pauses between tries. What is left stays stored for the next start. */
   stop() {
     this.#isStarted = false;
-    this.#pause?.cancel();
+    this.retry();
   }
 
   /** Tries again at once, because the server may be reachable now. */
   retry() {
-    this.#pause?.cancel();
+    for (const pause of this.#running.values()) pause?.cancel();
   }
 
   /** Ends one session. Before `start()` and after `stop()`, it is tried only once. */
   async add(session) {
-    await this.#keep(...EndingSessions.change(session));
-    this.#run();
+    const [key, change] = EndingSessions.change(session);
+    await this.#keep(key, change);
+    this.#run(key);
   }
 
-  async #run() {
-    if (this.#isRunning) return;
-    this.#isRunning = true;
+  /** Tries until the session has ended. One that the server cannot end holds up no other. */
+  async #run(key) {
+    if (this.#running.has(key)) return;
+    this.#running.set(key, null);
     const backoff = new Backoff();
-    while (this.#sessions.size > 0) {
-      const [key] = this.#sessions.keys();
+    while (this.#sessions.has(key)) {
       try {
         await this.#end(key);
         await this.#keep(key, undefined);
-        backoff.reset();
       } catch (error) {
         if (!this.#isStarted) break;
-        this.#pause = new Pause(this.#platform, backoff.next(this.#platform.random(), ClientFailure.of(error).retryAfter));
-        await this.#pause.done;
+        const pause = new Pause(this.#platform, backoff.next(this.#platform.random(), ClientFailure.of(error).retryAfter));
+        this.#running.set(key, pause);
+        await pause.done;
         if (!this.#isStarted) break;
       }
     }
-    this.#isRunning = false;
+    this.#running.delete(key);
   }
 
   /** @throws ClientFailure if a later try may succeed. A refusal for good counts as the end. */
