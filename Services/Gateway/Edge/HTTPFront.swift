@@ -108,13 +108,13 @@ package actor HTTPFront: LoopPart {
         }
         if segments.count == 2, segments[0] == "api", let kind = APIDocuments.Kind(rawValue: segments[1]) {
             guard method == "GET" else {
-                return refuse(.methodNotAllowed, allow: ["GET", "HEAD"], request, from: client, responder)
+                return refuse(.methodNotAllowed, allow: ["GET"], request, from: client, responder)
             }
             return show(kind, request, from: client, responder)
         }
         if let page = own.page, page.serves(request.path) {
             guard method == "GET" else {
-                return refuse(.methodNotAllowed, allow: ["GET", "HEAD"], request, from: client, responder)
+                return refuse(.methodNotAllowed, allow: ["GET"], request, from: client, responder)
             }
             return startTask { await $0.show(page, request, from: client, responder) }
         }

@@ -30,7 +30,8 @@ extension HTTPResponse {
 
     /// Returns a failure in the contract's form.
     ///
-    /// - Parameter methods: the methods that the address accepts, if the request's method is wrong.
+    /// - Parameter methods: the methods that the address accepts, if the request's method is wrong. `Allow` also names
+    ///   `HEAD` if `GET` is one of them.
     static func error(_ error: ServiceError, allow methods: [String] = [], requestID: String) -> HTTPResponse {
         let body = JSONWriter.object { json in
             json.member(
@@ -44,7 +45,10 @@ extension HTTPResponse {
         var response = json(body, status: error.code.status)
         if let seconds = error.retryAfter { response.headers.add("Retry-After", String(seconds)) }
         if error.code == .unauthenticated { response.headers.add("WWW-Authenticate", "Bearer") }
-        if !methods.isEmpty { response.headers.add("Allow", methods.joined(separator: ", ")) }
+        if !methods.isEmpty {
+            let accepted = methods.flatMap { $0 == "GET" ? ["GET", "HEAD"] : [$0] }
+            response.headers.add("Allow", accepted.joined(separator: ", "))
+        }
         return response
     }
 

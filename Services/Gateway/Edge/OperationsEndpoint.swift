@@ -26,7 +26,7 @@ package final class OperationsEndpoint: Sendable {
     /// - Returns: nil if services have to be asked first: `readiness`.
     func response(to request: HTTPRequest, _ requestID: String) -> HTTPResponse? {
         guard request.method == "GET" || request.method == "HEAD" else {
-            return .error(.methodNotAllowed, allow: ["GET", "HEAD"], requestID: requestID)
+            return .error(.methodNotAllowed, allow: ["GET"], requestID: requestID)
         }
         switch request.path {
         case "/healthz": return .json(JSONWriter.object { $0.member("status", "up") })

@@ -160,7 +160,7 @@ struct RequestTests {
         try await GatewayHarness.run { harness in
             #expect(try await harness.request("GET", "/api/nothing").errorCode == "route_not_found")
             let other = try await harness.request("POST", "/api/chat", body: "{}")
-            #expect(other.status == 405 && other.header("Allow") == "GET")
+            #expect(other.status == 405 && other.header("Allow") == "GET, HEAD")
         }
         try await GatewayHarness.run(["--required-services", "rooms,chat,later"]) { harness in
             let (below, beside) = (
