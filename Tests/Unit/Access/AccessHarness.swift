@@ -89,22 +89,28 @@ final class AccessHarness: Sendable {
 
     // MARK: What there is
 
+    enum Registration { case forTheFirstTime, again }
+
     /// Returns the ids of existing items, all of one room.
     func ids(in room: String, of person: Person, and other: Person) async throws -> Ids {
         let message = try await calls.created("/api/rooms/\(room)/messages", #"{"text":"secret"}"#, as: person)
         let element = try await calls.created(
             "/api/rooms/\(room)/elements", #"{"type":"note","content":{"secret":1}}"#, as: person)
+        try await registerDevice(of: person)
         return Ids(
-            room: room, message: message, element: element, person: other.id, device: try await device(of: person),
+            room: room, message: message, element: element, person: other.id, device: device(of: person),
             refreshToken: person.refreshToken)
     }
 
-    private func device(of person: Person) async throws -> String {
-        let token = Base16.encode(Array(person.id.utf8))
-        let body = #"{"token":"\#(token)","platform":"ios","environment":"production"}"#
+    private func device(of person: Person) -> String { Base16.encode(Array(person.id.utf8)) }
+
+    /// Says whether the device was registered already.
+    @discardableResult
+    func registerDevice(of person: Person) async throws -> Registration {
+        let body = #"{"token":"\#(device(of: person))","platform":"ios","environment":"production"}"#
         let answer = try await calls.http("POST", "/api/devices", token: person.token, body: body)
-        try #require(answer.status < 300)
-        return token
+        try #require(answer.status == 200 || answer.status == 201, "\(answer)")
+        return answer.status == 200 ? .again : .forTheFirstTime
     }
 }
 

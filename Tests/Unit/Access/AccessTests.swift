@@ -75,6 +75,7 @@ struct AccessTests {
         }
         if route.path.contains(":token") {
             #expect(try await call(theirs, harness.carol.token) == call(.missing, harness.carol.token), name)
+            #expect(try await harness.registerDevice(of: harness.alice) == .again, name)
         }
         if let session {
             #expect(try await call(theirs, harness.carol.token) == call(.missing, harness.carol.token), name)
@@ -98,6 +99,9 @@ struct AccessTests {
         let done = try await call(theirs, harness.alice.token)
         #expect(done.status == row.status, "\(name): \(done)")
         if let session { try await harness.calls.waitUntilRefused(session.token) }
+        if route.path.contains(":token") {
+            #expect(try await harness.registerDevice(of: harness.alice) == .forTheFirstTime, name)
+        }
         // Deleted items look as if they had never existed.
         guard route.method == "DELETE", route.path.contains("Id/"), let last = route.path.split(separator: "/").last,
             last.hasPrefix(":")
