@@ -37,6 +37,7 @@ def options():
     parser.add_argument("--floor", type=float, default=FLOOR * 1000, help="milliseconds that others' p99 may reach in any case")
     parser.add_argument("--calm", type=float, default=CALM, help="seconds before each attack, to compare with")
     parser.add_argument("--first", action="store_true", help="the server goes before other work on its core, where that is not to be measured")
+    parser.add_argument("--loops", type=int, help="how many event loops the server has, all on its one core; one by default")
     parser.add_argument("--data", type=Path, help="where servers have their data; beside the executables by default")
     return parser.parse_args()
 
@@ -63,7 +64,7 @@ def show_list():
 
 def run(names: list[str], binaries: Path, given) -> list[Result]:
     results = []
-    campaign = Campaign(binaries, given.data or binaries, given.calm, given.first)
+    campaign = Campaign(binaries, given.data or binaries, given.calm, given.first, ("--loops", str(given.loops)) if given.loops else ())
     print(f"{binaries}\n\n{table.line(table.HEADS)}", flush=True)
     try:
         for name in names:

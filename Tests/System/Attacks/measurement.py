@@ -65,8 +65,8 @@ class Result:
 class Campaign:
     """Measures attacks on one build."""
 
-    def __init__(self, binaries: Path, data: Path, calm: float = CALM, goes_first: bool = False):
-        self.binaries, self.data, self.calm, self.goes_first = binaries, data, calm, goes_first
+    def __init__(self, binaries: Path, data: Path, calm: float = CALM, goes_first: bool = False, flags: tuple[str, ...] = ()):
+        self.binaries, self.data, self.calm, self.goes_first, self.flags = binaries, data, calm, goes_first, flags
         data.mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="attacks.", dir=data))
         self.template: Path | None = None
@@ -94,7 +94,7 @@ class Campaign:
             shutil.copytree(self.template, data)
             given = self.prepare(attack, data)
             server = Server(
-                self.binaries, data, *attack.flags, *attack.more_flags(given), host=attack.host, descriptors=attack.descriptors,
+                self.binaries, data, *self.flags, *attack.flags, *attack.more_flags(given), host=attack.host, descriptors=attack.descriptors,
                 goes_first=self.goes_first)  # fmt: skip
             try:
                 with attack.in_front_of(server, Path(folder)) as address:
