@@ -23,6 +23,14 @@ struct PersonConversationTests {
 
     private func makeRoom() throws -> String { try home.server.makeRoom(by: home.ben.id, with: home.ada.id) }
 
+    /// Makes a second room, and posts "one" in the first room and "two" in the second.
+    private func makeSecondRoom() throws -> String {
+        let second = try makeRoom()
+        try home.server.post("one", in: home.roomID, by: home.ben.id)
+        try home.server.post("two", in: second, by: home.ben.id)
+        return second
+    }
+
     private func opened(_ client: RoomsClient) async -> PersonConversation {
         let chat = client.openConversation(with: home.ben)
         await until { chat.isVerified }
@@ -67,9 +75,7 @@ struct PersonConversationTests {
 
     @Test("a message goes to the room of the latest message, to the chosen one, or to the one in which typing began")
     func target() async throws {
-        let second = try makeRoom()
-        try home.server.post("one", in: home.roomID, by: home.ben.id)
-        try home.server.post("two", in: second, by: home.ben.id)
+        let second = try makeSecondRoom()
         let client = try await home.connected()
         let chat = await opened(client)
         #expect(chat.targetRoomID == second)
@@ -129,8 +135,8 @@ struct PersonConversationTests {
         await client.stop()
     }
 
-    @Test("many new messages in a room that was not needed leave no hole")
-    func burst() async throws {
+    /// Opens a chat of five rooms. While the device has no network, the one that the chat did not need gets 90 messages.
+    private func missMany() async throws -> (client: RoomsClient, chat: PersonConversation, roomID: String) {
         let second = try makeRoom()
         for number in 1...25 { try home.server.post("old \(number)", in: second, by: home.ben.id) }
         await home.clock.advance(by: .seconds(2))
@@ -139,11 +145,17 @@ struct PersonConversationTests {
         let client = try await home.connected()
         let chat = await opened(client)
         #expect(pages(of: second) == 0)
-        let shown = chat.items.count
         home.device.setAirplaneMode(true)
         await until { client.connection != .connected }
         for number in 1...90 { try home.server.post("new \(number)", in: second, by: home.ben.id) }
         home.device.setAirplaneMode(false)
+        return (client, chat, second)
+    }
+
+    @Test("many new messages in a room that was not needed leave no hole")
+    func burst() async throws {
+        let (client, chat, _) = try await missMany()
+        let shown = chat.items.count
         await client.enterForeground()
         await until { chat.items.last?.item.text == "new 90" && chat.isVerified }
         #expect(chat.items.count >= shown + 90)
@@ -152,11 +164,81 @@ struct PersonConversationTests {
         await client.stop()
     }
 
+    @Test("missing messages that cannot be fetched are fetched again after a pause")
+    func failedFetch() async throws {
+        let (client, chat, second) = try await missMany()
+        home.device.delayAnswers(by: .milliseconds(500))
+        async let entered: Void = client.enterForeground()
+        await until { pages(of: second) == 1 }
+        for _ in 0..<3 {
+            home.server.refuseNext(
+                "GET /api/rooms/\(second)/messages",
+                with: Refusal(code: "service_unavailable", message: "", isRetryable: true))
+        }
+        await until { chat.failure != nil }
+        let asked = pages(of: second)
+        await TestClock.settle()
+        #expect(pages(of: second) == asked, "the clock stands still")
+        #expect(chat.failure?.code == "service_unavailable")
+        #expect(!chat.isVerified)
+        await until { chat.isVerified }
+        await entered
+        #expect(pages(of: second) == 5, "two pages, and three refusals")
+        #expect(chat.failure == nil)
+        home.device.delayAnswers(by: .zero)
+        #expect(chat.items.map(\.item.text) == (try await kept(client)).suffix(chat.items.count))
+        await chat.close()
+        await client.stop()
+    }
+
+    @Test("a chat that is closed while it opens a room for older messages leaves all rooms, and fetches no more")
+    func closedWhileLoading() async throws {
+        let quiet = try makeRoom()
+        try home.server.post("quiet", in: quiet, by: home.ben.id)
+        await home.clock.advance(by: .seconds(2))
+        let rooms = [home.roomID] + (try (0..<3).map { _ in try makeRoom() })
+        for number in 1...240 { try home.server.post("\(number)", in: rooms[number % 4], by: home.ben.id) }
+        let client = try await home.connected()
+        let chat = await opened(client)
+        #expect(pages(of: quiet) == 0)
+        let asked = rooms.map(pages)
+        home.device.delayAnswers(by: .seconds(1))
+        let loading = Task { await chat.loadOlder() }
+        await lookUntil { pages(of: quiet) == 1 }
+        #expect(chat.isLoadingOlder)
+        await chat.close()
+        await loading.value
+        #expect(!chat.isLoadingOlder)
+        await home.clock.advance(by: .seconds(10))
+        #expect(rooms.map(pages) == asked)
+        await until { home.device.requests.count { $0 == "room:leave" } == 5 }
+        #expect(home.device.requests.count { $0 == "room:join" } == 5)
+        await client.stop()
+    }
+
+    @Test("a message does not go to a room that is gone, though it was chosen or typed in", arguments: [true, false])
+    func goneTarget(isChosen: Bool) async throws {
+        let second = try makeSecondRoom()
+        let client = try await home.connected()
+        let chat = await opened(client)
+        if isChosen { chat.chosenRoomID = second } else { chat.typed() }
+        #expect(chat.targetRoomID == second)
+        home.server.remove(home.ada.id, from: second)
+        await client.rooms.refresh()
+        await until { chat.rooms.map(\.id) == [home.roomID] }
+        #expect(chat.chosenRoomID == nil)
+        #expect(chat.targetRoomID == home.roomID)
+        #expect(chat.items.map(\.item.text) == ["one"])
+        chat.send("here")
+        await until { home.server.texts(in: home.roomID).last == "here" }
+        #expect(home.server.texts(in: second) == ["two"])
+        await chat.close()
+        await client.stop()
+    }
+
     @Test("what is on the screen is read in its room; typing is shown; closing leaves all rooms")
     func reading() async throws {
-        let second = try makeRoom()
-        try home.server.post("one", in: home.roomID, by: home.ben.id)
-        try home.server.post("two", in: second, by: home.ben.id)
+        let second = try makeSecondRoom()
         let client = try await home.connected()
         let chat = await opened(client)
         chat.setVisible(chat.items)
@@ -177,9 +259,7 @@ struct PersonConversationTests {
 
     @Test("without a network it shows what is cached, and sends later")
     func offline() async throws {
-        let second = try makeRoom()
-        try home.server.post("one", in: home.roomID, by: home.ben.id)
-        try home.server.post("two", in: second, by: home.ben.id)
+        let second = try makeSecondRoom()
         let first = try await home.connected()
         await opened(first).close()
         await first.enterBackground()
