@@ -38,11 +38,10 @@ extension RoomsClient {
         case .recovered(let isWhole):
             log.info(.connection, "caught up", ["whole": "\(isWhole)", "events": "\(replayedCount)"])
         case .disconnected(let failure):
-            let values = ClientLog.values(of: failure)
             switch Connection(endedBy: failure) {
             case .idle: log.info(.connection, "stopped")
-            case .ended: log.error(.connection, "ended", values)
-            default: log.warning(.connection, "disconnected", values)
+            case .ended: log.error(.connection, "ended", for: failure)
+            default: log.warning(.connection, "disconnected", for: failure)
             }
         }
     }

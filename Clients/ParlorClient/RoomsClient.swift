@@ -171,7 +171,7 @@ public final class RoomsClient {
             } catch {
                 // The old data must not be sent, and no new data may be stored beside it.
                 access.close()
-                log.error(.storage, "not forgotten", ClientLog.values(of: error))
+                log.error(.storage, "not forgotten", for: error)
                 connection = .ended(SignOutMark.notForgotten(error.localizedDescription))
                 return false
             }

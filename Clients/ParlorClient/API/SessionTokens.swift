@@ -141,7 +141,7 @@ public actor SessionTokens: TokenProvider {
         } catch {
             if !isChanged { body(&kept) }
             storeFailure = error
-            log.error(.session, "not stored", ClientLog.values(of: error))
+            log.error(.session, "not stored", for: error)
         }
         return storeFailure == nil
     }
@@ -260,11 +260,11 @@ public actor SessionTokens: TokenProvider {
             noteConnection()
             return try successor(of: session)
         case .failure(ClientFailure.refused(let refusal)) where refusal.isOfRefreshToken:
-            log.error(.session, "ended", ClientLog.values(of: ClientFailure.refused(refusal)))
+            log.error(.session, "ended", for: ClientFailure.refused(refusal))
             replace(session, by: nil)
             return try successor(of: session)
         case .failure(let error):
-            log.warning(.session, "not refreshed", ClientLog.values(of: error))
+            log.warning(.session, "not refreshed", for: error)
             throw error
         }
     }

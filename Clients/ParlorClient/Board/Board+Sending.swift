@@ -48,9 +48,7 @@ extension Board {
             }
             return true
         } catch ClientFailure.refused(let refusal) where !refusal.isRetryable && refusal.code != "unauthenticated" {
-            log.error(
-                .boards, "refused",
-                ClientLog.values(of: ClientFailure.refused(refusal)).merging(["room": roomID]) { $1 })
+            log.error(.boards, "refused", ["room": roomID], for: ClientFailure.refused(refusal))
             change { $0.fail(operation.id, SendFailure(code: refusal.code, message: refusal.message)) }
             if refusal.code == "room_not_found" { onUnknownRoom() }
             return true

@@ -33,8 +33,7 @@ struct RoomFiles: Sendable {
         do {
             return try body()
         } catch {
-            let values = ClientLog.values(of: error).merging(["folder": folder.lastPathComponent]) { $1 }
-            log.error(.storage, event, values)
+            log.error(.storage, event, ["folder": folder.lastPathComponent], for: error)
             throw error
         }
     }

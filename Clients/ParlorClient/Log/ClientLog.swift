@@ -15,13 +15,13 @@ import Foundation
 /// ```
 ///
 /// An entry never has the text of a message, the content of an element, a name or a token. It has ids of rooms and
-/// requests, names of files and folders, codes of errors, and the library's reasons for lost connections.
+/// requests, names of folders, codes of errors, and the library's reasons for lost connections.
 public struct ClientLog: Sendable {
     /// One thing that has happened.
     public struct Entry: Hashable, Sendable {
         public var level: Level
         public var category: Category
-        /// What happened, as a sentence without values, such as `disconnected`.
+        /// What happened, in a few words without values, such as `disconnected`.
         public var event: String
         /// The values, such as the code of an error.
         public var values: [String: String]
@@ -86,17 +86,30 @@ public struct ClientLog: Sendable {
         write(Entry(level: .info, category: category, event: event, values: values))
     }
 
-    func warning(_ category: Category, _ event: String, _ values: [String: String] = [:]) {
-        write(Entry(level: .warning, category: category, event: event, values: values))
+    /// - Parameter failure: adds its values to those given.
+    func warning(
+        _ category: Category, _ event: String, _ values: [String: String] = [:], for failure: (any Error)? = nil
+    ) {
+        note(.warning, category, event, values, failure)
     }
 
-    func error(_ category: Category, _ event: String, _ values: [String: String] = [:]) {
-        write(Entry(level: .error, category: category, event: event, values: values))
+    /// - Parameter failure: adds its values to those given.
+    func error(
+        _ category: Category, _ event: String, _ values: [String: String] = [:], for failure: (any Error)? = nil
+    ) {
+        note(.error, category, event, values, failure)
+    }
+
+    private func note(
+        _ level: Level, _ category: Category, _ event: String, _ values: [String: String], _ failure: (any Error)?
+    ) {
+        let values = failure.map { values.merging(Self.values(of: $0)) { own, _ in own } } ?? values
+        write(Entry(level: level, category: category, event: event, values: values))
     }
 
     /// Returns the values of a failure: its code, and the reason of a lost connection. The server's words are left out,
     /// because a service may repeat in them what a person has written.
-    static func values(of failure: any Error) -> [String: String] {
+    private static func values(of failure: any Error) -> [String: String] {
         switch failure {
         case ClientFailure.offline(let reason): ["code": "offline", "reason": reason]
         case ClientFailure.refused(let refusal):

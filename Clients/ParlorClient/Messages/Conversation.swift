@@ -148,10 +148,6 @@ public final class Conversation {
     @ObservationIgnored private var caching: Task<Void, Never>?
     /// The version of `items` that the cache has.
     @ObservationIgnored private var cachedVersion = 0
-    /// The version of `store` when the room was entered.
-    @ObservationIgnored private var enteredVersion = 0
-    /// True if the cache lacked something of the last visit when the room was entered.
-    @ObservationIgnored private var isCacheBehind = false
     /// The step with which the cache was written.
     @ObservationIgnored private var cachedStep: String?
     /// True once the cached messages have been read. An earlier write could replace them with fewer.
@@ -193,14 +189,19 @@ public final class Conversation {
     func beginVisit() -> Task<Void, Never>? {
         guard !isEntered, !isEnded else { return nil }
         isEntered = true
-        enteredVersion = store.version
         // What was shown last time may still be on its way to the cache.
-        isCacheBehind = cachedVersion != version
+        let isCacheBehind = cachedVersion != version
         visit += 1
-        return Task { [visit] in await show(for: visit) }
+        return Task { [visit, version = store.version] in
+            await show(for: visit, from: version, isCacheBehind: isCacheBehind)
+        }
     }
 
-    private func show(for entered: Int) async {
+    /// - Parameters:
+    ///   - entered: the visit.
+    ///   - enteredVersion: the version of `store` when the room was entered.
+    ///   - isCacheBehind: true if the cache may have lacked something of the last visit then.
+    private func show(for entered: Int, from enteredVersion: Int, isCacheBehind: Bool) async {
         guard visit == entered else { return }
         let cached = await backing.cache.open(roomID)
         guard visit == entered else { return }

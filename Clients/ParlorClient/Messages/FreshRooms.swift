@@ -36,10 +36,10 @@ final class FreshRooms: Sendable {
 
         /// Returns true if messages that were written with a step have all events up to the cursor.
         ///
-        /// - Parameter isBefore: true to leave out the last step.
-        func isCurrent(_ step: String?, in roomID: String, before isBefore: Bool = false) -> Bool {
+        /// - Parameter leavesOutLast: true if the last step does not count.
+        func isCurrent(_ step: String?, in roomID: String, leavingOutLast leavesOutLast: Bool = false) -> Bool {
             guard let index = steps.firstIndex(where: { $0.id == step }) else { return false }
-            let end = isBefore ? steps.count - 1 : steps.count
+            let end = leavesOutLast ? steps.count - 1 : steps.count
             return index < end && !steps[index..<end].dropFirst().contains { $0.changed.contains(roomID) }
         }
     }

@@ -130,7 +130,7 @@ public actor MessageCache {
         guard let step = advance.position.steps.last?.id else { return }
         for (roomID, events) in advance.events {
             guard let store = stores[roomID], opened()[roomID] != nil, let cached = read(roomID),
-                advance.position.isCurrent(cached.step, in: roomID, before: true)
+                advance.position.isCurrent(cached.step, in: roomID, leavingOutLast: true)
             else { continue }
             _ = write(cached.applying(events, to: store, limit: messageLimit, step: step), of: roomID)
         }

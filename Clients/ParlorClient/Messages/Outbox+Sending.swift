@@ -32,9 +32,7 @@ extension Outbox {
             if refusal.isRetryable || refusal.code == "unauthenticated" { return .later(refusal.retryAfter) }
             // An earlier attempt has arrived, and the message has been deleted since.
             if refusal.code == "message_not_found" { return .deleted }
-            log.error(
-                .messages, "refused",
-                ClientLog.values(of: ClientFailure.refused(refusal)).merging(["room": roomID]) { $1 })
+            log.error(.messages, "refused", ["room": roomID], for: ClientFailure.refused(refusal))
             return .failed(SendFailure(code: refusal.code, message: refusal.message))
         } catch {
             // The call was offline or cancelled, its answer was unreadable, or nobody is signed in. In the last case

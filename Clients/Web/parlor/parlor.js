@@ -53,13 +53,13 @@ export class Parlor {
 
   async stop() {
     this.#isStarted = false;
-    this.session.close();
+    this.session.stopEnding();
     await this.#account?.stop();
   }
 
   wake() {
     this.#isResting = false;
-    this.session.wake();
+    this.session.retryEnding();
     this.#account?.wake();
   }
 

@@ -77,13 +77,13 @@ export class Session extends Observable {
     this.#ending.start();
   }
 
-  /** Notes that the server may be reachable again. */
-  wake() {
+  /** Tries again to end signed-out sessions, because the server may be reachable now. */
+  retryEnding() {
     this.#ending.retry();
   }
 
-  /** Ends the tries to end signed-out sessions, until `open()`. */
-  close() {
+  /** Stops the tries to end signed-out sessions, until `open()`. */
+  stopEnding() {
     this.#ending.stop();
   }
 

@@ -184,9 +184,9 @@ package final class RoomComposer: Sendable {
                 group.addTask {
                     let values = await self.contributions.values(
                         of: .rooms, roomIDs, for: userID, contribution, context, by: deadline)
-                    if let values { self.cache.standIns.note(service, userID, roomIDs, values, as: remembered) }
+                    if let values { self.cache.stale.note(service, userID, roomIDs, values, as: remembered) }
                     let rooms =
-                        values?.map { $0.isNull ? nil : $0 } ?? self.cache.standIns.values(service, userID, roomIDs)
+                        values?.map { $0.isNull ? nil : $0 } ?? self.cache.stale.values(service, userID, roomIDs)
                     return Share(service: service, contribution: contribution, rooms: rooms, isFresh: values != nil)
                 }
             }

@@ -117,7 +117,7 @@ package final class RoomListCache: Sendable {
         }
     }
 
-    let standIns = StaleRoomCache()
+    let stale = StaleRoomCache()
     private let generationBytes: Int
     private let state: Mutex<State>
 
@@ -206,7 +206,7 @@ package final class RoomListCache: Sendable {
     /// - Parameter list: the list with the value of `Presence.changes` at which the caller compared who has the rooms
     ///   open. The cache stores this value, so the next caller need not compare again.
     func noteAnswered(_ list: RoomList, _ key: Key) {
-        standIns.renew(key.userID)
+        stale.renew(key.userID)
         state.withLock { state in
             guard let cached = state.people[key.userID]?[key.sort]?.list,
                 cached.presenceChanges != list.presenceChanges

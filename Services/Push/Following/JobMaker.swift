@@ -16,7 +16,7 @@ struct JobMaker: LogConsumer {
 
     /// Nobody is notified of messages from before push first followed the log, or from before a log that replaced it.
     /// Entries that messaging pruned are too old for a notification; the remaining ones are not.
-    func begin(_ log: FollowedLog, because reason: LogBeginning) async throws -> LogPosition {
+    func begin(_ log: FollowedLog, because reason: BeginReason) async throws -> LogPosition {
         if reason == .replaced { restarts.add() }
         return reason == .pruned ? log.beginning : log.end
     }

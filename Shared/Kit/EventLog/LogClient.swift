@@ -64,8 +64,7 @@ public struct LogClient: Sendable {
     /// Requests a page of a snapshot (`forEachSnapshotPage`).
     func snapshotPage(of stream: String, cursor: String?) async throws(ServiceError) -> SnapshotPage {
         let question = JSONWriter.object { if let cursor { $0.member("cursor", cursor) } }
-        let context = BusContext(requestID: requestID, isQuestion: true)
-        let reply = try await bus.ask(Subject.snapshot(of: stream), question, context, of: owner, faults: faults)
+        let reply = try await bus.ask(Subject.snapshot(of: stream), question, context(), of: owner, faults: faults)
         guard let page = SnapshotPage(reply) else { throw unavailable }
         return page
     }

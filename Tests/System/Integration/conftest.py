@@ -1,3 +1,4 @@
+import json
 import os
 
 import pytest
@@ -42,6 +43,20 @@ def start(tmp_path):
     for parlor in started:
         if parlor.process.is_running():
             assert parlor.stop() == 0, parlor.process.log()
+
+
+@pytest.fixture
+def start_with(start, tmp_path, monkeypatch):
+    """Starts a Parlor of separate processes to which a test adds a service. Its rights are those of the TCP bus."""
+
+    def start_with(rights: dict) -> Parlor:
+        monkeypatch.delenv("BUS_URL", raising=False)
+        monkeypatch.delenv("DATABASE_URL", raising=False)
+        plugins = tmp_path / "plugins"
+        plugins.write_text(json.dumps(rights))
+        return start("separate", "--with", plugins)
+
+    return start_with
 
 
 @pytest.fixture(params=["one", "separate"])

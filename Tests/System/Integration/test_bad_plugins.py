@@ -35,13 +35,8 @@ class Plugin:
 
 
 @pytest.fixture
-def parlor(start, tmp_path, monkeypatch):
-    # The rights of `bad` are those of the TCP bus, and everything else is as by default.
-    monkeypatch.delenv("BUS_URL", raising=False)
-    monkeypatch.delenv("DATABASE_URL", raising=False)
-    plugins = tmp_path / "plugins"
-    plugins.write_text(json.dumps({"service": "bad"}))
-    return start("separate", "--with", plugins)
+def parlor(start_with):
+    return start_with({"service": "bad"})
 
 
 async def sends(phone, room: dict, count: int) -> float:

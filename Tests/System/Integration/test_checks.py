@@ -2,25 +2,16 @@
 
 import asyncio
 import json
-import sys
 
 import pytest
-from parlor import ROOT, Process
+from added_service import AddedService
 from people import PASSWORD, World, eventually
 
-PROGRAM = ROOT / "Tests/System/Integration/moderator.py"
 
-
-class Moderator:
+class Moderator(AddedService):
     def __init__(self, parlor, when_away: str):
-        self.parlor, self.when_away = parlor, when_away
-        self.start()
-
-    def start(self):
-        url = (self.parlor.data / "bus.url").read_text().strip()
-        environment = {"BUS_TOKEN_FILE": str(self.parlor.data / "bus/moderator.token"), "PYTHONPATH": str(ROOT / "Examples")}
-        self.process = Process(sys.executable, PROGRAM, url, self.when_away, environment=environment)
-        self.process.wait_until_ready()
+        self.when_away = when_away
+        super().__init__(parlor, "moderator", when_away)
 
     async def known(self, person):
         await eventually(lambda: self.answers(person))
@@ -30,14 +21,9 @@ class Moderator:
 
 
 @pytest.fixture
-async def moderated(request, start, tmp_path, monkeypatch):
+async def moderated(request, start_with):
     """A Parlor with a moderator, and two people with a room."""
-    # The rights of the moderator are those of the TCP bus.
-    monkeypatch.delenv("BUS_URL", raising=False)
-    monkeypatch.delenv("DATABASE_URL", raising=False)
-    plugins = tmp_path / "plugins"
-    plugins.write_text(json.dumps({"service": "moderator"}))
-    parlor = start("separate", "--with", plugins)
+    parlor = start_with({"service": "moderator"})
     moderator = Moderator(parlor, request.param)
     async with World(parlor) as world:
         alice, bob, room = await world.pair()

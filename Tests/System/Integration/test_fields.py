@@ -2,46 +2,30 @@
 
 import asyncio
 import contextlib
-import json
 import sqlite3
-import sys
 
 import pytest
-from parlor import ROOT, Process
+from added_service import AddedServiceWithDatabase
 from people import World, eventually
 
-PROGRAM = ROOT / "Tests/System/Integration/stars.py"
 RIGHTS = {
     "service": "stars", "request": ["rooms.membership", "messaging.events", "messaging.existing"],
     "subscribe": ["messaging.log", "services.announce.messaging"]}  # fmt: skip
 
 
-class Stars:
+class Stars(AddedServiceWithDatabase):
     def __init__(self, parlor):
-        self.parlor, self.database = parlor, parlor.data / "stars.db"
-        self.start()
-
-    def start(self):
-        url = (self.parlor.data / "bus.url").read_text().strip()
-        environment = {"BUS_TOKEN_FILE": str(self.parlor.data / "bus/stars.token"), "PYTHONPATH": str(ROOT / "Examples")}
-        self.process = Process(sys.executable, PROGRAM, url, self.database, environment=environment)
-        self.process.wait_until_ready()
+        super().__init__(parlor, "stars")
 
     def starred(self) -> list[str]:
         """Returns the messages that it has stars of."""
-        with contextlib.closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as db:
-            return [message for (message,) in db.execute("SELECT message FROM stars")]
+        return self.column("SELECT message FROM stars")
 
 
 @pytest.fixture
-async def starred(start, tmp_path, monkeypatch):
+async def starred(start_with):
     """A Parlor with stars, and two people with a room."""
-    # The rights of the service are those of the TCP bus.
-    monkeypatch.delenv("BUS_URL", raising=False)
-    monkeypatch.delenv("DATABASE_URL", raising=False)
-    plugins = tmp_path / "plugins"
-    plugins.write_text(json.dumps(RIGHTS))
-    parlor = start("separate", "--with", plugins)
+    parlor = start_with(RIGHTS)
     stars = Stars(parlor)
     async with World(parlor) as world:
         alice, bob, room = await world.pair()

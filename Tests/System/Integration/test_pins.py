@@ -1,53 +1,32 @@
 """A service that stores data about elements (`pins.py`): what is deleted while it runs or is away takes its data along."""
 
 import asyncio
-import contextlib
-import json
-import sqlite3
-import sys
 
 import pytest
-from parlor import ROOT, Process
+from added_service import AddedServiceWithDatabase
 from people import World, eventually
 
-PROGRAM = ROOT / "Tests/System/Integration/pins.py"
 RIGHTS = {
     "service": "pins", "request": ["rooms.membership", "elements.events", "elements.existing"],
     "subscribe": ["elements.log", "services.announce.elements"]}  # fmt: skip
 
 
-class Pins:
+class Pins(AddedServiceWithDatabase):
     def __init__(self, parlor):
-        self.parlor, self.database = parlor, parlor.data / "pins.db"
-        self.start()
-
-    def start(self):
-        url = (self.parlor.data / "bus.url").read_text().strip()
-        environment = {"BUS_TOKEN_FILE": str(self.parlor.data / "bus/pins.token"), "PYTHONPATH": str(ROOT / "Examples")}
-        self.process = Process(sys.executable, PROGRAM, url, self.database, environment=environment)
-        self.process.wait_until_ready()
-
-    def execute(self, sql: str) -> list[str]:
-        with contextlib.closing(sqlite3.connect(self.database)) as db, db:
-            return [row[0] for row in db.execute(sql)]
+        super().__init__(parlor, "pins")
 
     def pinned(self) -> list[str]:
-        return self.execute("SELECT element FROM pins ORDER BY rowid")
+        return self.column("SELECT element FROM pins ORDER BY rowid")
 
     async def follows(self):
         """Waits until it has stored a position. What was deleted before its first one is none of its facts."""
-        await eventually(lambda: asyncio.sleep(0, self.execute("SELECT place FROM own WHERE place != 'null'")))
+        await eventually(lambda: asyncio.sleep(0, self.column("SELECT place FROM own WHERE place != 'null'")))
 
 
 @pytest.fixture
-async def pinned(start, tmp_path, monkeypatch):
+async def pinned(start_with):
     """A Parlor with pins, a room, the socket of a person in it, and two pinned elements."""
-    # The rights of the service are those of the TCP bus.
-    monkeypatch.delenv("BUS_URL", raising=False)
-    monkeypatch.delenv("DATABASE_URL", raising=False)
-    plugins = tmp_path / "plugins"
-    plugins.write_text(json.dumps(RIGHTS))
-    parlor = start("separate", "--with", plugins)
+    parlor = start_with(RIGHTS)
     pins = Pins(parlor)
     async with World(parlor) as world:
         _, bob, room = await world.pair()

@@ -3,49 +3,33 @@ log's beginning was deleted; killed while it catches up."""
 
 import asyncio
 import contextlib
-import json
 import os
 import random
 import sqlite3
-import sys
 
 import pytest
-from parlor import ROOT, Process
+from added_service import AddedServiceWithDatabase
 from people import World, eventually
 
 KILLS = int(os.environ.get("TALLY_KILLS", 5))
-PROGRAM = ROOT / "Tests/System/Integration/tally.py"
 RIGHTS = {
     "service": "tally", "request": ["messaging.events", "messaging.snapshot"],
     "subscribe": ["messaging.log", "services.announce.messaging"]}  # fmt: skip
 
 
-class Tally:
+class Tally(AddedServiceWithDatabase):
     def __init__(self, parlor):
-        self.parlor, self.database = parlor, parlor.data / "tally.db"
-        self.start()
-
-    def start(self):
-        url = (self.parlor.data / "bus.url").read_text().strip()
-        environment = {"BUS_TOKEN_FILE": str(self.parlor.data / "bus/tally.token"), "PYTHONPATH": str(ROOT / "Examples")}
-        self.process = Process(sys.executable, PROGRAM, url, self.database, environment=environment)
-        self.process.wait_until_ready()
+        super().__init__(parlor, "tally")
 
     def taken(self) -> list[int]:
         """Returns the entries that it has taken, in that order."""
-        with contextlib.closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as db:
-            return [seq for (seq,) in db.execute("SELECT seq FROM taken ORDER BY place")]
+        return self.column("SELECT seq FROM taken ORDER BY place")
 
 
 @pytest.fixture
-async def world(start, tmp_path, monkeypatch):
+async def world(start_with):
     """A Parlor in which a tally may be added."""
-    # The rights of the service are those of the TCP bus.
-    monkeypatch.delenv("BUS_URL", raising=False)
-    monkeypatch.delenv("DATABASE_URL", raising=False)
-    plugins = tmp_path / "plugins"
-    plugins.write_text(json.dumps(RIGHTS))
-    async with World(start("separate", "--with", plugins)) as world:
+    async with World(start_with(RIGHTS)) as world:
         yield world
 
 

@@ -78,7 +78,7 @@ struct IndexService: Service {
 final class NotesIndex: LogConsumer {
     struct Refusal: Error {}
 
-    let begins = Collector<LogBeginning>()
+    let begins = Collector<BeginReason>()
     let commits = Collector<Void>()
     /// An item for each time that `wantsEntries` was called.
     let questions = Collector<Void>()
@@ -101,7 +101,7 @@ final class NotesIndex: LogConsumer {
         client = LogClient(context.bus, requestID: "index", owner: "Notes")
     }
 
-    func begin(_ log: FollowedLog, because reason: LogBeginning) async throws -> LogPosition {
+    func begin(_ log: FollowedLog, because reason: BeginReason) async throws -> LogPosition {
         begins.add(reason)
         if let place = place.withLock({ $0 }) { return place }
         let isWhole = reason == .first && log.isWhole

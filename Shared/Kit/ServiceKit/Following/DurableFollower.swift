@@ -37,6 +37,7 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     private struct Running {
         var subscriptions: [BusSubscription] = []
         var task: Task<Void, Never>?
+        var executor: (any TaskExecutor)?
     }
 
     /// - Parameters:
@@ -69,8 +70,10 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
             try bus.subscribe(Subject.log(of: stream), queue: service) { [wakeSignal] _ in wakeSignal.signal() },
             try bus.subscribe(Subject.announce(of: stream)) { [wakeSignal] _ in wakeSignal.signal() },
         ]
-        let task = Task(executorPreference: executor) { await self.run() }
-        running.withLock { $0 = Running(subscriptions: subscriptions, task: task) }
+        running.withLock { running in
+            running = Running(subscriptions: subscriptions, executor: executor)
+            running.task = Task(executorPreference: executor) { await self.run() }
+        }
     }
 
     /// Ends the subscriptions and the task, after its current page of the log or of a snapshot.
@@ -174,13 +177,14 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
 
     /// - Parameter context: the context of the request that this is done for; nil for the follower's own request.
     private func begin(
-        _ reason: LogBeginning, after known: LogPosition?, _ context: BusContext? = nil
+        _ reason: BeginReason, after known: LogPosition?, _ context: BusContext? = nil
     ) async throws -> LogPosition {
+        let executor = running.withLock { $0.executor }
         let task = beginning.withLock { beginning in
             if let beginning { return beginning }
-            let task = Task {
+            let task = Task(executorPreference: executor) {
                 defer { self.beginning.withLock { $0 = nil } }
-                return try await beginAlone(reason, after: known, context)
+                return try await self.beginAlone(reason, after: known, context)
             }
             beginning = task
             return task
@@ -189,7 +193,7 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     }
 
     private func beginAlone(
-        _ reason: LogBeginning, after known: LogPosition?, _ context: BusContext?
+        _ reason: BeginReason, after known: LogPosition?, _ context: BusContext?
     ) async throws -> LogPosition {
         // An earlier call, or another instance, may have begun meanwhile.
         if let stored = try await position(nil), LogPositionsStore.hasMoved(stored, from: known) { return stored }

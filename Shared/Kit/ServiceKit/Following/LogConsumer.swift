@@ -18,7 +18,7 @@ public protocol LogConsumer: Sendable {
     /// snapshot here runs as one instance.
     ///
     /// - Returns: the position after which entries are taken. It is stored.
-    func begin(_ log: FollowedLog, because reason: LogBeginning) async throws -> LogPosition
+    func begin(_ log: FollowedLog, because reason: BeginReason) async throws -> LogPosition
 
     /// Stores the result of entries, in the transaction that stores the position after them. So each entry takes effect
     /// once, in order, whatever ends the process.
@@ -40,7 +40,7 @@ public protocol LogConsumer: Sendable {
 }
 
 extension LogConsumer {
-    public func begin(_ log: FollowedLog, because reason: LogBeginning) async throws -> LogPosition {
+    public func begin(_ log: FollowedLog, because reason: BeginReason) async throws -> LogPosition {
         reason == .replaced ? log.end : log.beginning
     }
 
@@ -50,7 +50,7 @@ extension LogConsumer {
 }
 
 /// Why a follower has no position to continue from.
-public enum LogBeginning: String, Sendable {
+public enum BeginReason: String, Sendable {
     /// The log was never followed with this database.
     case first
     /// Entries after the position were deleted, because they are older than a day.

@@ -321,7 +321,7 @@ struct RoomListTests {
             let list = try await house.keptList()
             for round in 1...3 {
                 for number in 0..<StaleRoomCache.generationSize {
-                    harness.gateway.parts.cache.standIns.note(
+                    harness.gateway.parts.cache.stale.note(
                         "chat", "\(round)-\(number)", ["r"], [.emptyArray], as: .some)
                 }
                 #expect(try await house.keptList().body == list.body)
