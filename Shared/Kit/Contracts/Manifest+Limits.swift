@@ -7,13 +7,13 @@ extension Manifest {
         public static let fields = 64
         public static let rateLimits = 64
         public static let checks = 64
-        /// The limit of a field's `zero`, which stands in each object for which the service gives no value.
+        /// The limit of a field's `zero` in bytes. Each object for which the service gives no value contains it.
         public static let zeroBytes = 4_096
         public static let pathBytes = 1_024
         public static let pathParameters = 16
         public static let ackCopies = 16
-        /// The limit of a name: that of a service, an event, a field, a badge, a sort order, a subject, or a rate
-        /// limit.
+        /// The limit of each name in a manifest, such as that of an event, a field, a subject or a rate limit. HTTP
+        /// methods and the members of acks count as names, too.
         public static let nameBytes = 128
     }
 

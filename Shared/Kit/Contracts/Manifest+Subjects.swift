@@ -1,6 +1,6 @@
 extension Manifest {
-    /// A subject that the manifest names and that is not the service's own; nil if there is none. Gateways pass
-    /// clients' requests on to these subjects, so a manifest must not direct them to another service.
+    /// A subject to which the manifest directs requests, and that is not the service's own; nil if there is none.
+    /// Gateways pass clients' requests on to such subjects, so a manifest must not direct them to another service.
     public var foreignSubject: String? {
         let named =
             routes.map(\.subject) + socketEvents.map(\.subject)

@@ -162,7 +162,8 @@ public struct Contribution: Sendable, Equatable {
         case value
         /// Milliseconds since 1970 or null. It is written in the format of the object's own times; null stays null.
         case time
-        /// Milliseconds since 1970 or null. The Room's `updatedAt` becomes this time if that is later. Rooms only.
+        /// Milliseconds since 1970 or null. If this time is later than the Room's `updatedAt`, `updatedAt` becomes this
+        /// time. Rooms only.
         case laterTime
     }
 

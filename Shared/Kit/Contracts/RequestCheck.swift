@@ -1,10 +1,10 @@
 import JSON
 
-/// A request that gateways make before they forward another service's request: its reply allows that request,
-/// and its error denies it.
+/// A request that gateways make before they forward a request to another service. A reply to the check allows the
+/// other request, and an error denies it.
 ///
 /// The check gets the data and the caller of the request that it precedes. A check before a subject with a
-/// confidential route (`Route.isConfidential`) has no effect: its requests may have passwords and tokens.
+/// confidential route (`Route.isConfidential`) has no effect, because requests there may have passwords and tokens.
 public struct RequestCheck: Sendable, Equatable {
     /// What happens to a request whose check has no valid answer in time.
     public enum WhenAway: String, Sendable {
@@ -13,8 +13,8 @@ public struct RequestCheck: Sendable, Equatable {
         case deny
     }
 
-    /// The subject of the requests that are checked, whether a route or a socket event brings them; or `join`. While no
-    /// service has the subject, the check has no effect.
+    /// The subject of the requests that are checked, or `join`. Requests of routes and of socket events are checked
+    /// alike. While no service has the subject, the check has no effect.
     public let before: String
     /// The check's own subject.
     public let subject: String

@@ -35,8 +35,8 @@ public struct OperatorQuestion: Sendable, Equatable {
     }
 }
 
-/// A gateway's answer to `Subject.listServices`: one report for each service, and then one without a service that
-/// says how many there were. So whoever asks notices that a report is missing.
+/// A gateway's answer to `Subject.listServices`: one report for each service, and a last report with the number of
+/// services. So whoever asks notices that a report is missing.
 public struct ServiceReport: Sendable, Equatable {
     public let question: String
     /// The gateway's id, which is also in its heartbeat.

@@ -13,8 +13,8 @@ public enum Subject {
     /// `status`.
     public static let statusRequest = "status.wanted"
     public static let status = "status.told"
-    /// The subject on which an operator asks all gateways what services they know, with an `OperatorQuestion`; each
-    /// publishes a `ServiceReport` for each service on `serviceReports`.
+    /// The subject on which an operator asks all gateways what services they know, with an `OperatorQuestion`. Each
+    /// gateway publishes its answer on `serviceReports`: several `ServiceReport`s.
     public static let listServices = "services.list"
     public static let serviceReports = "gateways.services"
     /// The subject on which an operator asks all gateways to remove a service, with an `OperatorQuestion`; each

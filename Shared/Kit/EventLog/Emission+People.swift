@@ -9,9 +9,10 @@ extension Emission {
         return !participants.contains(id)
     }
 
-    /// Returns a pattern for `LIKE` that matches the JSON of emissions with an event to a person. It may match events
-    /// to others, too: each character of the id but ASCII letters, digits and `-` becomes `%`, as it may be escaped in
-    /// JSON or special in a pattern.
+    /// Returns a pattern for `LIKE` that matches the JSON of emissions with an event to a person.
+    ///
+    /// ASCII letters, digits and `-` of the id stay. Any other character becomes `%`, because JSON may escape it, and
+    /// a pattern may give it a meaning. So the pattern may match events to others, too.
     static func pattern(_ userID: String) -> String {
         let id = userID.unicodeScalars.map { scalar in
             scalar == "-" || scalar.isASCII && scalar.properties.isAlphabetic || ("0"..."9").contains(scalar)
@@ -22,8 +23,8 @@ extension Emission {
 }
 
 extension [Emission] {
-    /// Separates the events that people would miss (`isMissed`) from those of the room, each in their order. nil if
-    /// nobody would miss an event, as nearly always.
+    /// Separates the events that people would miss (`isMissed`) from those of the room. Both keep their order. Returns
+    /// nil if nobody would miss an event, which is the usual case.
     func split(by participants: [String]) -> (inRoom: [Emission], missed: [Emission])? {
         // With few emissions, and two participants in a room, searching the array is cheaper than making a set.
         if count <= 32, !contains(where: { $0.isMissed(by: participants) }) { return nil }

@@ -78,8 +78,8 @@ public struct EventLog: Sendable {
         try connection.first("SELECT \(columns) FROM events ORDER BY seq DESC LIMIT 1", body: entry)
     }
 
-    /// Returns entries after a position, in order: up to `limit`, and up to about `maxBytes` of emissions and
-    /// participants, but at least one if there is one.
+    /// Returns entries after a position, in order: at most `limit` of them, with at most about `maxBytes` of
+    /// emissions and participants. A first entry that is longer than `maxBytes` is returned alone.
     ///
     /// - Parameters:
     ///   - end: the last position of interest.
@@ -158,11 +158,11 @@ public struct EventLog: Sendable {
     /// Deletes the oldest entries, up to the last one that was written before the given time. That one stays.
     /// The newest entry is never deleted.
     ///
-    /// The last one before the given time was the newest entry at that time. Positions of readers that were
-    /// up to date then refer to it, and remain valid.
+    /// That last entry was the newest one at the given time. So it is the position of each reader that was up to
+    /// date at that time, and that position remains valid.
     ///
     /// - Parameter now: the current time. An entry with a later time was written by a clock that was ahead, and does
-    ///   not end the search for old entries. If nil, no entry is treated so.
+    ///   not end the search for old entries. If nil, every entry that is not older than `time` ends it.
     /// - Returns: the number of deleted entries.
     @discardableResult
     public func prune(olderThan time: Timestamp, at now: Timestamp? = nil) async throws -> Int {

@@ -1,14 +1,14 @@
 import Contracts
 import JSON
 
-// Support for entries that older processes wrote before a fact existed: they show what happened only in the
-// events for clients. Logs contain such entries during a rolling upgrade, for a day after it, and as the
+// Support for entries without a fact, from older processes that did not know that fact yet. Only the events for
+// clients show what happened. Logs contain such entries during a rolling upgrade, for a day after it, and as the
 // newest entry of an idle log. This file can be removed a day after the last such process has ended.
 extension Fact {
     /// Derives the fact of an older entry from its first emission; nil if it has none.
     ///
-    /// The first is enough: those processes wrote the event of the change before everything else. For other
-    /// entries only the name of the first event is read.
+    /// The first emission is enough, because those processes wrote the event of the change before everything else.
+    /// If no fact follows from the name of that event, nothing else is read.
     ///
     /// - Parameter element: the first element of the entry's array. If it is a fact, known here or not, the
     ///   entry is not an older one.

@@ -32,7 +32,8 @@ public struct LogQuery: Sendable, Equatable {
         self.limit = limit
     }
 
-    /// Creates a query for the entries after a position, if the log still has it.
+    /// Creates a query for the entries after a position. The owner checks that its log still contains that position
+    /// (`LogPage.isKnown`).
     public init(after position: LogPosition, through: Int? = nil, roomIDs: ArraySlice<String>? = nil, limit: Int? = nil)
     {
         self.init(since: position.seq, digest: position.digest, through: through, roomIDs: roomIDs, limit: limit)

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Requests the ends of event logs from their owners, with one request to each for all callers that wait at the time.
 ///
-/// No caller gets an end that was read before its call. So everything that any gateway acknowledged before is
-/// included in this end. This is Raft's "read index" (section 6.4 of Ongaro's dissertation).
+/// No caller gets an end that was read before its call. So the end includes everything that any gateway acknowledged
+/// before the call. This is Raft's "read index" (section 6.4 of Ongaro's dissertation).
 public final class ReadIndex: Sendable {
     public typealias Ends = [String: LogPosition]
 
@@ -53,7 +53,8 @@ public final class ReadIndex: Sendable {
 
     /// Requests the ends of logs from their owners.
     ///
-    /// - Returns: the ends of at least these logs, without those whose owner did not reply now, or a short time ago.
+    /// - Returns: the ends of these logs, and perhaps of others. A log is missing if its owner did not reply now, or a
+    ///   short time ago.
     public func ends(of streams: [String]) async -> Ends {
         await withCheckedContinuation { continuation in
             let isFirst = state.withLock { state in

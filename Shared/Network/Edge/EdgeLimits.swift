@@ -36,8 +36,8 @@ public struct EdgeLimits: Sendable {
     /// The bytes that each client may buffer regardless of others: a head and a small body. The number of
     /// connections bounds this memory.
     static let smallBuffer = 4 * 1024
-    /// The memory of a connection whose client has just returned, with `smallBuffer`, its session and what it is sent
-    /// (`docs/scaling.md`). An idle one takes a tenth.
+    /// The memory of a connection whose client has just connected again (`docs/scaling.md`). It includes
+    /// `smallBuffer`, the session and the output. An idle connection takes a tenth of it.
     static let connectionBytes = 20 * 1024
     /// An address's clients that have neither connected nor signed in may use one eighth of its share. By
     /// default, sixteen addresses fill what all such clients may have.

@@ -53,9 +53,9 @@ final class EngineConnection: Waiting, WebSocketReceiver {
 
     // MARK: The start
 
-    /// The response header that names the new session in a polling handshake. From it a load balancer learns,
-    /// without reading bodies, which server the requests with this `sid` are for. A WebSocket is one
-    /// connection and does not need it.
+    /// The response header that names the new session in a polling handshake. A load balancer learns from it which
+    /// server the requests with this `sid` are for, and need not read bodies. A WebSocket is one connection and does
+    /// not need the header.
     private static let sessionHeader = "Engine-Session"
 
     func start(on connection: HTTPConnection, exchange: Int) {
@@ -152,7 +152,7 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     // MARK: WebSocket
 
     /// Attaches a WebSocket that names this session. One that comes too late, or a second one, is opened and closed, as
-    /// the reference server does. If it were refused, clients would take the whole session for failed.
+    /// the reference server does. If it were refused, clients would treat the whole session as failed.
     func attach(_ webSocket: WebSocketConnection) {
         let actions = engine.attachWebSocket()
         if actions.contains(.refuse) { return webSocket.close(.normal) }

@@ -4,8 +4,8 @@ import Reactor
 /// The bytes that are counted as buffered for an HTTP connection (`ClientUsage`), and the client that they
 /// count for.
 ///
-/// Usually they belong to one request, so they count for that request's client and person: a proxy's connection carries
-/// requests of many clients.
+/// Usually they belong to one request, and count for that request's client and person. They do not count for the peer,
+/// because a proxy's connection carries requests of many clients.
 struct HTTPBuffer {
     private let edge: EdgeLoop
     private let peer: IPAddress

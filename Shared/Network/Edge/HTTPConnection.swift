@@ -8,7 +8,7 @@ import Reactor
 final class HTTPConnection: ChannelHandler, Waiting {
     /// The most bytes that a client may pipeline while its request is answered; beyond it, reading stops.
     private static let maxPipelinedBytes = 64 * 1024
-    /// The unread output up to which a client's next request is still taken.
+    /// The limit of unread output. Beyond it, the client's next request is not taken.
     private static let maxUnreadCost = 64 * 1024
     /// The number of bytes of a body that are received at a time, until a large body has been accepted. With a thousand
     /// connections whose input is full, a turn then reads for a few milliseconds, not for a hundred.
@@ -79,7 +79,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     func channelDidDrain(_ channel: Channel) {
         if exchange == nil { buffer.end() }
         if buffer.noteDrain(), exchange == nil { noteWaiting() }
-        // A decrease is granted; otherwise the previous count stays (`ClientUsage.changeBuffer`).
+        // A decrease is never refused, and a refusal keeps the previous count (`ClientUsage.changeBuffer`).
         _ = countBytes()
         noteTaken()
         process()
@@ -358,7 +358,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         if !channel.isStalled { deadline.look(after: edge.configuration.writeTimeout) }
         guard keepsAlive else { return channel.close() }
         process()
-        // A decrease is granted; otherwise the previous count stays (`ClientUsage.changeBuffer`).
+        // A decrease is never refused, and a refusal keeps the previous count (`ClientUsage.changeBuffer`).
         _ = countBytes()
     }
 

@@ -115,8 +115,8 @@ public struct SocketHandshake: Sendable {
     /// The peer, or the client of a trusted proxy.
     public let client: IPAddress
 
-    /// The length limit of tokens. Longer ones are invalid and are not kept: clients choose them, and many
-    /// may wait.
+    /// The length limit of tokens. Longer ones are invalid and are not kept: each client chooses its token, and many
+    /// sockets may keep one while they wait.
     static let maxTokenLength = 8 * 1024
 
     init(of request: HTTPRequest, _ query: HTTPQuery, from client: IPAddress) {

@@ -20,7 +20,7 @@ final class WebSocketConnection: ChannelHandler {
         case normal = 1000
         /// The server shuts down; clients reconnect.
         case goingAway = 1001
-        /// The client violates the protocol.
+        /// The client sent too many messages before CONNECT.
         case policyViolation = 1008
         /// The server is overloaded; clients reconnect later (IANA's registry).
         case tryAgainLater = 1013
@@ -29,7 +29,7 @@ final class WebSocketConnection: ChannelHandler {
     private let channel: Channel
     private let edge: EdgeLoop
     private var parser: WebSocketParser
-    /// The session whose transport this WebSocket is, or is to become; or a plain one.
+    /// The session whose transport this WebSocket is or is to become, or a `PlainWebSocket`.
     private var receiver: (any WebSocketReceiver)?
     private var isClosing = false
     private var isSlow = false
@@ -146,7 +146,7 @@ final class WebSocketConnection: ChannelHandler {
 
     func channelDidDrain(_ channel: Channel) {
         // Every broadcast drains every connection, but only a connection that was held up has something to
-        // continue with. A decrease is granted; otherwise the previous count stays
+        // continue with. A decrease is never refused, and a refusal keeps the previous count
         // (`ClientUsage.changeBuffer`).
         if isHeldUp { goOn() } else { _ = countBytes() }
     }

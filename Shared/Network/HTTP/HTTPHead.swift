@@ -28,8 +28,8 @@ struct HTTPHead {
         return finished
     }
 
-    /// Parses `method SP target SP version` (RFC 9112, section 3), with single spaces: neither part may
-    /// contain one.
+    /// Parses `method SP target SP version` (RFC 9112, section 3), with single spaces. None of the parts may
+    /// contain a space.
     private static func requestLine(_ line: Span<UInt8>) throws(HTTPParseError) -> HTTPRequest {
         let space = UInt8(ascii: " ")
         guard let first = line.firstIndex(of: space), let second = line.firstIndex(of: space, from: first + 1) else {

@@ -10,7 +10,7 @@ public struct HTTPRequestParser: Sendable {
         /// Nothing of a request has arrived.
         case idle
         case head
-        /// The head is complete, and its body, or the rest of one that is dropped, has not arrived.
+        /// The head is complete, and its body is not. The body may be one that is dropped.
         case body
     }
 

@@ -36,7 +36,8 @@ extension OutgoingPacket {
             case .none: 0
             case .value(let value): value.bytes.count
             case .list(let name, let arguments):
-                // A comma or bracket for each, and one more bracket; an empty list has two as well.
+                // Each element has a bracket or a comma before it, and the list ends with a bracket. An empty list
+                // also has both brackets.
                 arguments.reduce(1 + (name.map { $0.bytes.count + 1 } ?? 0)) { $0 + $1.bytes.count + 1 }
                     + (name == nil && arguments.isEmpty ? 1 : 0)
             }

@@ -2,8 +2,8 @@ import JSON
 
 /// The settings in which a server's Socket.IO may differ from the reference server's.
 public struct SocketIOConfiguration: Sendable {
-    /// The treatment of a well-formed packet that is not expected: an event on a namespace that is not
-    /// connected, a second CONNECT, an ack that was not requested.
+    /// The treatment of a well-formed packet that is not expected. Examples are a second CONNECT, and an event or an
+    /// ack on a namespace that is not connected.
     public enum UnexpectedPackets: Sendable {
         /// Close the session, as the reference server does.
         case close
@@ -18,12 +18,12 @@ public struct SocketIOConfiguration: Sendable {
     /// True if events may have attachments. If false, such an event is reported as refused, its attachments
     /// are skipped, and the session continues.
     public var acceptsAttachments: Bool
-    /// The maximum of one packet's attachments; more close the session.
+    /// The maximum number of one packet's attachments. A packet with more closes the session.
     public var maxAttachments: Int
-    /// The maximum size of one packet's attachments together; more close the session.
+    /// The maximum size of one packet's attachments together. A packet with more bytes closes the session.
     public var maxAttachmentBytes: Int
-    /// The maximum memory, approximately, of the events that wait while their namespace's CONNECT is checked; more
-    /// close the session.
+    /// The approximate maximum memory of the events that wait while their namespace's CONNECT is checked. An event that
+    /// exceeds it closes the session.
     public var maxQueuedBytes: Int
 
     public init(

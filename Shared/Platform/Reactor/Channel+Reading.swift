@@ -20,8 +20,8 @@ extension Channel: PollSource {
         receiveLimit = limit
     }
 
-    /// True if epoll should report input. After `close()`, input is read to be dropped, and to see the peer's
-    /// end.
+    /// True if epoll should report input. After `close()`, input is read only to drop it, and to notice the peer's
+    /// FIN.
     private var wantsInput: Bool {
         switch state {
         case .open: !peerFinished && !isReadingPaused

@@ -141,9 +141,9 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         whenIdle.append(work)
     }
 
-    /// Calls a closure once, after the events of this turn if called by one of them, otherwise after those of
-    /// the next turn. Use it for work that has used up its share of this turn. Closures are called in order,
-    /// on the loop only.
+    /// Calls a closure once. If an event of this turn registers it, it is called after this turn's events, otherwise
+    /// after those of the next turn. Use it for work that has used up its share of this turn. Closures are called in
+    /// order, on the loop only.
     public func inNextTurn(_ work: @escaping () -> Void) {
         preconditionCurrent()
         nextTurn.append(work)

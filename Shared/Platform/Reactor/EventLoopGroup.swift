@@ -50,7 +50,7 @@ public final class EventLoopGroup: Sendable {
     /// threads end.
     ///
     /// Blocks until then, and must not be called on a loop. Calling it again does nothing. Tasks that are
-    /// still bound to a loop do not continue, so wait for them before.
+    /// still bound to a loop do not continue, so wait for them first.
     public func shutdown() {
         precondition(EventLoop.current == nil, "a loop cannot wait for its own end")
         for loop in loops { loop.stop() }

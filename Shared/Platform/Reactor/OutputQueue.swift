@@ -22,7 +22,7 @@ struct OutputQueue: Sendable {
 
     var isEmpty: Bool { byteCount == 0 }
 
-    /// The approximate memory that the queue holds: with pieces of two bytes, thirty times their bytes.
+    /// The approximate memory that the queue holds. For pieces of two bytes, it is thirty times their size.
     var cost: Int { byteCount + (rest.count - Int(nextInRest)) * Self.pieceOverhead }
 
     private var sharedCount: Int { Int(sharedEnd - sharedStart) }

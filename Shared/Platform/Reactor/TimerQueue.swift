@@ -125,7 +125,8 @@ struct TimerQueue {
         }
     }
 
-    /// Keeps the heap within twice the living entries, in constant time amortised over the cancellations.
+    /// Keeps the heap within twice the living entries, unless at most 64 entries are dead. It takes constant time,
+    /// amortised over the cancellations.
     private mutating func dropDead() {
         guard dead > 64, dead * 2 > heap.count else { return }
         heap.removeAll { $0.isDead }

@@ -44,9 +44,9 @@ public final class TransactionRecord {
 }
 
 extension Connection {
-    /// Calls the hook after this write is committed (on disk, unless it is `.relaxed`), before it returns;
-    /// never if it is undone. Hooks run in order, on the writing thread. A read that calls this ends the
-    /// process. A `MaintenanceDatabase` calls no hooks.
+    /// Calls the hook once this write is committed, before the write returns. The write is on disk by then, unless it
+    /// is `.relaxed`. If the write is undone, the hook is never called. Hooks run in order, on the writing thread. A
+    /// read that calls this ends the process. A `MaintenanceDatabase` calls no hooks.
     public func afterCommit(_ hook: @escaping () -> Void) {
         precondition(record.isWriting, "a read commits nothing")
         record.hasChanges = true

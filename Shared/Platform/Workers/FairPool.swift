@@ -108,7 +108,7 @@ public final class FairPool: Sendable {
 public enum FairPoolRefusal: Error {
     /// This address, or its network, has reached its limit of waiting jobs.
     case share
-    /// The queue is full.
+    /// The queue is full, or a newer job has replaced this one.
     case busy
     /// The job could not be done in time.
     case late

@@ -14,7 +14,7 @@ struct Recount {
     struct Outcome: Equatable {
         var rooms = 0
         var differences = 0
-        /// The differences that remain: all of them, unless they are to be repaired.
+        /// The differences that remain. Without a repair, all of them remain.
         var left = 0
     }
 

@@ -68,7 +68,8 @@ struct ServiceOverview {
         let known = gateways.compactMap { $0.services[name] }
         guard let offer = known.compactMap(\.offer).first else { return nil }
         let isServed = known.contains { $0.isServed }
-        // Not every service reports its status; then all that is known is that a request reaches one.
+        // Not every service reports its status. Without reports, the gateways only know whether a request reaches an
+        // instance.
         let count = instances.map { "\($0)" } ?? (isServed ? "1+" : "0")
         return [
             name.printable, known.contains { $0.isRequired } ? "yes" : "no", count,

@@ -9,7 +9,7 @@ public final class Metrics: Sendable {
 
     public init() {}
 
-    /// Registers a count that only rises. Only such names end in `_total`.
+    /// Registers a count that only rises. Names of counters end in `_total`; other names do not.
     public func counter(_ name: String, _ help: String, labels: KeyValuePairs<String, String> = [:]) -> Counter {
         add(name, help, "counter", labels) { Counter() }
     }
@@ -123,7 +123,8 @@ public final class Histogram: Metric {
         100, 250, 500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
         10_000_000,
     ]
-    /// The longest time. A longer one is caused by a clock and counts as this, so that sums do not overflow.
+    /// The longest time that is counted. A longer one can only come from a wrong clock. It counts as this time, so that
+    /// sums do not overflow.
     private static let longest: Duration = .seconds(86_400)
     private struct State { var buckets = [Int](repeating: 0, count: Histogram.bounds.count), sum = 0, count = 0 }
     private let state = Mutex(State())
@@ -156,7 +157,7 @@ public final class Histogram: Metric {
 }
 
 extension Double {
-    /// The number in the format's form, which writes infinities and NaN like Go.
+    /// The number as the format requires it. Infinities and NaN are written as in Go.
     fileprivate var asMetric: String {
         if isNaN { return "NaN" }
         return isInfinite ? (self < 0 ? "-Inf" : "+Inf") : "\(self)"

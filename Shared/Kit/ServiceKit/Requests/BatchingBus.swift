@@ -146,12 +146,12 @@ public final class BatchingBus: MessageBus, DeadlineKeeper {
                     refuse(batch, on: subject, answers)
                     break
                 }
-                // Requests without room in the reply are sent again, before later ones.
+                // The reply had no room for the answers to the other requests. They are sent again, before later ones.
                 putBack(batch.dropFirst(each.count), on: subject)
                 for (one, answer) in zip(batch, each) { finish(one, .success(answer)) }
             case .failure(.lineTooLong):
-                // The first reply alone was too long: otherwise the reply would have contained the ones that
-                // fit.
+                // The answer to the first request alone was too long: otherwise the reply would contain the answers
+                // that fit.
                 putBack(batch.dropFirst(), on: subject)
                 return ask(batch[0], on: subject, then: ended)
             case .failure(.refused):

@@ -47,8 +47,8 @@ public struct Endpoint: Sendable {
         return endpoint
     }
 
-    /// Returns the endpoint with a description, which is shown in `openapi.json` and `asyncapi.json`. A
-    /// request that is registered with `onRoom` gets its `roomId` and `room_not_found` by itself.
+    /// Returns the endpoint with a description, which is shown in `openapi.json` and `asyncapi.json`. If the
+    /// endpoint is registered with `onRoom`, `roomId` and `room_not_found` are added to the description.
     public func described(_ description: RequestDescription) -> Endpoint {
         var endpoint = self
         endpoint.description = description

@@ -3,9 +3,9 @@ import MessageBus
 
 /// Several requests on one subject that are sent as one.
 ///
-/// Its data is a list of `{requestId, caller?, trace?, data}`. The reply is a list of the replies that each
-/// would have got alone, in the same order: as many of the first ones as fit the bus, but at least one. Any
-/// other reply means that the whole batch failed.
+/// Its data is a list of `{requestId, caller?, trace?, data}`. The reply is a list, in the same order, of the
+/// replies that the requests would get alone. If the bus could not carry all of them, the last ones are left out,
+/// but never the first. Any other reply means that the whole batch failed.
 enum RequestBatch {
     /// The limit of requests in a batch, so that the first need not wait long for the last.
     static let maxCount = 64

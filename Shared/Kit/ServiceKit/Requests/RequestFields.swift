@@ -92,7 +92,7 @@ public struct RequestFields: Sendable {
 
     // MARK: Values of a query, which are texts
 
-    /// Returns a whole number that is a text, as in a query; nil if it is missing.
+    /// Returns a whole number that is given as text, as in a query; nil if it is missing.
     ///
     /// - Throws: `malformed_request` for anything but digits with an optional minus, and for a number that is
     ///   too large.
@@ -156,7 +156,7 @@ public struct RequestFields: Sendable {
 
     /// The longest form of a character: twelve bytes, as two escapes.
     private static let maxBytesOfCharacter = 12
-    /// The bytes allowed for quotes, and for white space at the ends of a text that is not ASCII.
+    /// The bytes allowed for the quotes, and for white space at the ends of a text if that white space is not ASCII.
     private static let maxBytesAround = 8192
 
     private static func maxBytes(of length: ClosedRange<Int>) -> Int {

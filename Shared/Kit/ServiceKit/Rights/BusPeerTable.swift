@@ -3,8 +3,8 @@ import Security
 
 /// The peers that may join a bus. Each has its own token, which identifies it.
 ///
-/// The file has lines of JSON: a `BusPeer`, and in `token` the digest of its token, `sha256:` and
-/// 64 hexadecimal digits. Empty lines and those that begin with `#` are skipped.
+/// Each line of the file is the JSON of a `BusPeer` with one more member, `token`. It has the digest of the
+/// peer's token: `sha256:` and 64 hexadecimal digits. Empty lines and those that begin with `#` are skipped.
 public struct BusPeerTable: Sendable {
     /// The limit of the file's size. A peer's line has some 300 bytes.
     public static let maxSize = 1 << 20

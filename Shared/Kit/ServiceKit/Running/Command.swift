@@ -1,7 +1,7 @@
 import Glibc
 import Storage
 
-/// A task that a program runs and then exits, instead of serving: `parlor verify`.
+/// A task such as `parlor verify`. The program runs it instead of serving, and then exits.
 public struct Command: Sendable {
     /// The result of a command, which becomes the exit status.
     public enum Outcome: Int32, Sendable {

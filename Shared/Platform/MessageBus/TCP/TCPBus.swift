@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Calls from any thread append to the output; the loop sends it once a turn (`TCPBusLink`).
 ///
-/// The object lives until `close()`.
+/// The connection lives until `close()`, even if this object is released.
 public final class TCPBus: MessageBus {
     typealias Completion = @Sendable (Result<any BusPayload, BusError>) -> Void
 

@@ -126,7 +126,7 @@ struct TCPBusState {
 
     // MARK: Requests
 
-    /// Schedules the repetition of a request for the case that it gets no reply.
+    /// Schedules the repetition of a request, in case it gets no reply.
     mutating func repeatQuestion(_ id: UInt64, at time: Duration) {
         let repetition = unanswered.insert(id, deadline: time)
         asked.update(id) { $0.repetition = repetition }
@@ -175,7 +175,7 @@ struct TCPBusState {
         return firstConnection
     }
 
-    /// Removes and returns all callbacks that must be notified.
+    /// Clears the state of the connection, and returns all callbacks that must be called now.
     mutating func disconnect() -> Lost {
         let wasConnected = connection != nil
         connection = nil

@@ -40,7 +40,8 @@ final class PostgresSession {
     /// Connects. Blocks for at most `connectTimeout` for each address of the server, and for the lookup of
     /// its name.
     ///
-    /// - Throws: `.io`; at once, with the last error, during the pause after a failed attempt.
+    /// - Throws: the error of the attempt, such as `.io`. During the pause after a failed attempt, it throws the last
+    ///   error at once.
     func connect() throws(StorageError) -> OpaquePointer {
         if let failure, ContinuousClock.now < failure.nextAttempt { throw failure.error }
         do {

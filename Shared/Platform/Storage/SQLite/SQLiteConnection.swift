@@ -29,8 +29,8 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
     var durability: Durability?
     let record: TransactionRecord
 
-    /// Disables memory statistics, once in a process. SQLite refuses it if it is in use already, and is only
-    /// a little slower then.
+    /// Disables memory statistics, once in a process. If SQLite is in use already, it refuses this, and is only a
+    /// little slower.
     private static let disableMemoryStatistics: Void = { _ = sqlite3_disable_memory_statistics() }()
 
     init(_ path: String, role: Role) throws(StorageError) {
@@ -79,8 +79,8 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
             if !statement.isReadOnly { record.hasChanges = true }
             let row = Row(source: SQLiteRow(statement: statement.handle))
             var isWanted = true
-            // A writing statement with RETURNING has done its work at the first step, but ends only at the
-            // last; a step after that would perform it again.
+            // A writing statement with RETURNING does all its work in the first step, but ends only with the last
+            // one. A further step would perform it again.
             while isWanted || !statement.isReadOnly, try step(statement) {
                 guard isWanted else { continue }
                 do {

@@ -1,7 +1,7 @@
 /// A database in an SQLite file: one thread that writes and a few that read.
 ///
-/// It uses WAL with `synchronous=FULL`: a commit returns after its log is on disk, and readers never wait for
-/// the writer. Releasing the last reference closes it like `close`, without waiting.
+/// It uses WAL with `synchronous=FULL`: a commit returns after its log is on disk, unless it is `.relaxed`. Readers
+/// never wait for the writer. Releasing the last reference closes it like `close`, without waiting.
 public final class SQLiteDatabase: ThreadedDatabase {
     public enum Location: Sendable {
         /// A file, whose directory must exist.

@@ -18,8 +18,8 @@ extension StorageError {
         }
     }
 
-    /// Returns the index in `UNIQUE constraint failed: index 'people_username'` or `… failed: people.id,
-    /// people.n`.
+    /// Returns the index that a message names, as in `UNIQUE constraint failed: index 'people_username'`, or else the
+    /// columns, as in `… failed: people.id, people.n`.
     private static func indexName(_ message: String) -> String {
         let what = message.split(separator: ": ", maxSplits: 1).last ?? ""
         guard what.hasPrefix("index '"), what.hasSuffix("'") else { return String(what) }
