@@ -26,8 +26,8 @@ public struct AccountsService: Service {
     public static let log: LogContents = .endedSessions
     public static let limits = [
         RateLimit("register", perPerson: 10, perAddress: 60, seconds: 3600),
-        // Only `change-password` has a caller, so only there `perPerson` applies. `GuessesStore` counts guesses at an
-        // account.
+        // `perPerson` applies only to `change-password`, the only one of these routes that has a caller. `GuessesStore`
+        // limits the guesses at one account.
         RateLimit("login", .failures, perPerson: 10, perAddress: 30, seconds: 300),
         // Successful sign-ins are limited too: each costs a hash and a session.
         RateLimit("sign_ins", perPerson: 10, perAddress: 60, seconds: 60),

@@ -14,7 +14,7 @@ extension RequestDescription {
         ]), gives: .array(of: Person.schema), isPaged: true, errors: [.invalidField])
 }
 
-/// Queries of people: for themselves, for other services, and for searches.
+/// Requests that find people: the caller, people for other services, and people without shared rooms.
 extension Accounts {
     /// Returns the caller, as they see themselves.
     func me(_ caller: Caller) async throws -> Reply {
@@ -25,15 +25,15 @@ extension Accounts {
         return Reply(.ok, account.person.json)
     }
 
-    /// The limit of people in one request. The reply has to fit a line of the bus (1 MiB): a person takes up
-    /// to 250 bytes, unless the names are very long.
+    /// The maximum number of people in one request. The reply has to fit into a line of the bus (1 MiB): a person
+    /// takes up to 250 bytes, unless the names are very long.
     private static let maxLookedUp = 2000
 
     /// Looks up people for other services: `{ids, viewerSharesRooms}` → `[Person]`, the existing ones, in no
     /// order.
     ///
-    /// Addresses are shown depending on the setting. The requesting service knows whether the viewer shares a
-    /// room with all of them.
+    /// The setting decides whether e-mail addresses are shown. The requesting service knows whether the viewer
+    /// shares a room with all of these people.
     func lookUpPeople(_ fields: RequestFields) async throws -> Reply {
         let ids = try fields.strings("ids", count: 0...Self.maxLookedUp).filter(\.mayBeID)
         let viewerSharesRooms = try fields.optionalBool("viewerSharesRooms") ?? false
@@ -93,7 +93,7 @@ private struct PeopleCursor {
     var text: String { Base64URL.encode(Array(usernameKey.utf8)) }
 }
 
-/// A source of the people who share rooms.
+/// Finds the people who share rooms with a person.
 protocol PartnerDirectory: Sendable {
     /// Returns the ids of all people who share a room with a person.
     ///

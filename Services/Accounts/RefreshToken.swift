@@ -3,8 +3,9 @@ import Security
 /// A token that a client exchanges for a new access token. It consists of the session's secret id
 /// and a secret for one exchange.
 ///
-/// The session stores only a hash of the newest secret. If a token names a session but has another
-/// secret, it was used before. Then either it or its successor is stolen.
+/// The session stores only a hash of the newest secret. A token with the session's id and another secret
+/// was used before. Unless its client repeats an attempt (`RefreshAttempt`), the token or its successor
+/// counts as stolen.
 struct RefreshToken: Sendable {
     let sessionID: [UInt8]
     private let secret: [UInt8]
@@ -30,7 +31,7 @@ struct RefreshToken: Sendable {
         secret = HMACSHA256.authenticate(previous.secret, key: salt)
     }
 
-    /// Parses a token; nil for a text that was never one.
+    /// Parses a token; nil if the text does not have the form of a token.
     init?(_ text: String) {
         guard text.utf8.count <= 2 * (Self.sessionIDLength + Self.secretLength), let bytes = Base64URL.decode(text),
             bytes.count == Self.sessionIDLength + Self.secretLength

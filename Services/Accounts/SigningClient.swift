@@ -7,21 +7,21 @@ import Workers
 struct SigningClient: Sendable {
     /// The address shown in the person's list of sessions; `""` if it is unknown.
     let address: String
-    /// The client's description of itself as its person sees it, without control characters, and truncated.
+    /// The client's description of itself, as the person sees it: truncated, and without invisible characters.
     let userAgent: String
     /// The session of the caller's access token.
     let sessionID: String?
     let isLimited: Bool
-    /// The network of one subscriber: the address, or the first 64 bits of IPv6 (RFC 6177). `""` if it is
-    /// unknown.
+    /// The network of one customer of a provider: the IPv4 address, or the first 64 bits of the IPv6 address
+    /// (RFC 6177). `""` if it is unknown.
     let network: String
     /// The client's key in the fair queue for password hashes; nil if the client is not limited.
     let party: Party?
 
     static let maxUserAgent = 200
 
-    /// Returns the prefix length of a wider network. IPv4 addresses are assigned by /24, IPv6 by /48: an
-    /// owner of one address often has all of them.
+    /// Returns the prefix length of a wider network. IPv4 addresses are assigned in blocks of /24, IPv6
+    /// addresses in blocks of /48. An owner of one address often has the whole block.
     private static func widerLength(_ address: IPAddress) -> Int { address.isIPv6 ? 48 : 24 }
     private static func length(_ address: IPAddress) -> Int { address.isIPv6 ? 64 : 32 }
 

@@ -19,7 +19,7 @@ final class BrokerPeer {
     let id: UInt64
     var phase = Phase.new
     var name = ""
-    /// The peer's rights; nil for all.
+    /// The peer's rights; nil if it has all rights.
     var rights: BrokerRights?
     let connectedAt: Duration
     var lastReceivedAt: Duration
@@ -30,7 +30,7 @@ final class BrokerPeer {
 
     /// Whole lines that wait to be written.
     private(set) var outbox: [UInt8] = []
-    /// The bytes that were written and that the kernel has not taken, when they were last counted.
+    /// The bytes that were handed to the channel and that the kernel had not taken at the last count.
     var handedOver = 0
     /// Counts `handedOver`.
     var countHandedOver: (() -> Int)?

@@ -5,11 +5,11 @@ public struct BrokerSettings: Sendable {
     public var access = BrokerAccess.open
     /// The maximum of bytes queued for one peer before it is disconnected as a slow consumer.
     public var maxPendingBytes = BusLimits.defaultMaxPendingBytes
-    /// A sender waits once it has queued this many bytes for one receiver that does not read. An eighth: several
-    /// senders fit the queue.
+    /// A sender waits once it has queued this many bytes for one receiver that does not read. This is an eighth of
+    /// the receiver's queue, so that several senders fit into it.
     public var maxPendingBytesBySender: Int { maxPendingBytes / 8 }
     /// How long a sender waits for one receiver. A busy process reads again sooner than this, and a person hardly
-    /// notices it.
+    /// notices such a wait.
     public var maxHold: Duration = .milliseconds(250)
     /// After a hold has timed out, no sender waits for that receiver for this long.
     public var holdPause: Duration = .seconds(10)
@@ -51,7 +51,7 @@ public struct BrokerCounters: Sendable, Equatable {
 public enum BrokerNotice: Sendable, Equatable {
     case joined(peer: String)
     case left(peer: String)
-    /// The broker disconnected the peer; the code is that of its last line.
+    /// The broker disconnected the peer. The code is that of the error line that the broker sent last.
     case cut(peer: String, code: String)
     /// A refusal. Only a few are logged each minute, but all are counted.
     case forbidden(peer: String, BusRights.Operation, subject: String)

@@ -11,7 +11,7 @@ struct BoardStore {
 
     // MARK: Boards and accounts
 
-    /// Counts a change of a room's board, with the amounts that it adds to the board.
+    /// Raises the `rev` of a room's board by one, and adds these amounts to its element count and bytes.
     ///
     /// - Returns: nil, with nothing changed, if the board would exceed the limit.
     func advance(
@@ -74,7 +74,7 @@ struct BoardStore {
             body: Self.element)
     }
 
-    /// Returns the element that its sender created with a key, even if it has been deleted since.
+    /// Returns the id of the element that a sender created with a key, even if it has been deleted since.
     func elementID(sentBy senderID: String, as tempID: String, in roomID: String) throws -> String? {
         try connection.first(
             "SELECT element_id FROM temp_ids WHERE room_id = $1 AND sender_id = $2 AND temp_id = $3", roomID,
@@ -82,8 +82,8 @@ struct BoardStore {
         ) { $0.text(0) }
     }
 
-    /// Inserts an element. Its rank is the revision of its creation: the order of creation, regardless of
-    /// instances and clocks.
+    /// Inserts an element. Its rank is the board's revision at its creation. So ranks follow the order of
+    /// creation, regardless of instances and clocks.
     func insert(_ element: Element, at state: BoardState) throws {
         try connection.execute(
             """
@@ -133,7 +133,7 @@ struct BoardStore {
     /// have 64 KiB.
     private static let rowsInOneGo = 32
 
-    /// Returns those of the elements that are still there.
+    /// Returns those of the ids whose elements still exist.
     func existing(_ ids: [String]) throws -> [String] {
         try connection.all(
             "SELECT id FROM elements WHERE id IN (SELECT value FROM json_each($1))", SQLValue.list(ids)
@@ -180,12 +180,12 @@ struct BoardStore {
 
     // MARK: Unseen elements
 
-    /// The maximum of `unseen_elements` rows for a person and room. The rows serve to recount `unseen`. Without a limit
-    /// the rows could grow for ever, and opening the room waits until they are deleted.
+    /// The maximum number of `unseen_elements` rows for a person and room. The rows serve to recount `unseen`. Without
+    /// a limit they could grow for ever. Opening the room waits until they are deleted.
     static let maxUnseenRows = 200
 
-    /// Counts a new element for those of these people who do not have the room open, and records it for those who have
-    /// fewer than `maxUnseenRows` unseen.
+    /// Counts a new element for each of these people who does not have the room open. It also records the element for
+    /// each of them who has fewer than `maxUnseenRows` unseen elements.
     func countUnseen(_ rank: Int, in roomID: String, by people: [String]) throws {
         let others = SQLValue.list(people)
         try connection.execute(

@@ -127,8 +127,8 @@ struct ChatsStore {
 
     /// Returns the lowest `seq` in the room that is not before the cursor.
     ///
-    /// Within a room the order of `seq` is the order of cursors, so binary search finds it: an index by time
-    /// would slow every send.
+    /// Within a room the order of `seq` is the order of cursors, so binary search finds it. An index by time
+    /// would find it, too, but would slow every send.
     private func firstSeq(notBefore cursor: ConversationCursor, in chat: Chat) throws -> Int {
         var low = 1
         var high = chat.lastSeq + 1

@@ -1,10 +1,11 @@
 /// Finds the newest messages of several rooms together, the latest first.
 ///
 /// It takes messages from the room whose next one is the latest, like a merge of sorted lists. A room is read
-/// only when its turn comes: first its share of the page, then each time as many messages as it has read so
-/// far. So all rooms together read about two pages of messages at most, however their messages interleave.
-/// The next room comes off a heap, so a message costs the logarithm of the number of started rooms. It is a
-/// value that one database read passes to the next, so that other reads run in between.
+/// only when its turn comes. The first read takes the room's share of the page. Each later one takes as many
+/// messages as the earlier ones together. So all reads take about two pages of messages at most, however the
+/// rooms' messages interleave. The next room comes off a heap, so a message costs the logarithm of the number
+/// of started rooms. It is a value that one database read passes to the next, so that other reads run in
+/// between.
 struct ConversationMerge: Sendable {
     /// The messages of a room that have been read so far.
     struct Room: Sendable {

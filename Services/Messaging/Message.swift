@@ -61,7 +61,7 @@ struct Message: Sendable {
     }
 }
 
-/// The fact that a person has read another's message, and the time.
+/// A record that a person has read another's message, and when.
 struct Receipt: Sendable {
     let userID: String
     let readAt: Timestamp

@@ -20,7 +20,7 @@ struct MessagesStore {
             """, roomID, senderID, tempID, body: Self.message)
     }
 
-    /// Returns a message's sender; nil if there is no such message in this room.
+    /// Returns a message's sender; nil if there is no such message in this room, or it is deleted.
     func sender(of messageID: String, in roomID: String) throws -> String? {
         try connection.first(
             "SELECT sender_id FROM messages WHERE id = $1 AND room_id = $2 AND text IS NOT NULL", messageID, roomID
@@ -47,7 +47,7 @@ struct MessagesStore {
             """, roomID, seq, end, count, body: Self.message)
     }
 
-    /// Returns those of the messages that were not deleted.
+    /// Returns those of the ids whose messages exist and were not deleted.
     ///
     /// - Parameter roomID: the room in which the messages have to be; nil for any room.
     func existing(_ messageIDs: [String], in roomID: String?) throws -> [String] {
@@ -116,7 +116,7 @@ struct MessagesStore {
     func markRead(
         _ messageIDs: [String], by userID: String, in roomID: String, at now: Timestamp
     ) throws -> [String] {
-        // CROSS JOIN fixes the order of the tables: by id, and not through all messages of the room.
+        // CROSS JOIN fixes the order of the tables: messages are found by id, and not by a scan of the room.
         try connection.all(
             """
             INSERT INTO receipts (message_id, user_id, read_at)

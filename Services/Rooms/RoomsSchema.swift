@@ -2,8 +2,8 @@ import Storage
 
 /// The migrations of this service's tables.
 enum RoomsSchema {
-    /// The migrations. `people` contains names as of the last time that a person came into a room, so that no
-    /// list waits for Accounts.
+    /// The migrations. `people` contains each person's names as they were when the person's last room was
+    /// created, so that no list waits for Accounts.
     static let migrations = [
         Migration(
             version: 1, name: "rooms and their participants",

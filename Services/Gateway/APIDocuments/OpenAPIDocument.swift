@@ -3,8 +3,8 @@ import JSON
 
 /// `openapi.json`: all routes (OpenAPI 3.1).
 ///
-/// It is valid whatever a service announces: what has no place in the standard, such as a method of another
-/// name, is left out.
+/// It is valid whatever a service announces. What has no place in the standard, such as a method that OpenAPI
+/// does not define, is left out.
 struct OpenAPIDocument {
     private let contents: APIContents
     private var schemas: ComponentSchemas { contents.schemas }
@@ -145,7 +145,7 @@ struct OpenAPIDocument {
             })
     }
 
-    /// Writes the member `content`, of JSON.
+    /// Writes the member `content` with the schema of its JSON.
     private func writeContent(_ schema: Schema, of service: String, to json: inout JSONWriter) {
         json.member(
             "content",

@@ -2,8 +2,8 @@ import Contracts
 
 /// The announced services: everything that the gateway offers beyond its own endpoints.
 ///
-/// It is immutable: an announcement creates another catalog. It is a class, so that a request that passes it
-/// on copies only a reference.
+/// It is immutable: an announcement creates another catalog. It is a class, so that passing it on copies
+/// only a reference.
 package final class Catalog: Sendable {
     package let manifests: [String: Manifest]
     /// The manifests in a stable order.
@@ -19,8 +19,8 @@ package final class Catalog: Sendable {
     package let batched: Set<String>
     /// The rate limits that services declare, by name.
     package let limits: [String: RateLimit]
-    /// The services whose answers are in lists of rooms (`Subject.rooms`). It is nil, so that lists are not cached, if
-    /// no service has that route, or if its service does not log each change of the rooms.
+    /// The services whose answers are in lists of rooms (`Subject.rooms`). It is nil if no service has that route, or
+    /// if its service does not log each change of the rooms. Then lists are not cached.
     package let listSources: ListSources?
     /// The number of changes so far, by announcements and removals.
     package let revision: Int

@@ -24,7 +24,7 @@ struct DirectoryState {
     var announcedNames: Set<String> = []
     /// The announcements of each service in the catalog, since the start.
     private(set) var heard: [String: Heard] = [:]
-    /// The last announcement of each service that was refused.
+    /// The last refused announcement of each service.
     var refused = RefusedAnnouncements()
     /// True if the last sweep asked all services, and the bus stayed connected after it.
     var wasAsked = false

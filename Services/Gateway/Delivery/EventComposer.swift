@@ -13,8 +13,10 @@ package struct EventComposer: Sendable {
         self.badges = badges
     }
 
-    /// Returns a room that was created with this entry, and is the same for everyone in it. It is composed at
-    /// once, so that it stays in order with the events around it; nil if the data is not a room.
+    /// Returns the data of the event for a new room, which is the same for everyone in the room. It is composed
+    /// at once, so that it stays in order with the events around it.
+    ///
+    /// - Returns: nil if `base` is not a room.
     func newRoom(_ base: JSONValue) -> JSONValue? {
         composer.newRoom(base).map { room in JSONWriter.object { $0.member("room", room) } }
     }

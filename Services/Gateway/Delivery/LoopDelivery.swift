@@ -72,7 +72,7 @@ package actor LoopDelivery: LoopPart {
 
     private nonisolated var isBusy: Bool { inFlight.load(ordering: .relaxed) > 0 }
 
-    /// Notes that a client connected, joined or sent a request that takes more than an ack.
+    /// Notes that a client connected, joined a room or sent an HTTP request.
     package func noteVisit() { throttle.noteVisit() }
 
     // MARK: Subscribers
@@ -241,8 +241,8 @@ package actor LoopDelivery: LoopPart {
 
     // MARK: Acks after their event
 
-    /// Calls a closure once this loop has sent the entry at the position to its sockets. It may call it at
-    /// once. So an event reaches the client that caused it before the ack does. The wait is limited by
+    /// Calls a closure once this loop has sent the entry at the position to its sockets; at once if it already
+    /// has. So an event reaches the client that caused it before the ack does. The wait is limited by
     /// `maxHold` and the deadline.
     package func afterFanout(
         of position: StreamPosition?, by deadline: LoopInstant, _ goOn: @escaping () -> Void

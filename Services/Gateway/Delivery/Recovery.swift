@@ -182,8 +182,8 @@ package struct Recovery: Sendable {
 
     /// Returns all events that a client has missed until now, if this loop's buffer contains them and they
     /// may be sent at once. This applies to nearly all clients that reconnect after a short absence. They are
-    /// sent without suspending: with thousands of reconnecting clients, new events would arrive between
-    /// rounds, and no replay would end.
+    /// sent without suspending. Otherwise, with thousands of reconnecting clients, new events would arrive
+    /// between rounds, and no replay would end.
     private func remembered(
         since cursor: SyncCursor, by subscriber: Subscriber, _ scope: Replay.Scope, on delivery: isolated LoopDelivery
     ) -> [OutgoingPacket]? {
@@ -210,9 +210,9 @@ package struct Recovery: Sendable {
     }
 
     /// Returns true once this loop has fanned out up to a cursor's positions. A log in the cursor may not be followed
-    /// yet, if its service has been away since this gateway started: this waits for it until the deadline. Another
-    /// gateway may have issued the cursor when it was ahead of this one: this then waits up to `maxHold`, for all
-    /// streams together.
+    /// yet, if its service has been away since this gateway started. Then the method waits for the log until the
+    /// deadline. The cursor may also come from a gateway that was ahead of this one. Then the method waits up to
+    /// `maxHold`, for all streams together.
     private func hasReached(
         _ cursor: SyncCursor, by deadline: LoopInstant, on delivery: isolated LoopDelivery
     ) async -> Bool {

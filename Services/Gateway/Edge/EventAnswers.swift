@@ -11,7 +11,8 @@ struct EventAnswers: Sendable {
     let metrics: EdgeMetrics
     let log: Logger
 
-    /// Sends exactly one object: success with these members, or the failure.
+    /// Sends exactly one object in the ack: success with these members, or the failure. Without an ack it sends only a
+    /// failure.
     func answer(
         _ request: SocketRequest, of session: SocketSession, since began: LoopInstant,
         _ outcome: Result<JSONValue?, ServiceError>

@@ -28,7 +28,7 @@ package struct OwnEndpoints: Sendable {
 }
 
 /// Serves the HTTP requests of one loop: finds the route, checks the caller, sends the request to the
-/// service, and makes a response of its reply.
+/// service, and turns its reply into a response.
 package actor HTTPFront: LoopPart {
     package nonisolated let loop: EventLoop
     package nonisolated let delivery: LoopDelivery
@@ -155,7 +155,7 @@ package actor HTTPFront: LoopPart {
         }
     }
 
-    /// Refuses a request to an unknown route, which counts towards its client's limit of those.
+    /// Refuses a request that matches no route. It counts towards the limit `unknown` of its address.
     ///
     /// - Parameter methods: the methods that the route accepts, if the request's method is wrong.
     private func refuse(

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Asks the required services whether they reply, in a limited number of rounds for all who want to know.
 ///
-/// `/readyz` needs no login. If each request for it asked every service, a few addresses could fill the bus. Nobody who
-/// asks now and then gets an old answer.
+/// `/readyz` needs no login. If each request for it asked every service, a few addresses could fill the bus. An
+/// answer is reused only within the interval in which its round began, so no answer is old.
 package final class ReadinessProbe: Sendable {
     private struct State {
         /// The last round, which may be in progress.

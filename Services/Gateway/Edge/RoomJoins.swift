@@ -94,8 +94,8 @@ package struct RoomJoins: Sendable {
     /// although it may lack an event that the socket has received.
     private static let maxCompositions = 3
 
-    /// Composes the Room of a joined room's ack. It is not older than the events that the socket has received, so it is
-    /// composed again if one was sent meanwhile.
+    /// Composes the Room for the ack of a join. The Room must not be older than the events that the socket has
+    /// received, so it is composed again if an event was sent meanwhile.
     ///
     /// - Parameters:
     ///   - base: the room before the join. It is used if the rooms service is away now.

@@ -8,8 +8,8 @@ import Synchronization
 
 /// Follows the log of ended sessions, from as far back as any token could be valid.
 ///
-/// Entries arrive on the bus as they are committed. The log's end is requested twice a second, and shows an entry that
-/// the bus lost. The same applies to everything missed while the bus was disconnected.
+/// Entries arrive on the bus as they are committed. The log's end is requested twice a second. It reveals entries
+/// that the bus lost, and entries that were missed while the bus was disconnected.
 package final class SessionLog: Sendable {
     private struct State {
         var service: String?

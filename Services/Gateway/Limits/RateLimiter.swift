@@ -50,14 +50,14 @@ package final class RateLimiter: Sendable {
         times = Mutex(RecentTimes(capacity: maxKeys))
     }
 
-    /// Counts one more against all of the limits, or against none if it exceeds one of them.
+    /// Counts an action against all of the limits, or against none if it exceeds one of them.
     ///
     /// - Parameters:
     ///   - person: nil if the caller is unknown, or counted separately.
     ///   - address: nil if the address was counted before.
     ///   - cost: the amount, for limits that do not count calls.
     ///   - now: milliseconds, of any clock that does not go back.
-    /// - Returns: the seconds until it is allowed again; nil if it is.
+    /// - Returns: the seconds until the action is allowed; nil if it is allowed now.
     package func take(_ limits: [RateLimit], person: String?, address: IPAddress?, cost: Int = 1, now: Int) -> Int? {
         guard isOn else { return nil }
         let shares = shares(limits, person: person, address: address, cost: cost)
@@ -84,7 +84,7 @@ package final class RateLimiter: Sendable {
         }
     }
 
-    /// Undoes a `take`. Call it soon, within window / count for a cost of 1. Time refunds the amount as well, so a
+    /// Undoes a `take`. Call it soon: for a cost of 1, within window / count. The amount also expires with time, so a
     /// later call may refund it twice.
     package func giveBack(_ limits: [RateLimit], person: String?, address: IPAddress?, cost: Int = 1, now: Int) {
         let shares = shares(limits, person: person, address: address, cost: cost)

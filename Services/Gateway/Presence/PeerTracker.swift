@@ -9,8 +9,8 @@ struct PeerTracker: Sendable {
         var isInSync = false
         /// True if it was asked for a snapshot at most a heartbeat ago, or is sending one.
         var isAnswering = false
-        /// The entries it owned before the incoming snapshot, and that were not confirmed since; nil without
-        /// a snapshot.
+        /// The entries that it owned before the incoming snapshot and that were not confirmed since; nil if no
+        /// snapshot is coming in.
         var unconfirmed: Set<Presence.Entry>?
     }
 
@@ -27,13 +27,13 @@ struct PeerTracker: Sendable {
 
     mutating func remove(_ id: String) { peers[id] = nil }
 
-    /// Notes a publication of its entries with this number.
+    /// Notes a publication of a gateway's entries with this number.
     mutating func advance(_ id: String, to number: Int) {
         if peers[id]?.number != number &- 1 { noteGap(id) }
         peers[id]?.number = number
     }
 
-    /// Notes that its last publication had this number.
+    /// Notes that a gateway's last publication had this number.
     mutating func confirmLast(_ number: Int, of id: String) {
         if peers[id]?.number != number { noteGap(id) }
         peers[id]?.number = number
@@ -46,7 +46,7 @@ struct PeerTracker: Sendable {
 
     // MARK: Snapshots
 
-    /// Notes that it has been asked for a snapshot, or sends one unasked.
+    /// Notes that a gateway has been asked for a snapshot, or sends one unasked.
     mutating func noteAnswering(_ id: String) { peers[id]?.isAnswering = true }
 
     /// - Returns: the gateways to ask for a snapshot. Called once a heartbeat, which is the time they have to
@@ -59,11 +59,11 @@ struct PeerTracker: Sendable {
 
     mutating func beginSnapshot(of id: String, known: Set<Presence.Entry>) { peers[id]?.unconfirmed = known }
 
-    /// Notes that it has published the state of this entry, which takes precedence over a snapshot that began
-    /// before.
+    /// Notes that a gateway has published the state of this entry. The state takes precedence over a snapshot
+    /// that began before.
     mutating func confirm(_ entry: Presence.Entry, of id: String) { peers[id]?.unconfirmed?.remove(entry) }
 
-    /// - Returns: the entries that it no longer owns; none if a part of the snapshot was missed.
+    /// - Returns: the entries that the gateway no longer owns; none if a part of the snapshot was missed.
     mutating func endSnapshot(of id: String) -> Set<Presence.Entry> {
         guard let left = peers[id]?.unconfirmed else { return [] }
         peers[id]?.unconfirmed = nil

@@ -92,14 +92,14 @@ package actor Presence {
 
     // MARK: Sockets
 
-    /// Handles that a socket joined a room. Returns when the services are notified.
+    /// Records that a socket joined a room. Returns when the services are notified.
     package func join(_ member: RoomMember, socketID: String) async {
         let entry = Entry(kind: .presence, member: member)
         table.add(entry, socketID: socketID)
         await notifyServices(of: entry)?.value
     }
 
-    /// Handles that a socket left a room, which also ends its typing there. Returns when the services are
+    /// Records that a socket left a room, which also ends its typing there. Returns when the services are
     /// notified.
     package func leave(_ member: RoomMember, socketID: String) async {
         stopTyping(member, socketID: socketID)
@@ -108,7 +108,7 @@ package actor Presence {
         await notifyServices(of: entry)?.value
     }
 
-    /// Handles that a socket has closed.
+    /// Records that a socket has closed.
     package func disconnect(socketID: String) {
         let entries = table.entries(ofSocket: socketID)
         for entry in entries where entry.kind == .typing { stopTyping(entry.member, socketID: socketID) }

@@ -28,7 +28,7 @@ package final class ContributedFields: Sendable {
     private let ends: ReadIndex
     private let longWork: LongWork
 
-    /// The size of an answer in bytes from which it is written off the loop.
+    /// The size in bytes from which an answer is written on a thread other than the loop's.
     private static let longAnswer = 64 * 1024
 
     /// - Parameter rooms: knows how far logs are followed.

@@ -2,8 +2,8 @@ import HTTP
 import JSON
 import Security
 
-/// A list of rooms as one person sees them, encoded. It also keeps the inputs that no event log records: presence, and
-/// the catalog's revision.
+/// A list of rooms as one person sees them, encoded. It also keeps the inputs that no event log records: presence, the
+/// catalog's revision, and the values of services without such a log.
 package struct RoomList: Sendable {
     /// A room in the body.
     private struct Part: Sendable {
@@ -20,7 +20,7 @@ package struct RoomList: Sendable {
     }
 
     package let body: [UInt8]
-    /// A digest of the body, which is the same from each gateway, and after a restart. People in a room write
+    /// A digest of the body. It is the same on every gateway, and after a restart. People in a room write
     /// text that others receive, so it must be impossible to construct two bodies with the same tag.
     let tag: EntityTag
     private let parts: [Part]

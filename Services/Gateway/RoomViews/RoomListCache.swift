@@ -252,11 +252,12 @@ package final class RoomListCache: Sendable {
     /// The length above which a list is not searched for a room.
     private static let maxSearched = 1000
 
-    /// Returns a person's badges in a room from a cached list in which the badges of these services are current; nil
-    /// without such a list. A badge is current if its service logs each change, and no entry of that log has concerned
-    /// the room since the list was composed.
+    /// Returns a person's badges in a room. They come from a cached list in which the badges of these services are
+    /// current. A badge is current if its service logs each change, and no entry of that log has concerned the room
+    /// since the list was composed.
     ///
     /// - Parameter revision: the revision of the catalog that names the badges' owners.
+    /// - Returns: nil if there is no such list.
     func badges(in roomID: String, of userID: String, from logs: [String], catalogRevision revision: Int) -> [String:
         JSONValue]?
     {

@@ -3,7 +3,7 @@ import JSON
 /// The values in a list of rooms that can change without an entry in a log. To find out whether they have changed, the
 /// gateway asks their services again and compares.
 struct UnloggedValues: Sendable {
-    /// The values by service and room. A room for which a service had nothing is in there with null.
+    /// The values by service and room. A room for which a service had nothing has the value null.
     private var values: [String: [String: JSONValue]] = [:]
 
     /// The services that have to be asked again.
@@ -20,7 +20,7 @@ struct UnloggedValues: Sendable {
         return zip(roomIDs, share.rooms).compactMap { id, value in earlier[id] == (value ?? .null) ? nil : id }
     }
 
-    /// Returns the values of the services that still have to be asked, with newer ones of some rooms.
+    /// Returns these values with the newer ones of some rooms. Earlier values stay only for services with `isLeft`.
     ///
     /// - Parameter isLeft: true for a service whose earlier values are still in the list.
     func replacing(with newer: UnloggedValues, leaving isLeft: (String) -> Bool) -> UnloggedValues {

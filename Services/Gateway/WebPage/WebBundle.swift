@@ -1,8 +1,8 @@
 /// Joins a page's modules into one script, so that a first visit loads one file instead of dozens.
 ///
-/// Each module becomes a function that returns its exports. It stands after the modules that it imports. It supports
-/// only what `Clients/Web` uses: one import or export a line, with names in braces or a default, and no exported `let`.
-/// With any other form there is no bundle, and browsers load the modules one by one.
+/// Each module becomes a function that returns its exports. It stands after the modules that it imports. Joining
+/// supports only what `Clients/Web` uses: one import or export a line, with names in braces or a default, and no
+/// exported `let`. With any other form there is no bundle, and browsers load the modules one by one.
 struct WebBundle {
     /// A module that has been added to the text.
     private struct Module {

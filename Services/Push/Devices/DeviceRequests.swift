@@ -22,7 +22,7 @@ struct Push: Sendable {
 
     /// Registers a device of the caller's: `{token, platform, environment}`. It belongs to the
     /// person who registered it last, and is removed when the session of that request ends. Its
-    /// pending notifications for another person are not sent. It gets a notification for every
+    /// pending notifications for another person are not sent. It can be notified of every
     /// message that is sent after the reply.
     ///
     /// - Throws: `service_unavailable` if messaging does not reply before the first registration

@@ -12,7 +12,7 @@ import Workers
 /// or because it expired.
 ///
 /// Ends come from the log of accounts. A session may also end before the log is followed, or expire, which has no
-/// entry. So this asks Accounts which sessions still exist: each time it starts to follow the log, once an hour, and
+/// entry. So this class asks Accounts which sessions exist: each time it starts to follow the log, once an hour, and
 /// after each registration of a device. Several instances on one database all do this, which does no harm.
 final class DeviceSessions: Sendable {
     static let stream = "accounts"
@@ -125,7 +125,7 @@ final class DeviceSessions: Sendable {
             for start in stride(from: 0, to: work.ended.count, by: Self.batch) {
                 try await remove(Array(work.ended[start...].prefix(Self.batch)))
             }
-            // This part is done: Accounts may be away for long, and it must not be repeated with each attempt.
+            // This part is done. It must not be repeated with each attempt, as Accounts may be away for long.
             work.ended = []
             for start in stride(from: 0, to: work.unchecked.count, by: Self.batch) {
                 try await removeEnded(among: Array(work.unchecked[start...].prefix(Self.batch)))

@@ -8,7 +8,7 @@ struct JobMaker: LogConsumer {
     static let stream = "messaging"
 
     let database: any Database
-    /// Counts how often another log was found.
+    /// Counts how often another log had replaced the followed one.
     let restarts: Counter
     let plan: @Sendable () -> JobPlan
     /// Called when there are new jobs.
@@ -21,8 +21,8 @@ struct JobMaker: LogConsumer {
         return reason == .pruned ? log.beginning : log.end
     }
 
-    /// True once somebody has a device. A device may be registered before the log's end is read, and then has to be
-    /// notified of entries before that end; so the follower asks again after it.
+    /// True once somebody has a device. A device that is registered before the log's end is read has to be notified of
+    /// entries before that end. So the follower asks again after it has read the end.
     func wantsEntries() async throws -> Bool {
         try await database.read { try DevicesStore($0).hasDevices() }
     }

@@ -7,11 +7,11 @@ import Workers
 /// Sends due jobs in one of the provider's two environments. Each has its own worker, so an unavailable one
 /// does not delay the other.
 ///
-/// Many jobs are claimed at once, and processed in portions as attempts become free, so that what is sent is
-/// current.
+/// Many jobs are claimed at once. They are processed in portions as earlier attempts end, so that what is sent
+/// is current.
 final class EnvironmentWorker: Sendable {
-    /// The limits of jobs claimed at once, as each claim is a commit. The second one applies while attempts are made
-    /// one at a time, such as before the first success.
+    /// The limits of jobs claimed at once. Many are claimed together, because claiming is a commit. The second limit
+    /// applies while attempts are made one at a time, such as before the first success.
     private static let maxClaimed = 512
     private static let maxTried = 64
     /// The limit of claimed jobs, including those without a stored result.
@@ -91,8 +91,8 @@ final class EnvironmentWorker: Sendable {
             return pause
         }
         let room = allowed - sender.inFlight
-        // Work on a few claims costs as much as on many, so wait until half of the attempts are
-        // free. A signal comes then.
+        // Work on a few claims costs as much as on many, so wait until there is room for
+        // half of the attempts. A signal comes then.
         guard room >= max(1, allowed / 2) else { return Self.idleInterval }
         if held.withLock({ $0.isEmpty }), let pause = try await claim(isProven: allowed > 1) { return pause }
         try await work(on: take(min(room, DeliveryContext.maxJobs)))

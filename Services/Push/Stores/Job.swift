@@ -1,8 +1,8 @@
 import Contracts
 import Security
 
-/// A notification to send to one device. Its row is inserted with the position's move, and deleted once it is
-/// sent or not worth sending.
+/// A notification to send to one device. Its row is inserted in the transaction that stores the position in the log.
+/// It is deleted once the notification is sent or not worth sending.
 struct Job: Sendable, Equatable {
     /// The id, a UUID that is the `apns-id` of every attempt. An alert's id is a hash of message, person and device. If
     /// a power cut makes the service create the job again, the id is the same, so receivers can recognise the
