@@ -17,8 +17,8 @@ final class ChatApp {
     @ObservationIgnored private let status: StatusLine
     @ObservationIgnored private let display: any Display
     @ObservationIgnored private let clock: any ClientClock
-    /// Rooms that the person has left, by id, until their closing begins. A room that is opened again before that keeps
-    /// its controller.
+    /// The controllers of rooms that the person has left, by room id, until they begin to close. A room that is opened
+    /// again before that keeps its controller.
     @ObservationIgnored private var leaving: [String: RoomController] = [:]
     @ObservationIgnored private var isOver = false
     @ObservationIgnored private var size: WindowSize

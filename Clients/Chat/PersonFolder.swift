@@ -38,8 +38,8 @@ struct PersonFolder: Sendable {
         deinit { close(descriptor) }
     }
 
-    /// Locks the folder for this process. Two programs would renew the same session, whose refresh token works only
-    /// once, and would send the same messages.
+    /// Locks the folder for this process. Without the lock, two programs could renew the same session, whose refresh
+    /// token works only once. They could also both send the same messages.
     ///
     /// - Throws: `Held` if another process has the lock; the file system's error.
     func hold() throws -> Hold {

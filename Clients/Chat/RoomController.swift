@@ -19,7 +19,8 @@ final class RoomController {
     /// The last visible item of a view that is scrolled up, and the number of its lines below the view. It keeps the
     /// view in place while the lines below change.
     @ObservationIgnored private var anchor: (id: MessageItem.ID, hiddenLines: Int)?
-    /// True once the view has gone to the first unread message, or the person has scrolled or sent something.
+    /// True once the view no longer goes to the first unread message by itself. It has done so, the room has loaded
+    /// without one, or the person has scrolled or pressed Enter.
     @ObservationIgnored private var isPlaced = false
     /// The items that are visible in the last frame; nil while the board is shown.
     @ObservationIgnored private var drawn: Slice<MessageItems>?

@@ -60,8 +60,8 @@ struct ServerFolder: Sendable {
 
     private static let signedOutPrefix = "signed-out-"
 
-    /// Renames the folder of a person who signs out. The person is signed out from then on, and can sign in again in
-    /// a folder of the old name.
+    /// Renames the folder of a person who signs out. The person is signed out from then on. Signing in again creates a
+    /// new folder with the old name.
     func setAside(_ folder: PersonFolder) throws {
         let name = Self.signedOutPrefix + UUID().uuidString
         try FileManager.default.moveItem(at: folder.url, to: url.appending(path: name))

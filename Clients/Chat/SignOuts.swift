@@ -19,7 +19,7 @@ struct SignOuts: Sendable {
         self.clock = clock
     }
 
-    /// Completes all sign-outs, except those that another process completes now. Requests are repeated until the server
+    /// Completes all sign-outs, except those that another process is completing. Requests are repeated until the server
     /// answers, or until the task is cancelled.
     ///
     /// - Returns: false if some are left.

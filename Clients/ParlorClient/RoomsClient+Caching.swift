@@ -1,4 +1,4 @@
-// Which cached messages are current: `FreshRooms` follows the connections.
+// `FreshRooms` knows which cached messages are current. This extension tells it about connections and events.
 extension RoomsClient {
     /// - Parameter cursor: with `recovered`, the cursor of the connection.
     /// - Returns: the end of a replay, to be stored.

@@ -29,7 +29,8 @@ struct RoomScreen: Equatable {
             Style.bold(title.harmlessLine.fitted(to: max(0, size.columns - status.columns))) + Style.dim(status)
         let hints = hints(in: size)
         let height = height(in: size)
-        // The lines with the indices of their entries, from the last entry upwards until the window is full.
+        // The lines, with the indices of their entries. They are collected from the last entry upwards, until they fill
+        // the view and the part below it.
         var all: [(line: String, entry: Int)] = []
         for (index, entry) in entries.enumerated().reversed() where all.count < height + offset {
             all = lines(of: entry, in: size.columns).map { ($0, index) } + all
@@ -46,7 +47,7 @@ struct RoomScreen: Equatable {
     /// Returns the offset at which the first line is at the top.
     func lastOffset(in size: WindowSize) -> Int { max(0, lineCount(in: size) - height(in: size)) }
 
-    /// The lines that messages have: all but the header, the hints and the input.
+    /// The number of lines for messages: all lines except the header, the hints and the input.
     private func height(in size: WindowSize) -> Int { size.rows - 2 - hints(in: size).count }
 
     /// Who is typing, or the notice, in at most a third of the window.

@@ -14,9 +14,9 @@ struct FileLock: Sendable {
 
     /// Runs the body with the lock.
     ///
-    /// The wait for the lock blocks the calling thread, for at most two seconds. It polls, so no other thread of this
-    /// process has to run. The body must not wait for anything but files: Apple's systems kill a process that is
-    /// suspended while it has a file of an app group locked. The lock is not recursive.
+    /// The wait for the lock blocks the calling thread, for at most two seconds. It polls, so it does not depend on any
+    /// other thread of this process. The body must not wait for anything but files: Apple's systems kill a process that
+    /// is suspended while it has a file of an app group locked. The lock is not recursive.
     ///
     /// - Throws: the file system's error, also if the lock is not free in time; errors of the body.
     func withLock<Value>(_ body: () throws -> Value) throws -> Value {

@@ -31,7 +31,7 @@ public protocol MessageServer: Sendable {
     /// connection, and until all missed events have arrived.
     ///
     /// When a room is joined on this connection, the server first sends the room's events since that cursor. If the
-    /// room was left on this connection, it sends those since then.
+    /// room was left earlier on this connection, the server sends only the events since the room was left.
     func connectionCursor() async -> String?
 
     /// Sends the typing state once. If the end of the typing is lost, the server ends it after three seconds.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file that exists during a sign-out. It shows the next start whether the app ended before the sign-out did.
+/// A file that exists during a sign-out. If the next start finds it, the app ended before the sign-out was complete.
 ///
 /// While the file exists, `RoomFiles` reads and writes none of the person's other files.
 struct SignOutMark: Sendable {

@@ -47,8 +47,8 @@ public final class Conversation {
         public var pageSize = 50
         /// The number of messages after which a refresh fetches no further page.
         ///
-        /// If the server cannot replay what was missed, a refresh fetches the shown messages again, from the newest on.
-        /// Older ones beyond this limit are removed, and come back with ``Conversation/loadOlder()``.
+        /// If the server cannot replay what was missed, a refresh fetches the shown messages again, newest first. Older
+        /// ones beyond this limit are removed, and come back with ``Conversation/loadOlder()``.
         public var refetchLimit = 1_000
         /// The number of messages in a further page of a refresh: the server's maximum.
         public var refetchPageSize = 200
@@ -98,7 +98,8 @@ public final class Conversation {
     public internal(set) var typistIDs: [String] = []
     /// The first message that was unread when the room was loaded in this visit; nil if there was none.
     public internal(set) var firstUnread: MessageItem.ID?
-    /// The number of unread messages at the opening, according to the room list. The first refresh loads as many.
+    /// The number of unread messages when the room was opened, according to the room list. The first refresh fetches
+    /// pages until it has that many unread messages, or `refetchLimit` messages in all.
     @ObservationIgnored var unreadAtOpening = 0
     /// Returns the number of unread messages in the whole room, according to the room list; nil if unknown.
     @ObservationIgnored var unreadCount: @MainActor () -> Int? = { nil }
@@ -200,14 +201,14 @@ public final class Conversation {
     /// - Parameters:
     ///   - entered: the visit.
     ///   - enteredVersion: the version of `store` when the room was entered.
-    ///   - isCacheBehind: true if the cache may have lacked something of the last visit then.
+    ///   - isCacheBehind: true if the cache may have lacked something from the last visit when the room was entered.
     private func show(for entered: Int, from enteredVersion: Int, isCacheBehind: Bool) async {
         guard visit == entered else { return }
         let cached = await backing.cache.open(roomID)
         guard visit == entered else { return }
         let hasChanged = isCacheBehind || store.version != enteredVersion
         change { $0.showCached(cached.messages) }
-        // If so, the cache lacks an event that came before it was read.
+        // If something has changed, the cache lacks an event that came before it was read. It has to be written again.
         cachedVersion = hasChanged ? -1 : version
         cachedStep = cached.step
         let cachedStoreVersion = store.version
@@ -217,7 +218,8 @@ public final class Conversation {
         let follower = await backing.outbox.follow(roomID) { [weak self] change in self?.take(change) }
         guard visit == entered else { return await backing.outbox.unfollow(follower, in: roomID) }
         self.follower = follower
-        // The refresh would drop what an event has brought before it: only a page of the server has that.
+        // If something has changed, the cached page lacks what an event has brought. A refresh with that page would
+        // drop it, so the refresh has to fetch a page from the server.
         if hasChanged || store.version != cachedStoreVersion { freshPage = nil }
         await refresh()
     }
@@ -252,7 +254,8 @@ public final class Conversation {
         // A message that was just typed is in the outbox when this returns.
         await keeping?.value
         if let follower { await backing.outbox.unfollow(follower, in: roomID) }
-        // What has changed since, such as an own message that was stored meanwhile, may have come after missed events.
+        // If anything has changed since then, such as a message that was stored meanwhile, it may have come after
+        // missed events. The step of `newest` then no longer holds.
         await writeCache(newest.version == version && visit == left ? newest : nil)
         guard visit == left else { return nil }
         let leaving = backing.joins.leave(roomID)
@@ -349,7 +352,8 @@ public final class Conversation {
         (CachedMessages(newest: backing.cache.messageLimit, of: store, step: verifiedStep), version)
     }
 
-    /// Writes the newest messages to the cache, unless it has them as they are shown, and is known to be current.
+    /// Writes the newest messages to the cache. Does nothing if the cache has them as they are shown, unless this write
+    /// would newly mark them as current.
     ///
     /// - Parameter newest: what to write; nil for what is shown now.
     private func writeCache(_ newest: (messages: CachedMessages, version: Int)? = nil) async {

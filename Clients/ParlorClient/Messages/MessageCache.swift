@@ -17,7 +17,7 @@ public actor MessageCache {
     /// Rooms that may be written: opened, and not removed since.
     private var open: Set<String> = []
     private var isRemoved = false
-    /// The file of the position up to which the cache may be current.
+    /// The file with the position up to which cached messages may have all events.
     private let positionFiles: RoomFiles
     private static let positionKey = "position"
 
@@ -106,7 +106,7 @@ public actor MessageCache {
         }
     }
 
-    /// Returns the position up to which the cache may be current; nil if it is unknown.
+    /// Returns the position up to which cached messages may have all events; nil if it is unknown.
     func position() -> FreshRooms.Position? {
         if isRemoved { return nil }
         // Without the position, or with a broken one, the socket begins anew, and rooms are fetched again.
@@ -120,7 +120,7 @@ public actor MessageCache {
         try? positionFiles.write(JSONEncoder().encode(position), of: Self.positionKey, isForced: false)
     }
 
-    /// Stores the end of a replay, and brings cached messages up to it that were current before.
+    /// Stores the end of a replay. Cached messages that were current before the replay are brought up to its end.
     ///
     /// - Parameter stores: an empty store for each room with events. Rooms without one stay as they are.
     func keep(_ advance: FreshRooms.Advance, stores: [String: MessageStore]) {
@@ -186,8 +186,8 @@ public actor MessageCache {
             let attributes = try? FileManager.default.attributesOfItem(atPath: files.url(of: roomID).path)
             times[roomID] = attributes?[.modificationDate] as? Date ?? .distantPast
         }
-        // These times are in the future, because the clock was ahead. Without this change, these rooms would not be
-        // evicted before then.
+        // A time in the future comes from a clock that was ahead. If it stayed, its room would not be evicted before
+        // that time.
         let now = clock.now
         let early = times.filter { $0.value > now }.keys
         for roomID in early { times[roomID] = now }

@@ -62,7 +62,8 @@ public struct MessageStore: Sendable {
             let wasPending = message.senderId == store.ownID && store.settle(message.tempId)
             guard store.gone[message.id] == nil else { return wasPending }
             let isShown = store.items.slot(of: message.sortKey) != nil
-            // A message without a `seq` may only be late. A time within a verified range does not prove a deletion.
+            // A message without a `seq` has a time as its sort key. A time within a verified range does not prove that
+            // the message was deleted: it may just be late.
             let isDeleted = message.seq != 0 && !isShown && store.verified.contains(message.sortKey)
             let isLoaded = message.sortKey >= store.floor ?? Message.lowestSortKey
             guard isShown || isLoaded, !isDeleted else { return wasPending }

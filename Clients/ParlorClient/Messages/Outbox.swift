@@ -66,7 +66,7 @@ public actor Outbox {
     let random: @Sendable () -> Double
     let files: OutboxFiles
     let log: ClientLog
-    /// Called once the stored messages have been read, by whichever call. ``start()`` then succeeds.
+    /// Called once the stored messages have been read, no matter which call has read them. ``start()`` then succeeds.
     let onRead: (@MainActor @Sendable () async -> Void)?
     /// Called with the id of a room if the server refuses a message because it does not know the room.
     let onUnknownRoom: (@MainActor @Sendable (String) -> Void)?
@@ -207,7 +207,7 @@ public actor Outbox {
         }
     }
 
-    /// Returns a room's messages in the order typed, without stored ones that were not read yet.
+    /// Returns a room's messages in the order typed. Messages that have not been read from the disk yet are left out.
     public func messages(in roomID: String) -> [PendingMessage] { queues[roomID]?.entries.map(\.message) ?? [] }
 
     /// Calls the follower with all messages of a room, then with every change, in order.

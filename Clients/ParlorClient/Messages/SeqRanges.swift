@@ -7,7 +7,8 @@ struct SeqRanges: Equatable, Sendable {
     var isEmpty: Bool { ranges.isEmpty }
     var lowest: Int? { ranges.first?.lowerBound }
 
-    /// The lowest range of `seq` that is missing between two others; nil if there is none. Times have no gaps.
+    /// The lowest range of `seq` that is missing between two others; nil if there is none. Ranges of times are ignored,
+    /// because nothing need be missing between them.
     var firstGap: ClosedRange<Int>? {
         let counted = ranges.drop { $0.upperBound <= 0 }.prefix(2)
         guard let first = counted.first, let second = counted.dropFirst().first else { return nil }

@@ -60,8 +60,8 @@ extension KeyedDecodingContainer where Key: OpenKey {
 extension [String: JSON] {
     /// Takes each member of `known` that is missing or empty in this object.
     ///
-    /// The object comes from an answer in which some services are down. If the server knows no last value of such a
-    /// service, it sends the empty one that the service declares.
+    /// The object comes from an event, which lacks these members, or from an answer while some services are down. If
+    /// the server knows no last value of such a service, it sends the empty one that the service declares.
     mutating func keepKnown(_ known: [String: JSON]) { merge(known) { $0.isEmpty ? $1 : $0 } }
 }
 

@@ -1,13 +1,13 @@
 import Foundation
 import Observation
 
-/// The chat with one person over all rooms that the two share alone, in one list.
+/// The chat with one person, in one list, over all rooms that only the two people share.
 ///
-/// It opens the rooms' ``Conversation``s: those whose messages are shown, and others as soon as they are needed for
-/// older messages, or get a new one. So everything is live, also in rooms that are made meanwhile, and a room with
-/// current cached messages is not fetched. An open room counts as entered: its badge for elements is 0.
+/// It opens the ``Conversation``s of the rooms whose messages are shown. It opens another room as soon as its older
+/// messages are needed, or when it gets a new one. So everything is live, also in rooms that are made meanwhile, and a
+/// room with current cached messages is not fetched. An open room counts as entered: its badge for elements is 0.
 ///
-/// ``items`` has every message from the first shown one on, of all rooms. Rooms with more people are not among them.
+/// ``items`` has all messages of these rooms from the first shown one on. Rooms with more people are left out.
 ///
 /// ``RoomsClient/openConversation(with:)`` makes one; ``close()`` ends it.
 @MainActor
@@ -30,13 +30,13 @@ public final class PersonConversation {
     private static let minPause: Duration = .seconds(1)
     /// The limit of rooms that are opened at once.
     private static let maxOpening = 4
-    /// A room's time may have been cut to the second.
+    /// The leeway for a room's time, in seconds, because the server may have cut that time to the second.
     private static let timeLeeway: TimeInterval = 1
 
     public let person: Person
     /// The messages by the server's time, then the person's own that are not sent yet.
     public private(set) var items: [Item] = []
-    /// The rooms that the two share alone, the one in which a message was last sent or deleted first.
+    /// The rooms that only the two people share. The room in which a message was sent or deleted last comes first.
     public private(set) var rooms: [Room] = []
     /// True if there are older messages.
     public private(set) var hasOlder = false
@@ -45,19 +45,20 @@ public final class PersonConversation {
     public private(set) var isVerified = false
     /// The reason why the last fetch failed in one of the rooms; nil if it succeeded in all.
     public private(set) var failure: ClientFailure?
-    /// True while the person types in one of the open rooms.
+    /// True while ``person`` types in one of the open rooms.
     public private(set) var isTyping = false
     /// The room that the app has chosen for messages; nil for the first of ``rooms``.
     public var chosenRoomID: String?
 
-    /// The room in which ``send(_:in:)`` puts a message; nil without a room. While the person types, it stays the same.
+    /// The room in which ``send(_:in:)`` puts a message; nil without a room. While the signed-in person types, it stays
+    /// the same.
     public var targetRoomID: String? { chosenRoomID ?? typingRoomID ?? rooms.first?.id }
 
     @ObservationIgnored private var opened: [String: Conversation] = [:]
     @ObservationIgnored private let list: RoomList
     @ObservationIgnored private let openRoom: (Room) -> Conversation
     @ObservationIgnored private let closeRoom: (Conversation) async -> Void
-    /// The room in which the person has begun to type.
+    /// The room in which the signed-in person has begun to type.
     private var typingRoomID: String?
     /// The number of messages to show at least.
     @ObservationIgnored private var wanted: Int
@@ -65,7 +66,7 @@ public final class PersonConversation {
     /// All messages from this time on are shown; nil before they were verified for the first time.
     @ObservationIgnored private var shownFrom: Date?
     @ObservationIgnored private var filling: Task<Void, Never>?
-    /// Counts the observations, of which only the last counts.
+    /// The number of the last observation. Changes that earlier observations report are ignored.
     @ObservationIgnored private var round = 0
     private var isClosed = false
     @ObservationIgnored private let clock: any ClientClock
@@ -226,7 +227,8 @@ public final class PersonConversation {
         }
     }
 
-    /// Fetches what is missing from the first shown message on: for example, a room with many new messages was opened.
+    /// Fetches messages that are missing after the first shown one, for example because a room with many new messages
+    /// was opened.
     private func fill() {
         guard filling == nil, !isClosed else { return }
         filling = Task {
@@ -244,7 +246,7 @@ public final class PersonConversation {
         }
     }
 
-    /// Fetches messages of the room that has to be complete next.
+    /// Fetches messages of the room that limits how far back the list is complete.
     ///
     /// - Returns: false if nothing has changed.
     private func extend() async -> Bool {
@@ -349,7 +351,7 @@ public final class PersonConversation {
         follow()
     }
 
-    /// Returns the conversation of one of the rooms, which it opens.
+    /// Returns the conversation of one of the rooms, and opens the room if it is not open yet.
     private func conversation(of roomID: String) -> Conversation? {
         if let conversation = opened[roomID] { return conversation }
         guard !isClosed, let room = rooms.first(where: { $0.id == roomID }) else { return nil }

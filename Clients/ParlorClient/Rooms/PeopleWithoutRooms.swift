@@ -14,7 +14,7 @@ public final class PeopleWithoutRooms {
     /// The last search text: the beginning of a username or first name.
     public private(set) var prefix = ""
     /// True if ``people`` are the result of the last search. False before its answer, after its failure, and if
-    /// ``endSearch()`` came first: the people are then those of an earlier search.
+    /// ``endSearch()`` was called before the answer: the people are then those of an earlier search.
     public private(set) var isCurrent = false
     public private(set) var isLoading = false
     /// The failure of the last request; nil if it succeeded. The people shown before it stay.

@@ -28,7 +28,7 @@ extension RoomList {
 
     private var needsAnswer: Bool { needsRefresh || !store.needs.isEmpty || !store.missing.isEmpty }
 
-    /// Starts to fetch what the list lacks, until nothing is lacking, unless a task already does so.
+    /// Starts a task that fetches what the list lacks, until it lacks nothing. Does nothing if such a task is running.
     func fetchNeeded() {
         guard fetching == nil, needsAnswer else { return }
         let isRetry = needsRefresh

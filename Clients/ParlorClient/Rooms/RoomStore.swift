@@ -31,7 +31,7 @@ struct RoomStore: Sendable {
     private(set) var sorted: SortedRooms
     private(set) var needs: [String: Set<Need>] = [:]
     /// The rooms that an answer with all rooms lacked. They are hidden, and fetched one by one, because the answer may
-    /// be older than they are. Rooms to check (`check(_:now:)`) that the store lacks are among them.
+    /// be older than they are. They include rooms that `check(_:now:)` was called for and that the store lacks.
     private(set) var missing: Set<String> = []
     /// Counts events, so that an answer can be compared with those since its request.
     private var events = 0
@@ -79,8 +79,8 @@ struct RoomStore: Sendable {
     ///
     /// - Parameter missingFields: the fields for which the answer has only last known values. The store's values stay
     ///   if they are later.
-    /// - Returns: the rooms with events since the request. For each value, the later of the event's and the answer's
-    ///   stays. The room is fetched again.
+    /// - Returns: the rooms that had events since the request. For each value, the later one stays: that of the event
+    ///   or that of the answer. These rooms are fetched again.
     mutating func finish(
         _ load: Load, with answer: [Room], missingFields: Set<RoomFieldSource> = [], now: Date
     ) -> Set<String> {
@@ -214,7 +214,8 @@ struct RoomStore: Sendable {
     /// Notes that the server may not know a room any more, so that the room is fetched.
     mutating func check(_ id: String, now: Date) {
         // The room counts as changed, because the answer to a request under way may be older. A room that the store
-        // lacks is fetched by itself: if an answer with all rooms lacked it, too, its need would never be met.
+        // lacks is fetched with a request of its own. An answer with all rooms could lack it too, and would then never
+        // meet its need.
         if touch(id, now: now) { need(.answer, of: id) } else { missing.insert(id) }
     }
 

@@ -9,7 +9,8 @@ public struct PollingTransport: SocketTransport {
     /// Opens a session.
     ///
     /// - Parameter url: not used: requests go to the server of the ``HTTPTransport``.
-    /// - Throws: `ClientFailure.offline`; `CancellationError`.
+    /// - Throws: `ClientFailure.offline`; `ClientFailure.unreadable` if the answer is not a packet;
+    ///   `CancellationError`.
     public func connect(to url: URL) async throws -> any SocketConnection {
         let connection = PollingConnection(http: http)
         try await connection.open()

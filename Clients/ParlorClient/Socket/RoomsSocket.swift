@@ -169,8 +169,8 @@ public actor RoomsSocket {
         }
     }
 
-    /// Connects at once, as ``reconnectNow()`` does, because the device has another network. A connection over the old
-    /// one may be dead without an error, so it is replaced unless it answers within `probeTimeout`.
+    /// Connects at once, as ``reconnectNow()`` does, because the device has switched to another network. A connection
+    /// over the old one may be dead without an error, so it is replaced unless it answers within `probeTimeout`.
     func useBetterNetwork() async {
         await reconnectNow()
         guard let link else { return }
@@ -253,7 +253,7 @@ public actor RoomsSocket {
             failure = await cause(of: try await serve(opened), opened)
         } catch ClientFailure.unreadable {
             // Something other than the server may have answered, such as a hotel's login page. So this is retryable.
-            // The reason is logged, and the details may have something of the contents.
+            // This failure is logged, so it leaves out the details, which may contain parts of the packet.
             failure = .offline("the server's packet cannot be understood")
         } catch let known as ClientFailure {
             failure = known
@@ -273,7 +273,7 @@ public actor RoomsSocket {
     /// - Throws: the failure that ended the connection; `CancellationError` if it was given up.
     private func serve(_ link: SocketLink) async throws -> ClientFailure {
         self.link = link
-        // An earlier `reconnectNow` has what it asked for. The next loss is followed by a pause again.
+        // This connection fulfils an earlier `reconnectNow`. After the next loss there is a pause again.
         skipsPause = false
         awaitsSync = true
         await queue.add(.connected)

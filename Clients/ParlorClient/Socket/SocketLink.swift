@@ -165,7 +165,7 @@ actor SocketLink {
     ///
     /// - Returns: the object of a successful ack.
     /// - Throws: `ClientFailure.refused`; `ClientFailure.offline` if the link has ended or no ack arrived in time;
-    ///   `CancellationError`. Except after a refusal the server may have acted.
+    ///   `CancellationError`. The server may have acted, except after a refusal.
     func ask(_ event: String, _ payload: JSON, timeout: Duration) async throws -> Data {
         if let end { throw end }
         let id = nextAck

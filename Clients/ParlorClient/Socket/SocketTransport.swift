@@ -8,7 +8,7 @@ public protocol SocketTransport: Sendable {
     /// Opens a connection.
     ///
     /// - Parameter url: the WebSocket address of the server's socket.
-    /// - Throws: `ClientFailure.offline`; `CancellationError`.
+    /// - Throws: `ClientFailure`, usually `offline`; `CancellationError`.
     func connect(to url: URL) async throws -> any SocketConnection
 }
 
@@ -22,8 +22,8 @@ public protocol SocketConnection: Sendable {
 
     /// Returns the next message. Only one task calls this at a time.
     ///
-    /// - Throws: `ClientFailure.offline` once the connection has ended; `CancellationError`, after
-    ///   which the connection cannot be used.
+    /// - Throws: `ClientFailure.offline` once the connection has ended; `ClientFailure.unreadable` for a message that
+    ///   is not text; `CancellationError`, after which the connection cannot be used.
     func receive() async throws -> String
 
     /// Closes the connection; a pending `receive` throws.

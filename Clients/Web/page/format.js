@@ -12,7 +12,7 @@ function format(name, make) {
 
 const MINUTE = 60_000, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
 
-/** Formats a time such as "5 min. ago". A time that is a week old or older becomes a date. */
+/** Formats a time relative to now, such as "5 min. ago". A time that is a week old or older becomes a date. */
 export function relativeTime(time) {
   const date = new Date(time);
   const age = Date.now() - date.getTime();

@@ -1,8 +1,9 @@
 import { h, onceAFrame } from "./dom.js";
 
 // A list of rows whose heights are unknown. Only the rows near the view are in the document. A row in the document is
-// measured, and its height is kept by key; other rows count with the average. What is visible stays visible: each
-// change is made around an anchor, which is the first visible row and how far it is scrolled.
+// measured, and its height is kept by key. A row that was never measured is assumed to have the average height. What is
+// visible stays visible: each change is made around an anchor, which is the first visible row and how far it is
+// scrolled.
 
 /** The distance from the view, in pixels, within which rows are in the document. */
 const OVERSCAN = 700;

@@ -29,8 +29,8 @@ export class BadgeDoubts {
   }
 
   /**
-   * Checks badges. Reading changes those of an open room all the time, so that room is fetched once, when it is left,
-   * unless later badges have matched.
+   * Checks badges. Those of an open room change all the time while the person reads. So an open room is fetched only
+   * when it is left, and not if later badges have matched.
    * @param known the room's counts before these badges.
    * @returns true if the room has to be fetched now.
    */

@@ -8,9 +8,9 @@ import { commonOutcome } from "./sending-outcome.js";
  * - The `tempId` makes a create idempotent. Its answer has the element's id, which later changes need.
  * - An update without content has no version: the last one wins.
  * - An update with content has the version that it is based on. After a 409, this fetches the room's elements. If
- *   content and position are those of this update, an earlier attempt succeeded. If the content is that of this update
- *   but the position is not, or if the content is still that of the base, the update is sent again with the new
- *   version. Otherwise the server's content wins.
+ *   content and position are those of this update, an earlier attempt succeeded. If only the position differs from this
+ *   update, or if the content has not changed since the base version, the update is sent again with the new version.
+ *   Otherwise the server's content wins.
  * - A delete succeeds if the element is already gone.
  *
  * @returns an outcome for the outbox; the value of `done` is `{ element }`, `{ deleted: id }` or `{ conflict: element

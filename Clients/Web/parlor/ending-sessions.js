@@ -113,7 +113,7 @@ export class EndingSessions {
   async #keep(key, session) {
     if (session) this.#sessions.set(key, session);
     else this.#sessions.delete(key);
-    // If a removal fails, the next start is refused, and then removes the session.
+    // If a removal fails, the next start tries to end the session again, is refused, and removes it.
     await this.#storage.write([[key, session]]).catch(() => {});
   }
 }

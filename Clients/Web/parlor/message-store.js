@@ -35,7 +35,7 @@ export class MessageStore {
     this.#participantIds = participantIds;
   }
 
-  /** The items. The array must not be modified, and it changes later: a copy after each change would cost too much. */
+  /** The items. Callers must not modify the array. The store changes it later, because copies would cost too much. */
   get items() {
     return this.#items;
   }

@@ -80,8 +80,7 @@ export class RoomCounts {
 
   /**
    * Closes the room.
-   * @returns true if the room has to be fetched, because elements were marked as seen here that the server may not
-   * count as seen.
+   * @returns true if the room has to be fetched: elements were marked as seen here, and the server may not know that.
    */
   leave(roomId) {
     this.#open.delete(roomId);

@@ -1,7 +1,7 @@
 /**
  * Returns a room with its times in milliseconds. The server writes `updatedAt` and `messagesUpdatedAt` in whole
- * seconds, and only `lastActivityAt` in milliseconds. By whole seconds, rooms of the same second could be sorted
- * differently than on the server.
+ * seconds, and only `lastActivityAt` in milliseconds. With whole seconds alone, rooms that changed in the same second
+ * could be sorted differently than on the server.
  */
 export function roomRecord(answer) {
   const room = { ...answer, name: answer.name || null };

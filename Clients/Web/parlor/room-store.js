@@ -1,12 +1,12 @@
 import { RecentValues } from "./recent.js";
 import { activityAt, noteContent, noteMessages, roomRecord, takeName } from "./room-record.js";
 
-/** An event within this time, in milliseconds, after an answer may already be included in it. A later event is new. */
+/** For this time after an answer, in milliseconds, an event may already be included in it. A later event is new. */
 const DOUBTFUL = 2_000;
 const REMEMBERED_DELETIONS = 64;
 
 /**
- * The rooms, the changes that events make, and the data to fetch because events lack it. It does no I/O.
+ * The rooms, as events and answers change them, and the data that events lacked. It does no I/O.
  *
  * `needs` has, by room, the data that an event lacked. A second event may bring it, and an answer always does.
  * Events about other people's rooms are ignored.
@@ -131,8 +131,8 @@ export class RoomStore {
   }
 
   /**
-   * Notes that a room has to be fetched, because the person may have lost it. The answer to an earlier request does not
-   * settle that.
+   * Notes that a room has to be fetched, because the person may no longer be in it. The answer to an earlier request
+   * does not settle that.
    */
   check(id) {
     if (this.#touch(id)) this.need(id, "answer");

@@ -82,7 +82,7 @@ export class Session extends Observable {
     this.#ending.retry();
   }
 
-  /** Stops the tries to end signed-out sessions, until `open()`. */
+  /** Stops trying to end signed-out sessions, until `open()`. */
   stopEnding() {
     this.#ending.stop();
   }
@@ -201,8 +201,8 @@ export class Session extends Observable {
 
   async #end(failure, isLogout = false) {
     this.#epoch += 1;
-    // One write sets the mark, moves the session to those that end, and so signs out, because the page may be closed at
-    // any moment. A full storage refuses that write, but still removes the session with the next one.
+    // One write sets the mark and moves the session to those that have to end. So the person is signed out, even if the
+    // page is closed at any moment. A full storage refuses that write, but still removes the session with the next one.
     if (isLogout) {
       const changes = [[KEY, undefined], [MARK + this.#current.user.id, true], EndingSessions.change(this.#current)];
       await this.#storage.write(changes).catch(() => {});
@@ -237,8 +237,8 @@ export class Session extends Observable {
   async #write(session) {
     try {
       const changes = [[KEY, session]];
-      // This also removes a mark of this person, because an earlier removal may have failed. Beside a session, the mark
-      // would make the next start remove what the person has stored since.
+      // This also removes a mark of this person, because an earlier removal may have failed. If the mark stayed, the
+      // next start would remove what the person has stored since.
       if (session) changes.push([MARK + session.user.id, undefined]);
       await this.#storage.write(changes);
       this.#outdated = null;

@@ -2,7 +2,7 @@ import ParlorClient
 import SwiftUI
 
 extension Binding where Value == String? {
-    /// Runs a call, and keeps the sentence of its error for an alert. A cancellation is not an error.
+    /// Runs a call, and keeps the message of its error for an alert. A cancellation is not an error.
     @MainActor
     func catching(_ body: @MainActor () async throws -> Void) async {
         do {
@@ -24,7 +24,7 @@ extension Optional {
 }
 
 extension View {
-    /// Shows a failure's sentence in an alert, which removes the sentence when it closes.
+    /// Shows an error message in an alert. When the alert closes, it removes the message.
     func failureAlert(_ title: LocalizedStringKey, _ failure: Binding<String?>) -> some View {
         alert(title, isPresented: failure.isPresent, presenting: failure.wrappedValue) { _ in
             Button("OK") {}
@@ -34,7 +34,7 @@ extension View {
     }
 }
 
-/// An error's sentence as a small red label.
+/// An error message as a small red label.
 struct FailureLabel: View {
     private let sentence: String
 
@@ -47,7 +47,7 @@ struct FailureLabel: View {
     }
 }
 
-/// Says why nothing could be loaded, in the place of the content.
+/// Says why nothing could be loaded. It takes the place of the content.
 struct LoadFailure: View {
     private let title: LocalizedStringKey
     private let failure: ClientFailure
