@@ -2,9 +2,10 @@
 
 Copy it beside a service of your own. Examples/dice.py is one; Services/SERVICE-PROTOCOL.md has each line that is sent.
 
-The process may be killed at any time. A service writes its data, its log entry and its place in the log that it follows
-in one transaction: after a restart all of it is there, or none. Gateways fetch entries that were not published. Entries
-older than a day are deleted, at the start and with later entries, as no follower requests them."""
+The process may be killed at any time. In one transaction a service writes its data, its log entry and its position in
+the log that it follows. After a restart all of these are there, or none. Gateways fetch entries that were not
+published. Entries older than a day are deleted, because no follower requests them. That happens at the start, and then
+at most once a minute, when an entry is appended."""
 import collections
 import hashlib
 import itertools
@@ -17,8 +18,8 @@ import time
 from parlor_bus import connect, encode
 
 PAGE = 200  # entries
-PAGE_BYTES = 512 * 1024  # a page ends before the entry with which it would be longer
-LONGEST = 1_000_000  # bytes of a reply or an entry; for a longer line than 1 MiB the bus would close the connection
+PAGE_BYTES = 512 * 1024  # a page ends before the entry that would exceed this
+LONGEST = 1_000_000  # bytes of a reply or an entry; the bus closes the connection if a line exceeds 1 MiB
 DAY, MINUTE = 86_400_000, 60_000  # milliseconds
 
 
@@ -69,18 +70,21 @@ class Service:
         If it raises, nothing of it is stored, and the entry comes again and again. So split what `emit` might refuse."""
 
     def missed(self) -> dict | None:
-        """Called if entries of the followed log are lost: it was away for more than a day, the log was replaced, or it begins
-        at the oldest entry and that is not the log's first. A service that deletes its data with facts of that log asks here
-        what still exists. One that needs what lost entries said reads `snapshot`.
-        Returns the position after which to take entries; None: those that are kept, or of another log those to come."""
+        """Called if entries of the followed log are lost. Either the service was away for more than a day, or the log
+        was replaced, or the service begins at the oldest entry and that is not the log's first. A service that deletes
+        its data because of facts in that log asks here what still exists. One that needs the content of lost entries
+        uses `snapshot`.
+        Returns the position after which to take entries. If it returns None, the service takes the entries that are
+        kept. In a log that replaced another one, it then takes only those to come."""
 
     # Its own log
 
     def emit(self, room: str, people: list[str], emissions: list[dict]) -> int:
         """Appends an entry, in the caller's transaction. Events to people outside of the room need an entry without a room.
-        Raises ValueError if the entry is longer than LONGEST. Split emissions that may grow, such as lists of ids, into several."""
+        Raises ValueError if the entry is longer than LONGEST. So spread emissions that may grow, such as lists of ids,
+        over several entries."""
         entry = {"seq": self.head()["seq"] + 1, "at": self.now(), "roomId": room, "participants": people}
-        # The entry is stored as it is sent: the digest is of these bytes.
+        # The entry is stored exactly as it is sent, because the digest covers the bytes of its emissions.
         check = digest(entry["at"], encode(emissions))
         row = (entry["seq"], entry["at"], room, check, encode({**entry, "emissions": emissions}))
         if len(row[-1]) > LONGEST:
@@ -96,7 +100,7 @@ class Service:
 
     def prune(self, now: int):
         """Deletes entries older than a day, but not the last of them: a follower that was up to date has its position there.
-        The search ends at the first entry of the last day. A later `at` than `now` is from a clock that was ahead."""
+        The search ends at the first entry of the last day. An `at` after `now` is from a clock that was ahead."""
         self.db.execute(
             """DELETE FROM log WHERE seq < coalesce(
                 (SELECT seq FROM log WHERE at BETWEEN ? AND ? ORDER BY seq LIMIT 1) - 1, (SELECT max(seq) FROM log))""",
@@ -110,8 +114,8 @@ class Service:
         return {"databaseId": name, "seq": seq, "digest": of_entry}
 
     def page(self, since=0, digest=None, through=None, roomIds=None, limit=PAGE, **_) -> dict:
-        """Returns entries that a follower missed. `isKnown`: the follower's last entry is in this log. Members of the
-        question that a newer gateway adds are ignored."""
+        """Returns entries that a follower missed. `isKnown`: the follower's last entry is in this log. If a newer
+        gateway adds members to the request, they are ignored."""
         head, oldest = self.head(), self.db.execute("SELECT coalesce(min(seq), 1) FROM log").fetchone()[0]
         at = self.db.execute("SELECT digest FROM log WHERE seq = ?", (since,)).fetchone()
         # The log's start is known while no entry is pruned.
@@ -154,7 +158,7 @@ class Service:
         return self.reply_of(subject, data)["data"]
 
     def reply_of(self, subject: str, data: dict) -> dict:
-        """As `ask`, but returns the whole reply: of a list in pages also `page`, the cursor of the next one."""
+        """Like `ask`, but returns the whole reply. For a list in pages it also has `page`, the next page's cursor."""
         number = next(self.numbers)
         self.bus.send(op="req", id=number, subject=subject, data=data)
         while (line := self.bus.read())["op"] not in ("res", "err") or line.get("id") != number:
@@ -167,7 +171,7 @@ class Service:
 
     def snapshot(self, item):
         """Calls `item` for each thing that the followed service has, in the caller's transaction, such as that of `missed`.
-        Returns the position of that log from which entries say all that changed meanwhile."""
+        Returns a position of that log. The entries after it have all changes that were made meanwhile."""
         first, cursor = None, {}
         while True:
             reply = self.reply_of(f"{self.follows}.snapshot", cursor)

@@ -1,5 +1,5 @@
-/// Compares what clients had acknowledged and received with the databases, and counters with the
-/// rows.
+/// Compares the acknowledgements and events that clients received with the databases, and counters
+/// with the rows.
 struct Audit {
     private(set) var report = Report()
 
@@ -105,7 +105,7 @@ struct Audit {
                     report.lostWrite("the deletion of element \(id)")
                 }
             }
-            report.stored += log.clears  // what was cleared is in the logs, and in the counts
+            report.stored += log.clears  // the logs and the counts show whether a clear is lost
         }
     }
 

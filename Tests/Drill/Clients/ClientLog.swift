@@ -10,7 +10,7 @@ struct ClientLog: Sendable {
     struct Element: Sendable {
         let roomID: String
         let tempID: String
-        /// The id; nil if a retry was answered that the item had been created, and deleted since.
+        /// The id; nil if the answer to a retry was that the element had been created and was deleted since.
         let id: String?
     }
 
@@ -36,8 +36,9 @@ struct ClientLog: Sendable {
 
     var received = ReceivedEvent()
 
-    /// The number of retryable errors and missing acks.
+    /// The number of retryable errors.
     var refusals = 0
+    /// The number of missing acks.
     var lostAcks = 0
     var connects = 0
     /// The number of times that the server could not replay.

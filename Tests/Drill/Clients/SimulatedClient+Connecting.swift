@@ -75,7 +75,7 @@ extension SimulatedClient {
         }
     }
 
-    /// Waits for an answer; fails when the socket has ended, or in time.
+    /// Waits for an answer. Fails if the socket ends, or `maxWait` passes, before the answer.
     func answer(
         to event: String, _ payload: JSONValue, on client: SocketIOClient
     ) async -> Result<JSONValue, ClientError> {

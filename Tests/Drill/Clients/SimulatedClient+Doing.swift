@@ -140,8 +140,8 @@ extension SimulatedClient {
                     }
                     log.refusals += 1
                 } catch {
-                    // Unanswered, or wrongly answered: a wrong answer is repeated, and the room is
-                    // then missing at the end.
+                    // There was no answer, or a wrong one. The client asks again. If each answer is
+                    // wrong, the room is missing at the end.
                     log.lostAcks += 1
                 }
             }
@@ -177,8 +177,8 @@ extension SimulatedClient {
                 log.lostAcks += 1
                 // The socket counts as dead, even if it is not.
                 client.drop()
-                // While the gateway is down nobody can answer, and neither can a socket that was
-                // closed: the wait counts from the reconnect then.
+                // Nobody can answer while the gateway is down, and no answer arrives on a socket
+                // that was closed. In these cases the wait counts from the reconnect.
                 let hasHungUp = hungUpAt >= asked
                 let hasLiveGateway = await cluster.hasLived(since: asked)
                 since = hasLiveGateway && !hasHungUp ? asked : nil

@@ -48,8 +48,7 @@ struct Schedule: Sendable {
         return items
     }
 
-    /// Returns a duration: a tenth of the whole at most, and no longer than programs have to
-    /// endure.
+    /// Returns the lasting faults, one after the other, with pauses between them.
     private static func lasting(
         _ length: Duration, _ kinds: Set<InjectedFault.Kind>, using random: inout SeededGenerator
     ) -> [Item] {
@@ -69,7 +68,8 @@ struct Schedule: Sendable {
     private static func injected(
         of kind: InjectedFault.Kind, in length: Duration, using random: inout SeededGenerator
     ) -> (InjectedFault, Duration) {
-        // Short ones are more frequent than long ones.
+        // A tenth of the whole at most, and no longer than programs have to endure. Short times are
+        // more frequent than long ones.
         func time(upTo seconds: Int) -> Duration {
             let most = min(Double(seconds), length / .seconds(10))
             let share = Double.random(in: 0...1, using: &random)

@@ -34,11 +34,12 @@ extension FuzzTarget {
         let isTooLong: Bool
     }
 
-    /// Checks that a line which is JSON without repeated names has the same meaning as JSON.
+    /// Checks that a line means the same to `BusLine` as to the JSON parser, if it is an object without repeated names
+    /// that ends with `data`.
     private static func check(_ bytes: UnsafeRawBufferPointer) throws(FuzzFinding) {
-        let json = (try? JSONValue(parsing: Array(bytes)))?.object  // nil: it is no JSON, or no object
+        let json = (try? JSONValue(parsing: Array(bytes)))?.object  // nil: it is not JSON, or not an object
         guard let line = try? BusLine(bytes) else {
-            // It may still be JSON, such as with a number where a text is due.
+            // It may still be JSON, for instance with a number where a text is expected.
             return
         }
         let texts = [
@@ -51,7 +52,7 @@ extension FuzzTarget {
         let caller = bytes.value(at: line.caller)
         guard let json, json.names.last == "data", Set(json.names).count == json.names.count else { return }
         try require(data == json["data"], "data: \(data.debugDescription), expected \(json["data"].debugDescription)")
-        // Escaped names are unknown.
+        // `BusLine` does not recognise a name with escapes.
         guard !bytes.contains(UInt8(ascii: "\\")) else { return }
         try require(caller == json["caller"], "caller: \(caller.debugDescription)")
         for (name, text) in found { try require(text == json[name]?.string, "\(name): \(text ?? "nil")") }
@@ -109,8 +110,8 @@ extension FuzzTarget {
         }
     }
 
-    /// Lines from one of three peers of a broker. The broker's output has to be lines; when all
-    /// peers are gone, none of their state is left.
+    /// Lines, each from one of a broker's three peers. The broker's output has to consist of lines.
+    /// When all peers are gone, none of their state is left.
     static let broker = FuzzTarget(name: "broker", maxLength: 4096) { input throws(FuzzFinding) in
         var settings = BrokerSettings()
         settings.maxPendingBytes = 4096
@@ -148,7 +149,7 @@ extension FuzzTarget {
     private static func check(_ sent: [UInt8]) throws(FuzzFinding) {
         try require(sent.isEmpty || sent.last == UInt8(ascii: "\n"), "a line without its end")
         for line in sent.split(separator: UInt8(ascii: "\n")) {
-            let isLine = Array(line).withUnsafeBytes { (try? BusLine($0)) != nil }  // nil: it is none
+            let isLine = Array(line).withUnsafeBytes { (try? BusLine($0)) != nil }  // nil: it is not a line
             try require(isLine, "the broker sent no line: \(String(decoding: line, as: UTF8.self))")
         }
     }

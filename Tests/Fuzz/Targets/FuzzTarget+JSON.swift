@@ -47,14 +47,14 @@ extension FuzzTarget {
         }
     }
 
-    /// Checks that Foundation refuses refused texts too, except for those that only RFC 8259
-    /// forbids.
+    /// Checks that Foundation also refuses each text that we refuse, unless only RFC 8259 forbids
+    /// it.
     private static func checkRefusal(of input: [UInt8], _ error: JSONError) throws(FuzzFinding) {
         try require((0...input.count).contains(error.offset), "an error at \(error.offset) of \(input.count)")
         guard error.cause != .depth, !error.reason.contains("combining marks"),
             !isAfterLastComma(error.offset, input), oracle(input[...]) != nil
         else { return }
-        // Other encodings and a byte order mark, which section 8.1 forbids to send.
+        // These texts are in another encoding or have a byte order mark, and section 8.1 forbids both.
         let isUTF8 =
             String(validating: input, as: UTF8.self) != nil && !input.contains(0)
             && !input.starts(with: [0xEF, 0xBB, 0xBF])
@@ -104,8 +104,8 @@ extension FuzzTarget {
             guard let number = expected as? NSNumber else { throw FuzzFinding("no number: \(value)") }
             if let int = value.int { try require(number.int64Value == Int64(int), "the number \(value): \(number)") }
             if let double = value.double {
-                // Foundation makes a decimal of a long integer, whose `doubleValue` is inexact: it multiplies by ten again
-                // and again. Its digits are right.
+                // Foundation turns a long integer into a decimal number. Its digits are right, but its `doubleValue` is
+                // inexact, because it multiplies by ten again and again.
                 let exact = (number as? NSDecimalNumber).flatMap { Double($0.stringValue) } ?? number.doubleValue
                 let difference = abs(double - exact)
                 try require(difference <= abs(double) * 1e-15, "the number \(value) is \(double), expected \(exact)")

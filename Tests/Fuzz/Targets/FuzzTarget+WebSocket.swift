@@ -1,7 +1,7 @@
 import WebSocket
 
 extension FuzzTarget {
-    /// Bytes of a peer, to both roles.
+    /// Bytes of a peer, read in the role that the first byte selects.
     static let webSocket = FuzzTarget(name: "websocket", maxLength: 4096) { input throws(FuzzFinding) in
         let role: WebSocketParser.Role = (input.first ?? 0) & 1 == 0 ? .server : .client
         let stream = Array(input.dropFirst())
@@ -27,8 +27,8 @@ extension FuzzTarget {
             let options = input.byte()
             let isText = options & 1 == 1
             var message = input.chunk()
-            // At the border between lengths of one and two bytes. Unit tests cover that of eight:
-            // 64 KiB take a fuzzer 60 ms.
+            // These lengths lie at the border between one and two bytes for the length. Unit tests
+            // cover the border to eight bytes, because 64 KiB take a fuzzer 60 ms.
             if options & 2 != 0, stream.count < 4096 {
                 message = Array(repeating: message.first ?? 0, count: [125, 126, 127, 1000][Int(options >> 6)])
             }

@@ -39,7 +39,7 @@ struct WebSocketReference {
         return reader.outcome
     }
 
-    /// Whether another frame may follow.
+    /// Reads one frame. Returns whether another may follow.
     private mutating func frame() throws(Failure) -> Bool {
         let start = rest.startIndex
         guard rest.count >= 2 else { return false }

@@ -8,8 +8,8 @@ struct BusStream {
     let encoder: BusEncoder
     let eventsInAWrite: Int
 
-    /// The limit of events under way: more than the largest write, and fewer than make a subscriber
-    /// a slow one.
+    /// The limit of events under way. It is above the largest write, and low enough that the
+    /// subscriber does not become a slow reader.
     private static let window = 1024
     private static let warmUp: Duration = .milliseconds(300)
 

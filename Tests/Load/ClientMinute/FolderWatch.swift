@@ -12,7 +12,7 @@ final class FolderWatch: Sendable {
         var bytes = 0
     }
 
-    /// What the thread shares with its owner, without which it would keep it.
+    /// What the thread shares with its owner, so that the thread does not keep the owner itself.
     private final class Shared: Sendable {
         let state = Mutex(State())
     }

@@ -33,7 +33,7 @@ actor MinuteLoad {
         return House(caller: people[0], room: room)
     }
 
-    /// Sends messages into the room that the app shows, at even distances, each after the answer to the one before.
+    /// Sends messages into the room that the app shows, at even intervals, each after the answer to the one before.
     ///
     /// - Returns: the processor time of this thread meanwhile, in seconds.
     func send(_ count: Int, over time: Duration) async throws(ClientError) -> Double {

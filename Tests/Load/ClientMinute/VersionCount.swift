@@ -1,7 +1,7 @@
 import Observation
 
-/// Counts how often a screen would be drawn again: the changes of what it reads, of which all in one turn of the main
-/// actor are one, as in SwiftUI.
+/// Counts how often a screen would be drawn again, because what it reads has changed. All changes in one turn of the
+/// main actor count as one, as in SwiftUI.
 @MainActor
 final class VersionCount {
     private(set) var count = 0

@@ -34,7 +34,7 @@ struct Figure: Sendable {
     init(_ name: String, _ count: Int) { self.init(name, Double(count), .count) }
 
     /// The value to compare between runs, even on a slower or busier machine; higher is better. Nil
-    /// for anything but a ratio.
+    /// for a figure that is not compared.
     var speed: Double? {
         switch unit {
         case .ratio: value

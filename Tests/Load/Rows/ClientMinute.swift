@@ -75,7 +75,7 @@ struct ClientMinute {
                 guard let conversation else { return }
                 _ = (conversation.items, conversation.isLoading, conversation.typistIDs, conversation.failure)
             } drawn: { [weak conversation] in
-                // A row that appears says so.
+                // A screen reports the rows that appear.
                 guard let conversation else { return }
                 conversation.noteVisible(conversation.items.suffix(ClientMinute.visible))
             }
@@ -187,7 +187,7 @@ struct ClientMinute {
         let before = app.reading
         let others = try await work()
         let reached = LoopInstant.now()
-        // What is written and asked a moment later belongs to it.
+        // What the client writes and requests in the next seconds belongs to the work.
         if isAtOnce { try await Task.sleep(for: Self.rest) }
         let after = app.reading
         var figures = [

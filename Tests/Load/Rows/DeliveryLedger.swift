@@ -1,5 +1,5 @@
-/// The `message:new` events that one socket received of a room that was new when it joined, by
-/// `seq`.
+/// The `message:new` events of one room that one socket received, by `seq`. The room was new when
+/// the socket joined it.
 ///
 /// A room counts its messages from 1 without gaps, and this counts how often each arrived.
 struct DeliveryLedger {

@@ -57,7 +57,7 @@ extension View {
         id value: T, priority: TaskPriority = .userInitiated,
         @_inheritActorContext _ action: @escaping @Sendable () async -> Void
     ) -> some View { EmptyView() }
-    // Apple's inherits no actor.
+    // Unlike the action of `task`, this one inherits no actor on Apple's systems.
     public nonisolated func refreshable(action: @escaping @Sendable () async -> Void) -> some View { EmptyView() }
     public nonisolated func onChange<V: Equatable>(
         of value: V, initial: Bool = false, _ action: @escaping (_ oldValue: V, _ newValue: V) -> Void

@@ -2,7 +2,8 @@ import Foundation
 
 /// The seeds of the client library's random tests.
 public enum Seeds {
-    /// Returns the first `count` seeds, or those of `CLIENT_SEEDS`: as many as it says, or, of `351-360`, these.
+    /// Returns the first `count` seeds, or those of `CLIENT_SEEDS`: `1000` means the first 1,000 seeds, and `351-360`
+    /// means the seeds 351 to 360.
     ///
     /// - Parameter count: few enough for a run of all tests. CONTRIBUTING.md has the command for 1,000.
     public static func first(_ count: Int) -> Range<Int> {

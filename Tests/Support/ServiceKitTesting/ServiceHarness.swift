@@ -10,7 +10,7 @@ import Workers
 
 /// A service on an in-process bus, with a database of its own, a clock that the test moves, and its log captured.
 ///
-/// Tests either call `run`, or `start` and `stop`. A suite's fixture adds the words of its domain as a `SuiteHarness`.
+/// Tests either call `run`, or `start` and `stop`. A suite's fixture is a `SuiteHarness` with methods of its domain.
 public struct ServiceHarness<S: Service>: SuiteHarness {
     public let bus: any MessageBus
     public let clock: ManualClock

@@ -32,7 +32,7 @@ public final class Collector<Item: Sendable>: Sendable {
         for (continuation, items) in ready { continuation.resume(returning: items) }
     }
 
-    /// Returns all items, once there are at least so many.
+    /// Returns all items, once there are at least `count`.
     @discardableResult
     public func first(_ count: Int) async -> [Item] {
         await withCheckedContinuation { continuation in

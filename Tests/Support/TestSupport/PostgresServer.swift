@@ -61,8 +61,8 @@ public final class PostgresServer: Sendable {
             cd /tmp
 
             """
-        // Not Foundation's `Process`, which would wait for the server too, as that inherits its
-        // pipe.
+        // Foundation's `Process` would also wait for the end of the server, because the server
+        // inherits the pipe.
         guard system(preamble + script) == 0 else { throw Failure(what: "\(folder): \(script)") }
     }
 

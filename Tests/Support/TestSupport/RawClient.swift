@@ -8,7 +8,7 @@ public final class RawClient {
     private var received: [UInt8] = []
 
     /// - Parameter receiveBuffer: in bytes; a small one makes a client that takes little before it reads.
-    /// - Throws: `WireError`, as everything here.
+    /// - Throws: `WireError`, like everything here.
     public init(port: UInt16, receiveBuffer: Int32? = nil, from source: [UInt8]? = nil) throws {
         socket = try BlockingSocket(port: port, receiveBuffer: receiveBuffer, from: source)
     }
@@ -18,7 +18,7 @@ public final class RawClient {
     public func flood(_ bytes: [UInt8]) {
         let socket = socket
         Thread.detachNewThread {
-            // The caller waits for its end.
+            // The caller waits for the end of the connection.
             while (try? socket.send(bytes)) != nil {}
         }
     }
@@ -33,7 +33,7 @@ public final class RawClient {
     /// `close`, for other threads.
     public var disconnect: @Sendable () -> Void { { [socket] in socket.disconnect() } }
 
-    /// Reads more bytes. Returns false at the end of the connection, in order or by a reset.
+    /// Reads more bytes. Returns false if the connection has ended, cleanly or by a reset.
     private func fill() throws -> Bool {
         do {
             let bytes = try socket.receive()

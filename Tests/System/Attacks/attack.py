@@ -113,7 +113,7 @@ class Fate:
             self.refused()
 
     def ended(self, how: str):
-        # One that ends with an answer is counted as that.
+        # An end with an answer is counted among the answers instead.
         if not how.isdigit():
             self.ends[how] += 1
         self.refused()
@@ -138,7 +138,7 @@ class Attack:
     host = "127.0.0.1"
     victims_address = "127.0.0.2"
     newcomers_addresses = [f"127.0.3.{number}" for number in range(1, 200)]
-    # What those who sign in are forwarded for, from a trusted proxy; N is a number.
+    # The X-Forwarded-For of those who sign in, from a trusted proxy; N stands for a number.
     sign_ins_forwarded = "10.9.9.N"
 
     def reason_to_skip(self) -> str | None:
@@ -148,7 +148,7 @@ class Attack:
     def prepare(self, setup, cast) -> dict:
         """Makes what the attack needs, while nothing is limited; it is then in `Target.given`.
 
-        `sign_ins` among it are usernames: one of them signs in each second while the attack goes on.
+        `sign_ins` in it are usernames: one of them signs in each second while the attack goes on.
         """
         return {}
 

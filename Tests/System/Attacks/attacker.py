@@ -14,7 +14,7 @@ from families import ATTACKS
 def main():
     plan = json.loads(sys.stdin.readline())
     seconds = plan.pop("seconds")
-    # An attack that does not see its end is ended.
+    # An attack that does not stop at its end is killed.
     signal.alarm(int(seconds) + 30)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -25,7 +25,7 @@ def main():
     try:
         ATTACKS[sys.argv[1]].run(target, fate)
     except OSError as error:
-        # The server may refuse all that an attack stands on.
+        # The server may refuse everything that an attack needs.
         fate.refused()
         fate.notes.append(f"ended by {error}")
     print(json.dumps(vars(fate)), flush=True)

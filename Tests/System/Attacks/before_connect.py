@@ -17,7 +17,8 @@ def placeholders(levels: int = 28) -> bytes:
 class BeforeConnect(Attack):
     """WebSockets that never connect send as fast as the server takes it; closed ones are reopened.
 
-    Before CONNECT a socket may send 64 messages of 64 KiB, pings among them. What is more closes it, and costs next to nothing.
+    Before CONNECT a socket may send 64 messages of 64 KiB, pings among them. Anything beyond that closes the socket,
+    and costs next to nothing.
     """
 
     def __init__(self, name: str, count: int, repeat: bytes, *, reads: int | None = None):

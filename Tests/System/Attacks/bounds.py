@@ -5,12 +5,12 @@ from collections import Counter
 from dataclasses import dataclass
 from types import SimpleNamespace
 
-# Others' p99 may double. Below the floor it may be anything: on a machine with two cores, where a commit waits for the disk, as much comes
-# and goes without any attack.
+# Others' p99 may double. Below the floor any value is allowed: on a machine with two cores, where a commit waits for
+# the disk, p99 varies by that much without any attack.
 MOST_SLOWER = 2.0
 FLOOR = 0.005  # seconds
 MEMORY = 256.0  # MB
-# Seconds after which it is as if it had failed.
+# Seconds after which an attempt counts as failed.
 slower_than = SimpleNamespace(newcomers=1.0, operations=3.0, sign_ins=4.0)
 
 

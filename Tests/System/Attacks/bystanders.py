@@ -1,7 +1,7 @@
 """The process of those who are not the attacker: victims who chat, newcomers, and people who sign in. Measures until its input ends.
 
-Reads one line of JSON (`Plan`), writes `ready`, and at the end its samples: when each began on the monotonic clock, how long it took in
-seconds, and what failed, if anything did.
+Reads one line of JSON (the plan), writes `ready`, and at the end its samples: when each began on the monotonic clock,
+how long it took in seconds, and what failed, if anything did.
 """
 
 import asyncio
@@ -218,7 +218,7 @@ async def main():
             for task in tasks:
                 task.cancel()
     print(json.dumps(samples), flush=True)
-    # What is under way is nobody's interest any more.
+    # Nobody is interested in what is still under way.
     os._exit(0)
 
 

@@ -27,8 +27,8 @@ BALANCER = Path(__file__).parents[3] / "deploy/balancer/haproxy.cfg"
 class OverIPv6(Attack):
     """Connections from many addresses of IPv6, which hold what they can.
 
-    A /64 is what one subscriber has at the least, and counts as one address. More networks are bound by the total limit: the connection
-    that has waited longest is evicted, and newcomers get in.
+    A /64 is the least that one subscriber has, and it counts as one address. More networks are bound by the total
+    limit: the connection that has waited longest is evicted, and newcomers get in.
     """
 
     host = "::1"
@@ -54,7 +54,7 @@ class OverIPv6(Attack):
 class ThroughBalancer(Attack):
     """Another attack through HAProxy, as `deploy/compose.balanced.yml` has it; bystanders come through it too.
 
-    The gateway knows addresses from `X-Forwarded-For`, which it believes the balancer.
+    The gateway takes addresses from `X-Forwarded-For`, because it trusts the balancer.
     """
 
     flags = flags_to_prepare = ("--trusted-proxies", "127.0.0.1")
@@ -84,7 +84,7 @@ class ThroughBalancer(Attack):
                 [*core(CLIENTS_CORE), "haproxy", "-db", "-f", file], stdout=log, stderr=log, start_new_session=True,
                 preexec_fn=end_with_parent)  # fmt: skip
             try:
-                # What it takes is not measured, and it shares its core with attackers.
+                # Its processor time is not measured, and it shares its core with attackers.
                 prefer(process.pid, -10)
                 wait_for(process, port, log)
                 yield "127.0.0.1", port
@@ -119,7 +119,8 @@ def wait_for(process: subprocess.Popen, port: int, log):
 class PollingWithAccount(Attack):
     """Polling sessions of an account that connect, and then do as the attack says; their room is busy.
 
-    A session that nobody polls is bounded in what waits for it, as a socket is, and counts for its person.
+    What waits for a session that nobody polls is bounded, as for a socket. The session counts against
+    its person's limits.
     """
 
     sessions = 100
@@ -157,9 +158,10 @@ def packets(target: Target, path: str) -> Script:
 
 
 class Operations(Attack):
-    """Attacks the operations port, which is for the inside alone.
+    """Attacks the operations port, which is for internal use only.
 
-    It has connections of its own: its health check answers whatever it is asked besides, and nobody else notices.
+    The port has connections of its own. Its health check answers, whatever else the port is asked, and nobody else
+    notices.
     """
 
     def __init__(self, name: str, count: int, make):
@@ -173,7 +175,7 @@ class Operations(Attack):
 class FewDescriptors(Attack):
     """400 connections to a server that may open 300 descriptors.
 
-    Some are kept for the operations port and for those who are in; those who wait longest make place for newcomers.
+    Some are kept for the operations port and for those who are in; those who wait longest make room for newcomers.
     """
 
     descriptors = 300
@@ -192,7 +194,7 @@ class FewDescriptors(Attack):
 class OddHTTP(Attack):
     """Unusual or malformed HTTP over many connections; closed ones are reopened.
 
-    It is refused, or it ends with the time for a head or a body; it holds no more than its address may.
+    It is refused, or it ends when the time for a head or a body is over. It holds no more than one address may hold.
     """
 
     def __init__(self, name: str, count: int, make):

@@ -6,7 +6,8 @@ from attack import Attack
 class Everything(Attack):
     """One address does the worst of each family at once, each from a process of its own.
 
-    What each may take of the server counts for all together, as it is counted by address or by person: nobody else notices.
+    The limits count by address or by person. So all attacks together may take no more than one of them, and nobody
+    else notices.
     """
 
     def __init__(self, name: str, *parts: str):

@@ -7,8 +7,8 @@ import wire
 from attack import Attack, Fate, Target
 from swarm import Script, Swarm
 
-BODY = 1 << 20  # the longest that is taken
-LONG_MESSAGE = 999_000  # under the longest of a socket that has connected
+BODY = 1 << 20  # the longest body that the server accepts
+LONG_MESSAGE = 999_000  # below the longest message of a socket that has connected
 SLOWLY = 5.0  # seconds between two bytes of a slowloris
 
 
@@ -50,7 +50,7 @@ class Holding(Attack):
 class HalfPosts(Attack):
     """Makes polling sessions, and sends each a POST that never ends.
 
-    Before CONNECT a POST of more than 64 KiB is refused by its head, so nothing of it is kept.
+    Before CONNECT a POST of more than 64 KiB is refused as soon as its head is there, so nothing of its body is kept.
     """
 
     name = "half-posts"

@@ -51,7 +51,8 @@ class Result:
     sent: int
     answers: dict[str, int]
     refusals: dict[str, int]
-    # While the attack went on, and messages that were under way then and are in no latency.
+    # Pauses during the attack; `stolen_seconds` is that of the whole measurement. `not_measured` counts the messages
+    # that a pause may have delayed. They are in no latency.
     pauses: int = 0
     paused_seconds: float = 0
     stolen_seconds: float = 0
@@ -203,7 +204,7 @@ class Campaign:
         return process
 
     def end(self, process: subprocess.Popen) -> dict:
-        """Returns the last output of a process."""
+        """Ends the input of a process, waits for its end, and returns its last line of output."""
         output, _ = process.communicate(timeout=40)
         return json.loads(output.splitlines()[-1])
 
@@ -217,15 +218,15 @@ def start(script: str, *before: str, argument: str = "", on: int = CLIENTS_CORE)
 
 
 def priority(number: int) -> list[str]:
-    """A process started so has precedence on its core, so that it measures the server. Nothing if that is not
-    allowed."""
+    """Returns the command that gives a process precedence on its core, so that it measures the server. Empty if that
+    is not allowed."""
     command = ["chrt", "-r", str(number)]
     tried = subprocess.run([*command, "true"], capture_output=True)
     return command if tried.returncode == 0 else []
 
 
 def start_watchers() -> list[subprocess.Popen]:
-    """Returns None where a pause cannot be distinguished from other work on the core."""
+    """Starts a watcher for each core; none where a pause cannot be distinguished from other work on the core."""
     first = priority(PAUSES_PRIORITY)
     if not first or not core(SERVERS_CORE):
         return []

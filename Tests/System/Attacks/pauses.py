@@ -1,7 +1,8 @@
-"""Notices when a core stands still: on a shared machine the host takes cores away for up to 150 ms, and more often the more they do.
+"""Notices when a core stands still: on a shared machine the host takes cores away for up to 150 ms, and more often
+the busier they are.
 
-Run by itself it is the process that watches one core, before everything else that runs there. It ends with its input, and writes the pauses
-that it saw, in seconds of the monotonic clock, and how much the host says it took meanwhile.
+Run by itself, it watches one core, with precedence over everything else there. It ends with its input, and writes the
+pauses that it saw, in seconds of the monotonic clock, and how much the host says it took meanwhile.
 """
 
 import json
@@ -13,9 +14,9 @@ import time
 from dataclasses import dataclass
 
 INTERVAL = 0.002
-# What is later than this was not the scheduler of this machine.
+# This machine's own scheduler does not cause a longer delay than this.
 LATE = 0.002
-# What came in during a pause is worked off first.
+# After a pause, what came in meanwhile is handled first.
 RECOVERY = 0.005
 
 
@@ -27,7 +28,7 @@ class Pauses:
     stolen: float
 
     def outside(self, samples: list) -> list:
-        """Returns the samples without answers that a pause may have delayed. Failures stay."""
+        """Returns the samples, except the answers that a pause may have delayed. Failures stay."""
         return [sample for sample in samples if sample[2] is not None or not self.touch(sample[0], sample[0] + sample[1])]
 
     def touch(self, begin: float, end: float) -> bool:

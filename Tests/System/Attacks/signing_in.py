@@ -104,14 +104,14 @@ class LockOutByBothNames(LockOut):
 
 
 class SignInTimes(BehindProxy):
-    """Measures how long sign-ins are refused for: an account that is there, one that is not, by username and by e-mail address.
+    """Measures how long refusals of sign-ins take, for accounts that are there or not, by username or e-mail address.
 
     The times say nothing about whether an account is there.
     """
 
     name = "sign-in-times"
     seconds = 25
-    # The medians may be apart by so much, on a machine that does other work too.
+    # The medians may differ by this much, on a machine that does other work too.
     most_apart = 0.25
 
     def prepare(self, setup, cast) -> dict:

@@ -59,7 +59,7 @@ def event(name: str, content: dict, ack: int | None = None) -> bytes:
 
 
 def take_frame(received: bytearray) -> tuple[int, bytes] | None:
-    """Removes a whole server frame from the front: its opcode and payload."""
+    """Removes a whole server frame from the front, and returns its opcode and payload; None if it is incomplete."""
     if len(received) < 2:
         return None
     size, begin = received[1] & 0x7F, 2

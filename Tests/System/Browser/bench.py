@@ -1,5 +1,5 @@
-"""deploy/bench-web: how fast the web client is in Chromium (slowed down for the list), on the parlor in PARLOR_BINARIES; it prints
-for people."""
+"""deploy/bench-web: how fast the web client is in Chromium (slowed down for the list), on the parlor in
+PARLOR_BINARIES. The output is for people."""
 
 import statistics
 import sys
@@ -18,7 +18,7 @@ from window import Window  # noqa: E402
 
 SLOWDOWN = 4  # as DevTools' "mid-tier mobile"
 ROOMS, MESSAGES, SWITCHES = 200, 10_000, 500
-# Each of 20 rooms has been open twice at the first.
+# By the first of these, each of the 20 rooms has been open twice.
 MEASURED_SWITCHES = (50, 200, 350, 500)
 TRACED = "devtools.timeline,disabled-by-default-devtools.timeline"
 LONG = 50.0  # milliseconds, of a frame or of a task of the page's thread
@@ -48,7 +48,7 @@ return scrollHeight - scrollTop - clientHeight < 2;
 """
 # Callbacks without a pause: the trace then has each frame, also those in which nothing moves.
 COUNT_FRAMES = "const frame = () => requestAnimationFrame(frame); frame();"
-# As a person who drags the scrollbar: a jump a frame, which leaves nothing of what was in view.
+# Like a person who drags the scrollbar: one jump per frame, so far that nothing of what was in view is left.
 DRAG = """
 const [count, done] = arguments, scroller = document.querySelector(".scroller");
 let number = 0;
@@ -166,7 +166,7 @@ def measure_switches(window: Window, ada: Person, rooms: list[str]):
     def is_shown(place: int) -> bool:
         nonlocal calls
         calls += 1
-        # No element is handed out: the driver would keep it, and all that it is in.
+        # The script returns no element: the driver would keep it in memory, with everything around it.
         return window.run(IS_SHOWN, f"Room {place}", f"in {place}.")
 
     window.command("Performance.enable")

@@ -34,7 +34,7 @@ def test_hostile_texts_are_shown_as_text_and_run_nothing(ada, parlor, open_windo
     for link in links:
         assert link[0] in ("http:", "https:") and "noopener" in link[1]
     assert window.run("return document.querySelectorAll('iframe, script:not([src]), [onerror], [onload], [onmouseover]').length") == 0
-    # Dialogs, too: of the element, of what is deleted, of a new room with the person.
+    # Dialogs, too: that of the element, and that of a new room with the person.
     notes = [item for item in window.all(".item") if item.text == HOSTILE[0]]
     window.run("arguments[0].focus(); arguments[0].dispatchEvent(new MouseEvent('dblclick', { bubbles: true }))", notes[0])
     assert window.shows("dialog textarea").get_attribute("value") == HOSTILE[0]

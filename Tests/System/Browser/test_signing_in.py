@@ -51,7 +51,7 @@ def test_a_wrong_password_is_reported_and_the_right_one_signs_in(ada, open_windo
 def test_two_tabs_of_one_person_refresh_once_and_sign_out_together(ada, ben, open_window):
     room = ada.room_with(ben, "Kitchen")
     window = open_window()
-    # Over already, so that both tabs need another; a refresh token that is used twice would end the session.
+    # The access token has expired, so both tabs need another. A refresh token that is used twice would end the session.
     ada.session["expiresAt"] = "2020-01-01T00:00:00.000Z"
     ada.session["token"] = "no longer one"
     window.enter(ada, room)

@@ -11,7 +11,7 @@ from people import Person, World
 
 # How long one thing may take over all of its retries before it counts as lost.
 PATIENCE = 30.0
-# An ack that has not come by then is asked for again, in the same words.
+# If no ack has come by then, the event is sent again with the same data.
 ACK_TIMEOUT = 6.0
 PAUSE = 0.15
 TRANSPORTS = itertools.cycle([["websocket"], ["polling"], ["polling", "websocket"]])
@@ -177,7 +177,7 @@ class Load:
         for _ in range(self.rooms):
             alice, bob, room = await self.world.pair()
             self.phones += [Phone(alice, room), Phone(bob, room)]
-        # Somebody with a telephone who is away: what is sent to them has to be pushed.
+        # Somebody with a phone who is away: what is sent to them has to be pushed.
         alice, bob, room = await self.world.pair()
         await bob.post("/api/devices", {"token": secrets.token_hex(32), "platform": "ios", "environment": "sandbox"}, 201)
         await alice.send(room, "are you there?")

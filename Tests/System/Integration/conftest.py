@@ -7,7 +7,8 @@ from people import World
 
 
 def pytest_collection_modifyitems(items):
-    """Groups tests by form: one Parlor of each serves all journeys, and is stopped before the next one starts."""
+    """Runs tests with a Parlor of their own last. So one Parlor of each form serves all journeys, and stops before the
+    next one starts."""
     items.sort(key=lambda item: "own_parlor" in item.fixturenames)
 
 
@@ -47,7 +48,7 @@ def start(tmp_path):
 
 @pytest.fixture
 def start_with(start, tmp_path, monkeypatch):
-    """Starts a Parlor of separate processes to which a test adds a service. Its rights are those of the TCP bus."""
+    """Starts a Parlor of separate processes on the TCP bus, to which a test adds a service with these rights."""
 
     def start_with(rights: dict) -> Parlor:
         monkeypatch.delenv("BUS_URL", raising=False)

@@ -1,5 +1,5 @@
-"""A service that deploy/new-service has made, Notes, in a whole Parlor. deploy/test-new-service makes it, and names this file:
-it is no test_*.py, as there is no such service otherwise."""
+"""Notes, a service that deploy/new-service has made, in a whole Parlor. deploy/test-new-service makes it and runs this
+file. The file is not named test_*.py, because other runs of the tests have no such service."""
 
 from people import eventually
 

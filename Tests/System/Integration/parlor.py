@@ -22,7 +22,7 @@ PINNED = {path.stem for path in (ROOT / "Tests/Unit/Access/Manifests").glob("*.j
 FURTHER = [
     path for path in (ROOT / "Services").iterdir()
     if f"parlor-{path.name.lower()}" in SERVICES and path.name.lower() not in PINNED]  # fmt: skip
-START_DEADLINE = 30.0  # seconds; a busy machine is no failure
+START_DEADLINE = 30.0  # seconds; enough for a busy machine
 STOP_DEADLINE = 5.0  # seconds, as the project promises
 
 
@@ -52,7 +52,7 @@ def ask_readiness(address: str) -> tuple[int, dict]:
         with urllib.request.urlopen(f"{address}/readyz", timeout=5) as answer:
             return answer.status, json.load(answer)["services"]
     except urllib.error.HTTPError as error:
-        return error.code, json.load(error).get("services", {})  # without them: a balancer says so
+        return error.code, json.load(error).get("services", {})  # a balancer's answer has no services
     except OSError:
         return 0, {}
 

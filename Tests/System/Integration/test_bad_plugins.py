@@ -1,6 +1,7 @@
 """A service that hangs, floods, announces nonsense, claims others' routes, answers garbage or 10 MB: Parlor goes on without it.
 
-With `-s` the time of others' sends beside it is printed, relative to that without it. BAD_PLUGIN_SENDS says how many are measured."""
+With `-s` it prints how long others' sends take beside the service, relative to their time without it.
+BAD_PLUGIN_SENDS says how many are measured."""
 
 import asyncio
 import datetime
@@ -62,7 +63,7 @@ async def test_a_service_that_behaves_badly_ends_nothing_and_is_logged_once(parl
         for _ in range(3):
             without.append(await sends(phone, room, SENDS))
             with Plugin(parlor, kind) as plugin:
-                # Requests of clients to it, too: what it answers must not end a gateway either.
+                # Clients also send requests to it: its answers must not end a gateway either.
                 calls = [asyncio.create_task(alice.request("GET", f"/api/rooms/{room['id']}/bad")) for _ in range(20)]
                 beside.append(await sends(phone, room, SENDS))
                 listed = await asyncio.gather(alice.get("/api/rooms/my-rooms"), bob.get("/api/rooms/my-rooms"))
@@ -90,5 +91,5 @@ async def test_a_service_that_behaves_badly_ends_nothing_and_is_logged_once(parl
         assert line["message"] == "peer cut off" or reason not in seen or (at - seen[reason]).total_seconds() >= 60, about
         seen[reason] = at
     assert about and len(about) <= time.monotonic() - started + 3, about
-    # Far above what is measured on a busy machine, and far below what a catalog for each announcement took.
+    # Far above the ratio on a busy machine, and far below the one when gateways made a catalog for each announcement.
     assert ratio < 5

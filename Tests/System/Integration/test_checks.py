@@ -63,7 +63,7 @@ async def test_a_slow_check_holds_the_later_messages_of_its_room_alone(moderated
     phone = await alice.socket(joined=room)
     slow = asyncio.create_task(phone.ask("message:send", {"roomId": room["id"], "text": "later"}))
     await eventually(lambda: asked(alice, "later"))
-    # A message to be read waits behind it, and another room does not.
+    # Marking a message as read waits behind it in the same room, but not in another room.
     here, there = [{"roomId": message["roomId"], "messageIds": [message["id"]]} for message in received]
     read = asyncio.create_task(phone.ask("messages:mark-read", here))
     await phone.do("messages:mark-read", there)

@@ -22,8 +22,8 @@ sys.path.insert(0, str(ROOT / "Examples"))
 from dice import Dice as Service  # noqa: E402
 
 KILLS = int(os.environ.get("DICE_KILLS", 6))
-AT_ONCE = 2.0  # seconds: without the 5 s that a request may take; a busy machine is no failure
-BACK = 5.0  # the same
+AT_ONCE = 2.0  # seconds: below the 5 s that a request may take, and enough for a busy machine
+BACK = 5.0  # seconds: enough for a busy machine
 # What dice asks of others, beside what a service may do anyway.
 RIGHTS = {
     "service": "dice", "request": ["rooms.membership", "messaging.events"],

@@ -7,7 +7,7 @@ import subprocess
 
 from parlor import ROOT, START_DEADLINE
 
-# What it fuzzes: one that ends without a word and without an artifact, one that traps, one that finds nothing.
+# A fuzzer with three targets: one ends without output and without an artifact, one traps, one finds nothing.
 FUZZER = """#!/bin/bash
 [[ $# -gt 0 ]] || { printf 'silent 10\\ntraps 10\\nfine 10\\n'; exit; }
 case $FUZZ_TARGET in

@@ -1,4 +1,4 @@
-"""docs/guarantees.md and CONTRIBUTING.md name files and titles of tests that exist, each for itself."""
+"""docs/guarantees.md and CONTRIBUTING.md name files and titles of tests. Each of these tests exists."""
 
 import re
 

@@ -47,7 +47,7 @@ class Scene:
         return scene
 
     async def sees(self, within: float, **expected: bool):
-        """Returns the events about Bob that Alice is sent."""
+        """Waits for the events about Bob that Alice is sent, and checks their values."""
         for name, value in expected.items():
             event, flag = {"present": ("room:presence", "isPresent"), "typing": ("message:typing", "isTyping")}[name]
             assert (await self.laptop.expect(event, within, userId=self.bob.id))[flag] is value

@@ -57,7 +57,7 @@ async def test_what_apple_is_sent(parlor_with, apple):
         assert payload["seq"] == message["seq"] and payload["senderId"] == ada.id
         assert payload["senderName"] == payload["aps"]["alert"]["title"].removesuffix(" · Kitchen")
         assert payload["roomName"] == "Kitchen"
-        # With its number alone the message is found, as an extension does it.
+        # The number alone is enough to find the message, and an extension finds it so.
         found = await ben.data("GET", f"/api/rooms/{room['id']}/messages?after={payload['seq'] - 1}&limit=1")
         assert [one["id"] for one in found] == [message["id"]]
 
@@ -114,7 +114,7 @@ async def test_what_was_read_or_deleted_meanwhile_is_not_sent(start, apple):
         alerts = [a for a in apple.of(token) if a.headers["apns-priority"] == "10"]
         assert [a.headers["apns-collapse-id"] for a in alerts] == [kept["id"]]
         assert alerts[0].json["aps"]["badge"] == 1
-        # Reading sends all devices a silent update, including zero.
+        # Reading sends all devices a silent update of the badge, even if the badge is zero.
         await ben.post(f"/api/rooms/{room['id']}/messages/read", {"messageIds": [kept["id"]]})
         silent = next(a for a in apple.of(token) if a.headers["apns-priority"] == "5")
         assert silent.json == {"aps": {"badge": 1}} and silent.headers["apns-push-type"] == "alert"
@@ -224,7 +224,7 @@ async def test_what_apple_refuses(parlor_with, apple):
         assert len(apple.of(tokens["gone"])) == len(apple.of(tokens["bad"])) == 1
         assert len(apple.of(tokens["large"])) == 2, "a permanent reason is not retried"
 
-        # A quarantined device is no deleted one: registering it again is news to nobody, and ends the quarantine.
+        # A quarantined device is not deleted: registering it again answers 200, not 201, and ends the quarantine.
         assert (await ben.request("POST", "/api/devices", {
             "token": tokens["bad"], "platform": "ios", "environment": "production"})).status_code == 200  # fmt: skip
         assert (await ben.request("POST", "/api/devices", {

@@ -12,7 +12,7 @@ from people import World
 from pushes import jobs, register
 
 KILLS, MESSAGES, PAIRS, DEVICES = 40, 2000, 10, 2
-LIVES = (0.2, 2.6)  # seconds: it takes one until push knows who has which room open
+LIVES = (0.2, 2.6)  # seconds: push needs one second to learn who has which room open
 
 
 @pytest.mark.timeout(300)
@@ -56,7 +56,7 @@ def key(arrival) -> tuple[str, str]:
 
 
 async def send(person, room: dict, killing: asyncio.Event) -> list[str]:
-    """Spreads the sends over the time of the kills, or longer."""
+    """Spreads the sends over the time of the kills. Those that are left then follow without pauses."""
     ids = []
     for number in range(MESSAGES // PAIRS):
         ids.append((await person.send(room, f"{number} {secrets.token_hex(8)}"))["id"])

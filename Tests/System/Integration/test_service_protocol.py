@@ -1,7 +1,8 @@
 """Runs the transcripts in Services/SERVICE-PROTOCOL.md against the real programs, so that the page and they cannot diverge.
 
-The transcripts are one story, on one Parlor: what one leaves, the next one finds. A line says who, `>` for what is sent and `<` for
-what comes. `$name` stands for what varies: the first time it takes a value, and from then on it has to be that."""
+The transcripts are one story, on one Parlor: what one leaves, the next one finds. A line says who, `>` for what is sent
+and `<` for what comes. `$name` stands for what varies: it takes a value the first time, and has to have the same value
+from then on."""
 
 import asyncio
 import json
@@ -186,7 +187,7 @@ class Story:
         return re.sub(r"\$(\w+)", lambda name: self.values.get(name[1], name[0]), text)
 
     def digest(self, seq: str) -> str:
-        """Returns the entry with this number, wherever the service sends it."""
+        """Returns the digest of the entry with this number, wherever the service sends the entry."""
         shape = re.compile(rf'{{"seq":{seq},"at":(\d+),.*?"emissions":(\[.*?\])}}')
         at, emissions = next(found for _, line in self.lines if line.startswith("service>") for found in shape.findall(line))
         return str(digest(int(at), self.fill(emissions).encode()))

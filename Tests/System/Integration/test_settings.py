@@ -63,7 +63,7 @@ def test_required_services_that_cannot_be_stop_the_start(value):
 def test_a_data_folder_that_cannot_be_made_stops_the_start(name, tmp_path):
     (tmp_path / "file").write_text("")
     bus = Process(binaries() / "parlor-bus", "--port", 0)
-    # Also where it is not needed: it can be stopped in order only once it is there.
+    # Also waited for where it is not needed: the bus can be stopped cleanly only once it is ready.
     address = bus.wait_until_ready()
     flags = ["--bus", address] if name != "parlor" else ["--port", 0]
     result = run(binaries() / name, "--data", tmp_path / "file" / "data", *flags)

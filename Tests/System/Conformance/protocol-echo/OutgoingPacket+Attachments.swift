@@ -1,7 +1,7 @@
 import JSON
 import SocketIO
 
-/// Packets with attachments, which Parlor takes from its clients to refuse them, and sends to none.
+/// Packets with attachments. Parlor itself refuses them from its clients, and never sends them.
 extension OutgoingPacket {
     /// Returns an event with attachments, whose placeholders are in the arguments.
     static func event(
