@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A service depends on Shared targets and on parts of its own, never on another service. Nothing in Shared depends on
-// Services or Clients; within Shared, `Group` says what may depend on what. The client library depends on Shared only on
-// Linux. Only tests depend on Tests. `dependencies` stays empty: the rest is the toolchain's, or a system's C library.
+// A service depends on Shared and on its own parts, never on another service. Nothing in Shared depends on Services or
+// Clients; within Shared, `Group` is the rule. The client library depends on Shared only on Linux, and only tests on
+// Tests. `deploy/check-layers` checks this. `dependencies` stays empty: the rest is the toolchain, or C libraries.
 
 // Warnings are errors in our own builds, which set PARLOR_WARNINGS_AS_ERRORS. Never in an app's: Xcode passes -suppress-warnings to
 // dependencies, and the compiler refuses the two together. A newer compiler has warnings that nobody here has seen.
