@@ -181,13 +181,26 @@ struct ConfigurationTests {
         #expect(throws: ConfigurationError.isHelpRequested) { try Self.read(arguments) }
     }
 
-    @Test("help has a line for each setting: flag, name, what it does, default")
+    @Test("bounds are written as values are, in the largest unit that divides them")
+    func bounds() {
+        let time = Setting("TIME", .duration(.milliseconds(1500)...(.seconds(366 * 86_400))), default: "2s", "A time")
+        #expect(time.bounds == "1500ms to 366d")
+        #expect(time.objection(to: "1s") == "has to be a time such as 500ms, 25s or 5m, 1500ms to 366d")
+        #expect(Setting("PAUSE", .duration(.zero...(.seconds(90))), default: "1s", "").bounds == "0s to 90s")
+        let size = Setting("SIZE", .size(0...3 << 20), default: "1m", "A size")
+        #expect(size.bounds == "0 to 3m")
+        #expect(size.objection(to: "4m") == "has to be a size such as 65536, 64k or 1m, 0 to 3m")
+        #expect(Setting("BYTES", .size(1000...96 << 10), default: "2k", "").bounds == "1000 to 96k")
+        #expect(Setting("COUNT", .number(1...2000), default: "2", "").bounds == "1 to 2000")
+    }
+
+    @Test("help has a line for each setting: flag, name, what it does, default, bounds")
     func help() {
         let lines = Configuration.help(program: "parlor-test", summary: "A test.", Self.settings)
             .split(separator: "\n").map(String.init)
         #expect(lines.first == "A test.")
         #expect(lines.contains("  --data DATA_DIR                The folder for databases and secrets [./data]"))
-        #expect(lines.contains("  --ping-interval PING_INTERVAL  How often a ping goes out [25s]"))
+        #expect(lines.contains("  --ping-interval PING_INTERVAL  How often a ping goes out [25s; 100ms to 5m]"))
         for setting in Self.settings {
             #expect(lines.filter { $0.hasPrefix("  \(setting.flag) \(setting.name) ") }.count == 1)
         }

@@ -40,16 +40,16 @@ public struct Configuration: Sendable {
         return setting.value(of: text)
     }
 
-    /// Returns the text of `--help`: a line for each setting, with its flag, its name in the environment, its effect
-    /// and its default. `deploy/separate` and `deploy/settings-doc` parse these lines.
+    /// Returns the text of `--help`: a line for each setting, with its flag, its name in the environment, its effect,
+    /// its default and its bounds. `deploy/separate` and `deploy/settings-doc` parse these lines.
     public static func help(program: String, summary: String, _ settings: [any AnySetting]) -> String {
         var lines = [summary, "", "usage: \(program) [--flag VALUE]…", ""]
         let names = settings.map { "  \($0.flag) \($0.name)" }
         let width = names.map(\.count).max() ?? 0
         for (name, setting) in zip(names, settings) {
             let padding = String(repeating: " ", count: width - name.count)
-            let standard = setting.standard.isEmpty ? "" : " [\(setting.standard)]"
-            lines.append("\(name)\(padding)  \(setting.help)\(standard)")
+            let values = [setting.standard, setting.bounds ?? ""].filter { !$0.isEmpty }.joined(separator: "; ")
+            lines.append("\(name)\(padding)  \(setting.help)" + (values.isEmpty ? "" : " [\(values)]"))
         }
         lines += ["", "Each is read from the environment too, by the name after its flag. The flag wins."]
         return lines.joined(separator: "\n")

@@ -10,6 +10,7 @@ public struct Setting<Value: Sendable>: AnySetting {
     public let flag: String
     public let standard: String
     public let help: String
+    public let bounds: String?
     public let valueOfBareFlag: String?
     public let isSecret: Bool
     private let rule: @Sendable () -> String
@@ -41,6 +42,7 @@ public struct Setting<Value: Sendable>: AnySetting {
         self.standard = standard
         self.help = help
         self.read = read
+        bounds = kind.bounds
         valueOfBareFlag = kind.valueOfBareFlag
         isSecret = kind.isSecret
         rule = kind.rule
@@ -62,6 +64,8 @@ public protocol AnySetting: Sendable {
     /// The default, as a person would write it; empty if there is none.
     var standard: String { get }
     var help: String { get }
+    /// The lowest and the highest value, such as "100ms to 1h"; nil without such bounds.
+    var bounds: String? { get }
     /// The value that the flag alone has; nil if it needs one.
     var valueOfBareFlag: String? { get }
     /// True if a text may have a secret in it, so that it is not shown.

@@ -6,16 +6,19 @@ import Storage
 public struct SettingKind<Value: Sendable>: Sendable {
     /// The rule for valid texts, in words that complete "PORT …".
     let rule: @Sendable () -> String
+    /// The lowest and the highest value, such as "100ms to 1h"; nil without such bounds.
+    let bounds: String?
     let valueOfBareFlag: String?
     let isSecret: Bool
     /// Converts a text; nil if it is invalid.
     let read: @Sendable (String) -> Value?
 
     public init(
-        _ rule: @escaping @autoclosure @Sendable () -> String, bareFlag: String? = nil, isSecret: Bool = false,
-        read: @escaping @Sendable (String) -> Value?
+        _ rule: @escaping @autoclosure @Sendable () -> String, bounds: String? = nil, bareFlag: String? = nil,
+        isSecret: Bool = false, read: @escaping @Sendable (String) -> Value?
     ) {
         self.rule = rule
+        self.bounds = bounds
         self.isSecret = isSecret
         valueOfBareFlag = bareFlag
         self.read = read
@@ -57,16 +60,16 @@ extension SettingKind where Value == UInt16 {
 
 extension SettingKind where Value == Int {
     public static func number(_ range: ClosedRange<Int>) -> SettingKind {
-        SettingKind("has to be a number, \(range.lowerBound) to \(range.upperBound)") { text in
+        let bounds = "\(range.lowerBound) to \(range.upperBound)"
+        return SettingKind("has to be a number, \(bounds)", bounds: bounds) { text in
             Int(text).flatMap { range.contains($0) ? $0 : nil }
         }
     }
 
     /// Accepts a number of bytes: `65536`, `64k`, `1m`.
     public static func size(_ range: ClosedRange<Int>) -> SettingKind {
-        SettingKind(
-            "has to be a size such as 65536, 64k or 1m, \(range.lowerBound) to \(range.upperBound) bytes"
-        ) { text in
+        let bounds = "\(range.lowerBound.sizeText) to \(range.upperBound.sizeText)"
+        return SettingKind("has to be a size such as 65536, 64k or 1m, \(bounds)", bounds: bounds) { text in
             Int(setting: text).flatMap { range.contains($0) ? $0 : nil }
         }
     }
@@ -75,7 +78,8 @@ extension SettingKind where Value == Int {
 extension SettingKind where Value == Duration {
     /// Accepts `500ms`, `25s`, `5m`, `1h`, `1d`; a number alone is milliseconds.
     public static func duration(_ range: ClosedRange<Duration>) -> SettingKind {
-        SettingKind("has to be a time such as 500ms, 25s or 5m, \(range.lowerBound) to \(range.upperBound)") { text in
+        let bounds = "\(range.lowerBound.settingText) to \(range.upperBound.settingText)"
+        return SettingKind("has to be a time such as 500ms, 25s or 5m, \(bounds)", bounds: bounds) { text in
             Duration(setting: text).flatMap { range.contains($0) ? $0 : nil }
         }
     }

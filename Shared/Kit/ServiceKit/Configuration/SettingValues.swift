@@ -39,23 +39,16 @@ public struct Rate: Sendable, Equatable {
 }
 
 extension Duration {
+    private static let units = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)]
+
     /// Parses `500ms`, `25s`, `5m`, `1h`, `1d`; a number alone is milliseconds. nil for anything else.
     init?(setting text: String) {
-        let digits = text.prefix { $0.isASCII && $0.isNumber }
-        guard let count = Int(digits) else { return nil }
-        let unit: Int
-        switch text.dropFirst(digits.count) {
-        case "", "ms": unit = 1
-        case "s": unit = 1000
-        case "m": unit = 60_000
-        case "h": unit = 3_600_000
-        case "d": unit = 86_400_000
-        default: return nil
-        }
-        let (milliseconds, over) = count.multipliedReportingOverflow(by: unit)
-        guard !over else { return nil }
+        guard let milliseconds = Int(text, in: Self.units) else { return nil }
         self = .milliseconds(milliseconds)
     }
+
+    /// The duration in whole milliseconds, as it is written in a setting: in the largest unit that divides it.
+    var settingText: String { milliseconds == 0 ? "0s" : milliseconds.text(in: Self.units) }
 
     /// The duration in whole milliseconds, truncated.
     public var milliseconds: Int {
@@ -65,19 +58,28 @@ extension Duration {
 }
 
 extension Int {
+    private static let sizes = [("m", 1024 * 1024), ("k", 1024)]
+
     /// Parses `65536`, `64k`, `1m`. nil for anything else.
-    init?(setting text: String) {
+    init?(setting text: String) { self.init(text, in: Self.sizes) }
+
+    /// The number of bytes as it is written in a setting: in the largest unit that divides it.
+    var sizeText: String { self == 0 ? "0" : text(in: Self.sizes) }
+
+    /// Parses a number with the name of a unit, or without one. nil for anything else.
+    fileprivate init?(_ text: String, in units: [(name: String, size: Int)]) {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let count = Int(digits) else { return nil }
-        let unit: Int
-        switch text.dropFirst(digits.count) {
-        case "": unit = 1
-        case "k": unit = 1024
-        case "m": unit = 1024 * 1024
-        default: return nil
-        }
-        let (bytes, over) = count.multipliedReportingOverflow(by: unit)
+        let name = text.dropFirst(digits.count)
+        guard let unit = name.isEmpty ? 1 : units.first(where: { $0.name == name })?.size else { return nil }
+        let (value, over) = count.multipliedReportingOverflow(by: unit)
         guard !over else { return nil }
-        self = bytes
+        self = value
+    }
+
+    /// - Parameter units: the largest one first.
+    fileprivate func text(in units: [(name: String, size: Int)]) -> String {
+        guard let unit = units.first(where: { isMultiple(of: $0.size) }) else { return String(self) }
+        return "\(self / unit.size)\(unit.name)"
     }
 }
