@@ -7,7 +7,7 @@ struct ChatOptions: Equatable {
     }
 
     var server = ChatOptions.localServer
-    /// The folder for sessions, cached messages, and unsent messages and board changes.
+    /// The folder for sessions, unsent messages and board changes, and cached rooms, messages and elements.
     var folder = ChatOptions.defaultFolder
     /// The account to use; nil for the one that was used last.
     var username: String?

@@ -27,7 +27,7 @@ struct SignIn {
         }
     }
 
-    /// A person's sessions. It reports why they could not be stored.
+    /// Stores a person's sessions, and reports why they could not be stored.
     private struct ReportingStore: SessionStore {
         let folder: PersonFolder
         let report: @Sendable (String) -> Void

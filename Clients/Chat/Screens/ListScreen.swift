@@ -9,7 +9,7 @@ struct ListScreen: Equatable {
 
         var kind = Kind.choice
         var title: String
-        /// What tells rows with the same title apart. A long title is cut off for it.
+        /// What tells rows with the same title apart. A long title is cut off to make room for it.
         var distinction = ""
         /// A note after the title, cut off if it does not fit.
         var detail = ""
@@ -84,7 +84,7 @@ struct ListScreen: Equatable {
             let rest = room - left.columns - row.distinction.columns - 2
             left += row.title.harmlessLine.cut(to: max(Self.shortestTitle, rest)) + "  " + row.distinction
         }
-        // The mark of a cut detail must not replace the end of the distinction.
+        // A detail that is cut off ends with `…`, which must not replace the end of the distinction.
         let hasRoom = row.distinction.isEmpty || left.columns + 3 < room
         if !row.detail.isEmpty, hasRoom { left += "  " + row.detail.harmlessLine }
         let text = left.fitted(to: room) + " " + right
@@ -93,7 +93,8 @@ struct ListScreen: Equatable {
     }
 }
 
-/// A prompt and an input line. If the input is too long, the part before the cursor is shown.
+/// A prompt and an input line. If the input is too long, the text just before the cursor is shown, and then as much of
+/// the text after it as fits.
 struct InputLine {
     var prompt: String
     var editor: LineEditor

@@ -1,5 +1,5 @@
-/// Parses a terminal's bytes into keys: ECMA-48 control sequences, and xterm's variants of them. The bytes may come in
-/// any portions.
+/// Parses a terminal's bytes into keys: characters, ECMA-48 control sequences, and xterm's variants of them. The bytes
+/// may arrive in chunks of any size.
 ///
 /// The Escape key sends the same byte with which a sequence begins. So the reader calls ``finish()`` if no other byte
 /// follows for ``timeoutMilliseconds``.
@@ -20,7 +20,7 @@ struct KeyParser: Sendable {
 
     init() {}
 
-    /// True if the bytes so far may be the beginning of a key or a paste.
+    /// True while a key or a paste may be incomplete, or a long sequence is being dropped.
     var isInside: Bool { !pending.isEmpty || isPasting || isDropping }
 
     /// The time without a byte after which a sequence or paste has ended. It identifies the Escape key, and ends a

@@ -13,7 +13,7 @@ export function swatches(kind, chosen, choose) {
 }
 
 /**
- * Asks for the content of an element. Resolves with the changed fields, or with undefined if the dialog was cancelled.
+ * Asks for the content of an element. Resolves with all fields of the dialog, or with undefined if it was cancelled.
  */
 export function itemDialog(type, content, isNew) {
   const action = isNew ? t("add") : t("save");

@@ -4,7 +4,7 @@ const SVG = "http://www.w3.org/2000/svg";
 
 /**
  * Makes an element. `props` has attributes, and `class`, `on` (listeners by event) and `style`. Styles are set through
- * CSSOM, because the policy forbids inline styles.
+ * CSSOM, because the page's Content-Security-Policy forbids inline styles.
  */
 export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
@@ -83,7 +83,7 @@ function addKeyed(present, id, element) {
   return element;
 }
 
-/** Returns the elements that `reconcile` has made, by key. */
+/** Returns the elements that `reconcile` and `appendKeyed` have made, by key. */
 export function keyed(parent) {
   return parent.keyed ?? (parent.keyed = new Map());
 }

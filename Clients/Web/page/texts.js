@@ -43,7 +43,7 @@ export function t(key, values = {}) {
   });
 }
 
-/** Returns the text for a failure: the one for its code, or the server's own if there is none. */
+/** Returns the text for a failure: the one for its code. If there is none, the server's own text, or a general one. */
 export function failureText(failure) {
   const known = TABLES[current][`error.${failure?.code}`];
   return known ?? (failure?.kind === "refused" || !failure?.kind ? failure?.message : null) ?? t("error.unknown");

@@ -24,8 +24,8 @@ export function shownBadges({ id, badges }) {
 }
 
 /**
- * Shows the count in the title and on the icon of the tab. If the page is visible, the icon changes when the page is
- * idle.
+ * Shows the count in the title of the tab, and a dot on its icon if the count is above zero. If the page is visible,
+ * the icon changes when the page is idle.
  */
 export function showUnread(count, roomName) {
   const title = `${count > 0 ? `(${badgeText(count)}) ` : ""}${roomName ? `${roomName} · ` : ""}Parlor`;

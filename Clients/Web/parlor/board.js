@@ -205,7 +205,10 @@ export class Board extends Observable {
     return { elementId: this.#store.get(id)?.id };
   }
 
-  /** Changes an element. If its last change is not being sent, the two are merged. */
+  /**
+   * Changes an element, and merges the change with the last unsent one. The two are not merged if the last one is being
+   * sent, or if it is a create that may have reached the server.
+   */
   #update(id, fields) {
     const entries = this.#entriesOf(id);
     const last = entries.at(-1);

@@ -27,7 +27,7 @@ export class Conversation extends Observable {
   #typists;
   #pendingItems = new Map();
   #isGone = false;
-  /** The refusal for which the room was checked. */
+  /** The last refusal after which the account was asked to check the room. */
   #checkedFailure = null;
   #unfollow = null;
   #cacheWriter;
@@ -40,7 +40,7 @@ export class Conversation extends Observable {
 
   /**
    * @param backing what all conversations of one person share: `{ platform, server, outbox, receipts, cache, ownId,
-   * onTyping }`.
+   * onTyping, onGone }`.
    */
   constructor(roomId, backing, { isAway }) {
     super();
@@ -247,8 +247,7 @@ export class Conversation extends Observable {
     this.#sentAfter.delete(entry.id);
     this.#store.insert({ ...message, tempId: message.tempId ?? entry.id });
     this.#changed();
-    // Events may have been missed since the message was sent: it may have been deleted after this answer. So fetch
-    // again.
+    // Events may have been missed since the message was sent, perhaps its deletion. So fetch again.
     if (!isOfNow) this.#loading.begin();
   }
 

@@ -6,9 +6,9 @@ const REMEMBERED = 2_000;
  * One room's elements as the server has them: the newest `version` of each, even if data arrives late, twice or out of
  * order. Deleted elements stay deleted.
  *
- * The event of a clearing does not name elements, and a replay may bring it after newer elements were created. Applying
- * it then removes those, too, and their own events may bring them back. So after a clearing `isDoubtful` is true until
- * the elements are requested again.
+ * `room:cleared` does not name elements, and a replay may bring it after newer elements were created. Then it removes
+ * the newer elements, too, and their own events may bring them back. So after a clearing `isDoubtful` is true until the
+ * elements are requested again.
  */
 export class ElementStore {
   #ownId;
@@ -80,7 +80,7 @@ export class ElementStore {
   }
 
   /**
-   * Applies a complete list. Elements that are missing in it are removed, unless an event has changed them since the
+   * Applies a complete list. Elements that are missing from it are removed, unless an event has changed them since the
    * request.
    */
   takeList(elements) {

@@ -93,7 +93,10 @@ export class SocketLink {
     if (!this.failure) this.#transport.send(packets.event(event, payload));
   }
 
-  /** Why requests fail after the end. A server that ends the connection for good has refused none of them. */
+  /**
+   * The failure of requests once the connection has ended. A server that ends the connection for good has not refused
+   * the requests, so they fail as `offline`.
+   */
   get #requestFailure() {
     return this.failure.isRetryable ? this.failure : ClientFailure.offline("The server has ended the connection.");
   }

@@ -61,7 +61,7 @@ export class OutboxKeeper {
     const kept = await this.#storage.readAll(this.#prefix);
     return kept.map(([key, record]) => {
       const entry = new OutboxEntry(record);
-      // Later keys must sort behind this one, even if the clock was set back. The counter in the keys starts at 0 on
+      // Later keys must sort after this one, even if the clock was set back. The counter in the keys starts at 0 on
       // each page load.
       this.#lastTime = Math.max(this.#lastTime, timeOf(key, this.#prefix) + 1);
       const state = record.failure ? "failed" : "queued";

@@ -12,9 +12,9 @@ import { Backoff, Pause } from "./timing.js";
  * change leaves the outbox only when the server has it, when it is discarded or obsolete, when the person loses the
  * room, or when the person signs out.
  *
- * If the server cannot be reached, a lane waits for the connection, or for a pause whose bound doubles. If the server
- * asks to wait, the lane waits at least that long. If the server refuses a change for good, that change fails, and
- * later ones are sent.
+ * If the server cannot be reached, a lane waits for the connection, or for the end of a pause (see `Backoff`). If the
+ * server asks to wait, the lane waits at least that long. If the server refuses a change for good, that change fails,
+ * and later ones are sent.
  */
 export class Outbox {
   #platform;
@@ -59,7 +59,7 @@ export class Outbox {
     for (const lane of this.#lanes.values()) lane.pause?.pause.cancel();
   }
 
-  /** Resolves when all changes are stored, or have failed because they cannot be stored. */
+  /** Resolves when the storage has taken or refused all changes. */
   flush() {
     return this.#keeper.flush();
   }

@@ -22,7 +22,7 @@ export class RoomsFetching {
   #isMissingFields = false;
   #isFetchingMissingFields = false;
   #isEnded = false;
-  /** The number of reasons so far to fetch all rooms. */
+  /** How often a fetch of all rooms has become necessary. The first fetch counts, too. */
   #pendingLoads = 1;
   /** The value of `#pendingLoads` when the last answered request was sent. */
   #settled = 0;
@@ -43,8 +43,8 @@ export class RoomsFetching {
   }
 
   /**
-   * Notes that only an answer with all rooms brings the data that the list lacks. The request is repeated until that
-   * answer arrives.
+   * Notes that the list lacks data which only a fetch of all rooms brings. The fetch is repeated until it succeeds, or
+   * fails for good.
    */
   requireRefresh() {
     this.#pendingLoads += 1;
@@ -133,7 +133,7 @@ export class RoomsFetching {
     this.fetchNeeded();
   }
 
-  /** @returns the retryable failures. */
+  /** @returns the failures, except final refusals of single rooms. */
   async #fetchRound() {
     const needed = new Set(this.#store.needs.keys());
     if (this.#needsRefresh || needed.size > MAX_SINGLE) {

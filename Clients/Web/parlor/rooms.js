@@ -38,7 +38,7 @@ export class Rooms extends Observable {
   #isThrottled = false;
   #isDirty = false;
   #loadedAt = null;
-  /** The creations of rooms without an answer, which may have succeeded. */
+  /** The requests to create a room that have no answer. They may have succeeded. */
   #pendingCreations = new Map();
   /** The rooms that are being left, with true if elements were created there meanwhile. */
   #leaving = new Map();
@@ -188,7 +188,7 @@ export class Rooms extends Observable {
     this.setTyping(roomId, []);
   }
 
-  /** Closes the room. Call it after the room was left on the server: later elements of others are unseen. */
+  /** Closes the room, after it was left on the server. From then on, new elements of others count as unseen. */
   leave(roomId) {
     const mayBeUnseen = this.#counts.leave(roomId);
     const isDoubtful = this.#doubts.leave(roomId);
@@ -244,8 +244,8 @@ export class Rooms extends Observable {
   }
 
   /**
-   * Fetches a room of which a page or a join was refused. One refusal may be a mistake, and unsent messages go with the
-   * room, so it is removed only if this request is refused too.
+   * Fetches a room after the server has refused a page of its messages, or a join. One refusal may be a mistake, and a
+   * removal also removes unsent messages. So the room is removed only if this request is refused, too.
    */
   check(roomId) {
     this.#store.check(roomId);
@@ -351,8 +351,8 @@ function keepIfSame(known, room) {
 }
 
 /**
- * Returns the people with whom the person shares rooms of two, latest activity first, each with these rooms sorted by
- * content.
+ * Returns the people with whom the person shares rooms of two. The person with the latest activity comes first. Each
+ * has these rooms, sorted by `updatedAt`, latest first.
  */
 function byPerson(rooms, userId) {
   const people = new Map();

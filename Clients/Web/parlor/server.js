@@ -2,11 +2,12 @@ import { ClientFailure } from "./failure.js";
 import { path } from "./http.js";
 
 /**
- * Sends the requests of conversations, boards and lists. Messages, deletions, receipts and changes of elements go over
- * the socket while it is connected. Joins, leaves and typing go over the socket only, everything else over HTTP only.
+ * Sends the requests of conversations, boards and lists. Messages, deletions, receipts, changes of elements and
+ * clearings go over the socket while it is connected. Joins, leaves and typing go over the socket only, everything else
+ * over HTTP only.
  *
  * If a request on the socket gets no answer, it is repeated over HTTP, unless that could do harm. Requests with a
- * `tempId`, deletions, receipts and updates of elements are repeated.
+ * `tempId`, deletions, receipts and updates of elements are repeated. A clearing is not.
  */
 export class Server {
   #session;

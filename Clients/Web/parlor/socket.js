@@ -221,7 +221,7 @@ export class RoomsSocket {
   #serve(link) {
     if (this.#link === link || link.failure) return;
     this.#setLink(link);
-    // An earlier `wake` has what it asked for. The next loss is followed by a pause again.
+    // The connection that `wake` may have asked for is here. After its loss, there is a pause again.
     this.#skipsPause = false;
     this.#lastEventAt = this.#platform.now();
     this.#handle({ type: "connected" });

@@ -89,7 +89,7 @@ export class Typists {
     if (this.#ids.delete(userId)) this.#onChange();
   }
 
-  /** Ends all typing, because a lost connection delivers no ends. */
+  /** Ends all typing, because the events that would end it may no longer arrive. */
   clear() {
     if (this.#ids.size === 0) return;
     this.#ids.clear();

@@ -1,7 +1,7 @@
 import Foundation
 import ParlorClient
 
-// The content of a note is `{"text": …}`. Other clients add members: the web client adds `tint`, `w` and `h`.
+// The content of a note is `{"text": …}`. Other clients add members: the web client adds `tint`, `w`, `h` and `z`.
 extension Element {
     static let note = "note"
     static let defaultSize = CGSize(width: 208, height: 144)

@@ -1,7 +1,8 @@
 import ParlorClient
 import SwiftUI
 
-/// A line with the state of the connection. It is hidden while the client is connected.
+/// A line with the state of the connection, which is hidden while the client is connected. A second line says if
+/// messages cannot be kept on this device.
 struct ConnectionLine: View {
     let client: RoomsClient
 

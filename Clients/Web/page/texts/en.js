@@ -1,4 +1,4 @@
-// Every text of the page. {name} is filled in; an entry with `one` and `other` is chosen by {count}.
+// All texts of the page. A name in braces stands for a value. {count} chooses between `one` and `other`.
 export default {
   languageName: "English",
   skip: "Skip to the content",
