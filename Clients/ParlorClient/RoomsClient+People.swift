@@ -1,5 +1,5 @@
 extension RoomsClient {
-    /// Opens the chat with a person over all rooms that the two share alone, for one screen.
+    /// Opens the chat with a person for one screen. It has the messages of all rooms that only the two people share.
     ///
     /// - Returns: a new model for each call. Each screen has to ``PersonConversation/close()`` its own.
     public func openConversation(with person: Person) -> PersonConversation {

@@ -117,7 +117,8 @@ public final class RoomsClient {
         outbox = Outbox(
             folder: folder.appending(path: "outbox", directoryHint: .isDirectory), server: connection, clock: clock,
             settings: settings.outbox, mark: mark, log: settings.log,
-            // If the device is unlocked while there is no network, the next `append` reads the stored messages.
+            // If the device is unlocked while there is no network, the next `append` reads the stored messages. This
+            // call then clears `outboxFailure`.
             onRead: { await eventRelay.client?.startOutbox() },
             onUnknownRoom: { eventRelay.client?.rooms.check($0) })
         backing = Conversation.Backing(
@@ -209,8 +210,8 @@ public final class RoomsClient {
     /// Disconnects, and makes no new requests until the next ``start()``, which catches up.
     ///
     /// Requests of rooms, conversations and boards fail as without a network. Messages that are not sent yet wait.
-    /// Requests under way continue. A board starts to write its last changes; only ``enterBackground(within:)`` waits for
-    /// the disk.
+    /// Requests under way continue. A board starts to write its last changes; only ``enterBackground(within:)`` waits
+    /// for the disk.
     public func stop() async {
         _ = nextGeneration()
         // The app may end, so moves that wait for the next position of a drag wait no longer.

@@ -7,7 +7,7 @@ import ParlorClient
 /// let phone = server.makeDevice()
 /// phone.loseNextAnswer()
 /// ```
-/// Faults with a count add up: two calls for one packet each affect two packets. Only ``dropSocket(afterPackets:)``
+/// Faults with a count add up: two calls with a count of 1 affect two packets. Only ``dropSocket(afterPackets:)``
 /// replaces an earlier call.
 public struct ScriptedDevice: HTTPTransport, SocketTransport {
     let id: Int

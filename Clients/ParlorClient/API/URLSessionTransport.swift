@@ -14,8 +14,9 @@ public struct URLSessionTransport: HTTPTransport {
     /// - Parameters:
     ///   - base: the server's address, with the path prefix that it is served under, if any.
     ///   - session: by default one without cookies and cache, which ends a request after 30 seconds without data. It
-    ///     follows no redirects, as those would take the access token to another host. If the app passes a session, that
-    ///     session's configuration and delegate decide all of this. A request that has its own time limit keeps it.
+    ///     follows no redirects, as those would take the access token to another host. If the app passes a session,
+    ///     that session's configuration and delegate decide all of this. A request that has its own time limit keeps
+    ///     it.
     public init(base: URL, session: URLSession? = nil) {
         if let session {
             self.init(base: base, session: session, owner: nil)
@@ -63,9 +64,9 @@ public struct URLSessionTransport: HTTPTransport {
 
     private func answer(to request: URLRequest) async throws -> (Data, URLResponse) {
         #if canImport(FoundationNetworking)
-            // A cancelled task stops waiting, but its request goes on. Cancelling a request just as its answer arrives
-            // deadlocks the cancelling thread, perhaps the main one, with that of the session
-            // (swift-corelibs-foundation, issue 5412).
+            // A cancelled task stops waiting, but its request goes on. If a request is cancelled just as its answer
+            // arrives, the cancelling thread and the session's thread deadlock (swift-corelibs-foundation, issue
+            // 5412). The cancelling thread may be the main one.
             try await Task { [session] in try await session.data(for: request) }.valueUnlessCancelled
         #else
             try await session.data(for: request)

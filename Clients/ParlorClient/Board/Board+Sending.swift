@@ -63,8 +63,8 @@ extension Board {
     /// attempt. A rebased edit is sent again at once.
     func settleConflict(of operation: BoardOperation) async -> Bool {
         guard case .edit(let content, _) = operation.change else { return false }
-        // This waits for a running fetch, because `BoardState` records the elements that events touch for only one
-        // fetch at a time.
+        // Only one fetch runs at a time, because `BoardState` records the elements that events touch for one only. So
+        // if a fetch is running, this waits for it and for the next one.
         await refresh()
         guard let current = state.elements[operation.elementID], failure == nil else {
             change { $0.putBack() }
@@ -84,7 +84,7 @@ extension Board {
     /// Waits until every change is stored or refused, or until the task is cancelled.
     func settle() async {
         await restore()
-        // A move may have been made since the others were released.
+        // A move may have been made since `keepAll()` released the earlier ones.
         releaseMoves()
         while !Task.isCancelled, let sending {
             _ = try? await Task<Void, any Error> { await sending.value }.valueUnlessCancelled

@@ -31,7 +31,8 @@ public final class Board {
 
     private var isFetched = false
     private var isAway: Bool
-    /// The number of calls of ``load()``. A fetch that began before the last one may lack missed events.
+    /// The number of calls of ``load()``. A fetch that began before the last call may lack changes that this call is to
+    /// fetch.
     @ObservationIgnored private var wantedFetches = 0
     /// The number of calls of ``clear()`` that are not answered yet. No change is sent meanwhile.
     @ObservationIgnored var clearings = 0
@@ -105,7 +106,8 @@ public final class Board {
         case .connected:
             pause?.cancel()
             if !isFetched, isShown { load() }
-            // A send loop that could not read the stored changes ends without reading them again.
+            // A running send loop may have failed to read the stored changes. It ends without another attempt, so they
+            // are read here.
             beginRestoring()
             send()
         case .recovered(let isWhole):

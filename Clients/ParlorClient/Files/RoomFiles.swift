@@ -61,8 +61,8 @@ struct RoomFiles: Sendable {
     /// Reads a file.
     ///
     /// - Returns: nil if there is no such file.
-    /// - Throws: the file system's error, if the file cannot be read now, as before the device is unlocked; the refusal
-    ///   `not_forgotten`. A later call may succeed.
+    /// - Throws: the file system's error, if the file cannot be read now, for example before the device is unlocked;
+    ///   the refusal `not_forgotten`. A later call may succeed.
     func read(_ key: String) throws -> Data? {
         try mark?.check()
         return try logging("not read") {

@@ -14,8 +14,9 @@ import Foundation
 /// settings.log = ClientLog { print($0.category, $0.text) }
 /// ```
 ///
-/// An entry never has the text of a message, the content of an element, a name or a token. It has ids of rooms and
-/// requests, names of folders, codes of errors, and the library's reasons for lost connections.
+/// An entry never has the text of a message, the content of an element, a name or a token. Its values are ids of rooms
+/// and requests, names of folders, codes of errors, the transport and the number of replayed events. They also say why
+/// a connection was lost, in the library's or the system's words.
 public struct ClientLog: Sendable {
     /// One thing that has happened.
     public struct Entry: Hashable, Sendable {
@@ -48,8 +49,8 @@ public struct ClientLog: Sendable {
 
     private let write: @Sendable (Entry) -> Void
 
-    /// - Parameter write: is called on any thread, also while the library works. It must return at once, and must not
-    ///   call the library.
+    /// - Parameter write: is called on any thread, in the middle of the library's work. It must return at once, and
+    ///   must not call the library.
     public init(_ write: @escaping @Sendable (Entry) -> Void) { self.write = write }
 
     /// Drops everything.
@@ -107,8 +108,8 @@ public struct ClientLog: Sendable {
         write(Entry(level: level, category: category, event: event, values: values))
     }
 
-    /// Returns the values of a failure: its code, and the reason of a lost connection. The server's words are left out,
-    /// because a service may repeat in them what a person has written.
+    /// Returns the values of a failure: its code, the reason of a lost connection, and the request id of a refusal. The
+    /// server's words are left out, because a service may repeat in them what a person has written.
     private static func values(of failure: any Error) -> [String: String] {
         switch failure {
         case ClientFailure.offline(let reason): ["code": "offline", "reason": reason]

@@ -2,8 +2,8 @@
 struct CachedMessages: Codable, Equatable, Sendable {
     /// In ascending order.
     var messages: [Message] = []
-    /// The step of `FreshRooms` up to which all events are applied; nil if unknown, or if an unread message is not
-    /// cached: the next visit opens there.
+    /// The step of `FreshRooms` up to which all events are applied. It is nil if unknown, or if a message is missing in
+    /// between. It is also nil if an unread message is not cached, because the next visit opens at that message.
     var step: String?
     /// True if the server has older messages.
     var hasOlder = false

@@ -67,8 +67,8 @@ extension Conversation {
             guard epoch == asked else { return }
             var page: Page<Message>
             if let fresh, refusal == nil, fresh.cursor == cursor {
-                // The cached messages have all events up to the cursor, or until the room was left. The join sends
-                // those since, so no page is needed.
+                // The cached messages have all events up to the cursor, or up to the time when the room was left. The
+                // join sends the later events, so no page is needed.
                 page = fresh.page
                 unreadAtOpening = 0
             } else {

@@ -61,7 +61,7 @@ extension Conversation {
         case .stored(let tempID, let message):
             let isOfNow = sentAfter.removeValue(forKey: tempID) == losses
             self.change { $0.confirm(tempID, as: message) }
-            // Events were lost since the message was sent. One may have been its deletion, so a refresh checks.
+            // Events may have been lost since the message was sent, even its deletion. So a refresh checks.
             if !isOfNow { beginRefresh() }
         case .removed(let tempID):
             sentAfter[tempID] = nil

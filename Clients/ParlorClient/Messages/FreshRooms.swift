@@ -1,17 +1,18 @@
 import Foundation
 
-/// Knows which cached messages are current, also after a restart of the app. Entering such a room needs no page.
+/// Knows which cached messages are current, also after a restart of the app. Their rooms are entered without a page.
 ///
-/// The cached messages of a room are written with a step. A step stands for a cursor: they have all events up to it.
-/// The next connect replays all events after the cursor. If there were any of messages, it begins a new step, and notes
-/// their rooms. So cached messages are current if no later step has their room. A join then sends what came since.
+/// The cached messages of a room are written with a step. A step stands for a cursor: the messages have all events up
+/// to it. The next connect replays all events after the cursor. If events of messages are among them, the connect
+/// begins a new step, which records the rooms of these events. So cached messages are current if no later step has
+/// their room. The join of the room then sends the events since the connect, or since the room was left.
 ///
 /// The steps are stored with the cursor, after each connect. A step that was lost with the end of the app is unknown to
 /// the next run, and messages written with it are fetched again.
 ///
 /// Once a page had fields that services add to messages, a page is always fetched. Messages in events lack these
-/// fields, and a field may change while the room is left. The fields of a service that is added later appear with the
-/// next page that is fetched of any room.
+/// fields, and a field may change while the room is left. If a service is added later, the client notices its fields
+/// with the next page of any room.
 final class FreshRooms: Sendable {
     /// The limit of steps. The server keeps events for a day. Messages of an earlier step are fetched again.
     static let maxSteps = 64
@@ -44,7 +45,7 @@ final class FreshRooms: Sendable {
         }
     }
 
-    /// The end of a replay: what to store.
+    /// What has to be stored at the end of a replay.
     struct Advance: Sendable {
         var position: Position
         /// The replayed events of rooms that were not open. Rooms with too many are not among them.
@@ -149,7 +150,7 @@ final class FreshRooms: Sendable {
 
     // MARK: Rooms
 
-    /// The step with which messages are written that have all events of this connection; nil without a connection.
+    /// The step for cached messages that have all events of this connection; nil without a connection.
     var step: String? { state.withLock { $0.isLive ? $0.position?.steps.last?.id : nil } }
 
     /// Returns the step if this is the cursor of the connection.

@@ -3,8 +3,8 @@
 /// A view that shows the list retains the last value. With a single array, every change would then copy all
 /// messages. With short chunks, a change copies one chunk and the list of chunks.
 public struct MessageItems: RandomAccessCollection, Equatable, Sendable {
-    /// The size at which a chunk is split. With twice this size, copying a chunk took twice as long; with half of
-    /// it, copying the list of chunks did.
+    /// The size at which a chunk is split. With twice this size, copying a chunk took twice as long. With half of
+    /// this size, copying the list of chunks took twice as long.
     private static let chunkLimit = 64
 
     private var chunks: [[MessageItem]] = []

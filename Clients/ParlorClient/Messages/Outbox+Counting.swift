@@ -1,7 +1,7 @@
 extension Outbox {
-    /// Returns the number of messages in all rooms that the server is not known to have. A sign-out would discard them.
+    /// Returns how many messages, in all rooms, are not known to be on the server. A sign-out would discard them.
     ///
-    /// It does not start to send them: stored messages that were not read yet are counted on disk.
+    /// It does not start to send them. If the stored messages were not read from disk yet, it counts their files.
     ///
     /// - Throws: the file system's error; the refusal `not_forgotten`.
     public func unsentCount() throws -> Int {

@@ -168,8 +168,8 @@ public actor ReadReceipts {
         if let pause { wait(for: pause, in: roomID, isPause: asked != nil) }
     }
 
-    /// Removes the first ids, which were sent or are not needed. They are those of the request: while it is under way,
-    /// ids are only added at the end, or all removed.
+    /// Removes the ids of the last request, which were sent or are not needed. They are still the first ones. While a
+    /// request is under way, ids are only added at the end, or all removed.
     private func drop(_ count: Int, in roomID: String) {
         rooms[roomID]?.removeFirst(count)
     }

@@ -114,7 +114,7 @@ extension Element {
 
     /// Decodes an element. If it lacks the members about its last change, they become those of its creation.
     ///
-    /// The server stores content as it was written. What Foundation cannot decode of it is left out.
+    /// The server stores content as it was written. Parts of it that Foundation cannot decode are left out.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         let createdBy = try members.decode(String.self, forKey: .createdBy)

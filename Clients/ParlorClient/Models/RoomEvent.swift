@@ -14,7 +14,8 @@ public enum RoomEvent: Equatable, Sendable {
     case roomUpdated(roomID: String, name: String?, updatedAt: Date)
     case presence(roomID: String, userID: String, isPresent: Bool)
 
-    // Events that go to everyone connected. They have only ids, times and counts.
+    // Events that go to everyone connected, or only to the room's participants (`GLOBAL_SCOPE`). They have only ids,
+    // times and counts.
     case messageNewGlobal(roomID: String, messageID: String, senderID: String, messagesUpdatedAt: Date)
     case messageDeletedGlobal(roomID: String, messageID: String, deletedBy: String, messagesUpdatedAt: Date)
     case elementsChangedGlobal(ElementsChange)

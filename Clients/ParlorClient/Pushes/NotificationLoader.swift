@@ -6,8 +6,8 @@ import Foundation
 /// It is for a notification service extension, which runs whether or not the app does. Both share the session
 /// (``ExtensionTokens``).
 public struct NotificationLoader: Sendable {
-    /// The longest wait, after the message was fetched or its time limit is over, for a refresh of the session that is
-    /// still in progress. An extension has half a minute for both waits.
+    /// The longest wait for a refresh of the session that is still in progress when the message was fetched, or when
+    /// its time limit is over. An extension has half a minute for the message and this wait.
     private static let longestRefresh: Duration = .seconds(20)
     /// The time limit of one request, in seconds.
     private static let requestTimeout: TimeInterval = 8
@@ -72,8 +72,8 @@ public struct NotificationLoader: Sendable {
 
     /// Fetches the message; nil if it was deleted.
     ///
-    /// - Throws: `ClientFailure.unreadable` if the payload has no `seq` and older messages exist: the message may be
-    ///   one of those.
+    /// - Throws: `ClientFailure.unreadable` if the payload has no `seq`, the message is not among the newest, and older
+    ///   messages exist: it may be one of those.
     private func message(_ pushed: PushedMessage) async throws -> Message? {
         let page =
             if let seq = pushed.seq {

@@ -78,7 +78,8 @@ public final class RoomList {
     @ObservationIgnored private var loadedAt: Date?
     /// True if the socket is connected but has not finished its replay.
     @ObservationIgnored private var isCatchingUp = false
-    /// True from the end of a connection to the next one: presence in answers would not be kept up to date.
+    /// True from the end of a connection to the next one. Presence is then removed from answers, because no events keep
+    /// it up to date.
     @ObservationIgnored private var isDisconnected = false
     /// The rooms that are being left. The value is true if an element was created there meanwhile.
     @ObservationIgnored private var leaving: [String: Bool] = [:]

@@ -11,8 +11,8 @@ extension RoomsSocket {
     /// - Parameter timeout: the time limit for the ack.
     /// - Returns: the ack's object as JSON.
     /// - Throws: `ClientFailure.refused` if the server refuses the event. `ClientFailure.offline` if there is no
-    ///   connection, if it ends, or if no ack arrives in time; except in the first case the server may have acted.
-    ///   `CancellationError` if the task is cancelled; the event was sent.
+    ///   connection, if it ends, or if no ack arrives in time. In the last two of these cases the server may have
+    ///   acted. `CancellationError` if the task is cancelled; the event was sent.
     public func emit(
         _ event: String, _ payload: JSON, timeout: Duration = RoomsSocket.ackTimeout
     ) async throws -> Data {
@@ -31,8 +31,8 @@ extension RoomsSocket {
     ///   - type: the type of the ack's object, which has the service's members beside `success`. It may be ``JSON``.
     ///   - timeout: the time limit for the ack.
     /// - Throws: `ClientFailure.refused` with the service's own code, or with `malformed_request` if no service has
-    ///   the event. `ClientFailure.offline` if there is no connection, if it ends, or if no ack arrives in time;
-    ///   except in the first case the server may have acted. `ClientFailure.unreadable` if the payload cannot be
+    ///   the event. `ClientFailure.offline` if there is no connection, if it ends, or if no ack arrives in time. In
+    ///   the last two of these cases the server may have acted. `ClientFailure.unreadable` if the payload cannot be
     ///   encoded, before anything is sent; or if the ack has another form, after the server has acted.
     ///   `CancellationError` if the task is cancelled; the event was sent.
     public func emit<Ack: Decodable & Sendable>(
