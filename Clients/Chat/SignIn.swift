@@ -14,7 +14,9 @@ struct SignIn {
     private typealias Own = (folder: PersonFolder, session: Session, hold: PersonFolder.Hold)
 
     struct Nobody: Error, CustomStringConvertible {
-        var description: String { "nobody is signed in: --user NAME (and --register for a new account)" }
+        var description: String {
+            "nobody is signed in: start with --user NAME (and with --register for a new account)"
+        }
     }
 
     struct Unsent: Error, CustomStringConvertible {
@@ -22,8 +24,11 @@ struct SignIn {
         /// The number of messages and board changes.
         let count: Int
         var description: String {
-            let what = count == 1 ? "1 message or board change" : "\(count) messages and board changes"
-            return "\(what) of \(username) not sent yet: start without --sign-out to send, or add --discard to delete"
+            let (what, them) = count == 1 ? ("message or board change", "it") : ("messages and board changes", "them")
+            return """
+                not sent yet: \(count) \(what) of \(username). Start without --sign-out to send \(them), or add --discard \
+                to delete \(them)
+                """
         }
     }
 

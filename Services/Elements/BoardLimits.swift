@@ -42,7 +42,7 @@ struct BoardLimits: Sendable {
     }
 
     var roomIsFull: ServiceError {
-        ServiceError(.payloadTooLarge, "The room is full: it takes \(room.text). Delete some first.")
+        ServiceError(.payloadTooLarge, "The room is full: it holds at most \(room.text). Delete some elements first.")
     }
 
     var personIsFull: ServiceError {

@@ -70,7 +70,7 @@ struct GatewaySettings: Sendable {
         "Maximum connections of one address that have no connected socket; 0: a quarter of all, at most 1000")
     static let maxSocketsPerAddress = Setting(
         "MAX_SOCKETS_PER_ADDRESS", .number(0...1_000_000), default: "0",
-        "Maximum connected sockets of one address; further ones count as connections without one; 0: a quarter of the connections"
+        "Maximum connected sockets of one address; further ones count as connections without a connected socket; 0: a quarter of the connections"
     )
     static let maxPendingSockets = Setting(
         "MAX_PENDING_SOCKETS", .number(0...1_000_000), default: "0",

@@ -18,7 +18,7 @@ extension Messaging {
                 throw ServiceError.messageNotFound
             }
             guard senderID == caller.userID else {
-                throw ServiceError(.forbidden, "Only its sender can delete a message.")
+                throw ServiceError(.forbidden, "Only the sender of a message can delete it.")
             }
             try messages.erase(messageID)
             let readers = Set(try messages.eraseReceipts(of: messageID))

@@ -27,7 +27,7 @@ actor SocketLink {
 
     /// The failure of a connection whose server wants this client not to reconnect.
     static let dismissal = ClientFailure.refused(
-        Refusal(code: "disconnected", message: "The server has ended this session."))
+        Refusal(code: "disconnected", message: "The server has ended the connection."))
 
     private enum Ack {
         case awaited

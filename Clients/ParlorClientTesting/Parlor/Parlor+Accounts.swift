@@ -19,7 +19,7 @@ extension Parlor {
         let username = try fields.required("username")
         guard (3...32).contains(username.count),
             username.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || "_.-".contains($0)) })
-        else { throw .invalid("username", "must have 3 to 32 of A-Za-z0-9_.-") }
+        else { throw .invalid("username", "has to have 3 to 32 of the characters A-Z, a-z, 0-9, `_`, `.` and `-`") }
         let password = try fields.required("password")
         guard (8...128).contains(password.utf8.count) else { throw .invalid("password", "must have 8 to 128 bytes") }
         guard account(named: username) == nil else {

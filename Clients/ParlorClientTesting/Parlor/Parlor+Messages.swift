@@ -38,7 +38,7 @@ extension Parlor {
         var room = try room(roomID, of: userID)
         guard let id, let index = room.messages.firstIndex(where: { $0.id == id }) else { throw .notFound("message") }
         let message = room.messages[index]
-        guard message.senderID == userID else { throw .forbidden("Only its sender can delete a message.") }
+        guard message.senderID == userID else { throw .forbidden("Only the sender of a message can delete it.") }
         room.messages.remove(at: index)
         let time = stamp()
         room.messagesUpdatedAt = time

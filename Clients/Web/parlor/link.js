@@ -144,7 +144,7 @@ export class SocketLink {
       case "connected": return this.#admit(null);
       case "refused": return this.#admit({ message: packet.message, code: packet.code });
       case "disconnect":
-        return this.close(ClientFailure.refused("disconnected", "The server has ended this session."));
+        return this.close(ClientFailure.refused("disconnected", "The server has ended the connection."));
       case "event": return this.#handlers.onEvent(packet.name, packet.data);
       case "ack": return this.#settle(packet.id, packet.data);
     }

@@ -40,7 +40,7 @@ function parseMessage(text) {
     case "0": return { type: "connected" };
     case "1": return { type: "disconnect" };
     case "2":
-      if (!Array.isArray(data) || typeof data[0] !== "string") throw new SyntaxError("no event");
+      if (!Array.isArray(data) || typeof data[0] !== "string") throw new SyntaxError("not a Socket.IO event");
       return { type: "event", name: data[0], data: data[1] };
     case "3": return { type: "ack", id: Number(id), data: data?.[0] };
     default: return { type: "refused", message: data?.message ?? "refused", code: data?.data?.code ?? null };

@@ -15,7 +15,7 @@ struct BoardNotices: View {
                 FailureLabel("Changes cannot be kept on this device: \(reason)")
             }
             if board.setAside != nil {
-                FailureLabel("Some of your earlier changes could not be read, and were put aside.")
+                FailureLabel("Some of your earlier changes could not be read, and were set aside.")
             }
             if let failure = board.failure, !failure.isOffline, !board.items.isEmpty {
                 FailureLabel(failure.localizedDescription)

@@ -65,7 +65,7 @@ struct AsyncAPIDocument {
     private static let introduction = """
         Socket.IO 5 over Engine.IO 4, at `/socket.io/`, in the default namespace. The token is `auth: {token}` in \
         CONNECT, `?token=` or an `Authorization` header. The payload of a message is the only argument of the event \
-        of that name. docs/api-sockets.md has the rules that no schema can say.
+        of that name. docs/api-sockets.md has the rules that a schema cannot express.
         """
     private static let acks = "acks"
     private static let ackText =

@@ -43,7 +43,7 @@ struct OpenAPIDocument {
     private static let introduction = """
         What this server offers now: its own routes, and those of each service that has announced itself. A success \
         is `{"data": …}`, a failure `{"error": {"code", "message", "requestId"}}`. Times are ISO 8601 in UTC. Fields and \
-        codes may be added. docs/api.md has the rules that no schema can say.
+        codes may be added. docs/api.md has the rules that a schema cannot express.
         """
 
     // MARK: Paths
@@ -203,7 +203,8 @@ struct OpenAPIDocument {
                 members.append(Schema.Member("page", page, isRequired: request != nil))
             }
             if route.answer != .plain || route.shows != nil {
-                let names = Schema.array(of: .string).noted("The services whose fields may be old, as they are away.")
+                let names = Schema.array(of: .string).noted(
+                    "The services whose fields may be old, because they did not answer.")
                 members.append(Schema.Member("degraded", names, isRequired: false))
             }
             writeContent(.object(members), of: offer.service, to: &json)

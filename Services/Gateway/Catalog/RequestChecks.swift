@@ -101,7 +101,7 @@ package final class RequestChecks: Sendable {
         // The check's request is too long for the bus. Deny it: the client's request may have a shorter subject. It
         // could then fit, and would pass unchecked.
         case .failure(.lineTooLong) where isLong:
-            return .denied(ServiceError(.payloadTooLarge, "That is more than can be taken at once."))
+            return .denied(ServiceError(.payloadTooLarge, "The request is too large."))
         case .failure(let error): return .unanswered(reason: error.code)
         }
     }

@@ -38,14 +38,14 @@ final class ProviderHealth: Sendable {
         case .none: break
         case .settings(let reason, let detail):
             log.error(
-                "the push provider takes nothing: a key, a topic or an address is wrong; it is tried once a minute",
+                "the push provider accepts nothing: a key, a topic or an address is wrong; it is tried once a minute",
                 ["environment": environment.rawValue, "reason": reason, "detail": detail])
         case .away(let reason, let detail):
             log.warning(
-                "the push provider does not answer, or takes nothing for now",
+                "the push provider does not answer, or accepts nothing for now",
                 ["environment": environment.rawValue, "reason": reason, "detail": detail])
         case .well:
-            log.info("the push provider takes notifications again", ["environment": environment.rawValue])
+            log.info("the push provider accepts notifications again", ["environment": environment.rawValue])
         }
     }
 }

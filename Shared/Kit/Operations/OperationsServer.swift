@@ -23,7 +23,7 @@ struct OperationsServer: Component {
         "OPS_PORT", .port, "Port for this process's /healthz, /readyz and /metrics; default: none")
     static let host = Setting(
         "OPS_HOST", .text, default: "127.0.0.1",
-        "Address of that port; it needs no login, so keep it on an inside network")
+        "Address of that port; it needs no login, so keep it on an internal network")
 
     private let server: EdgeServer
 

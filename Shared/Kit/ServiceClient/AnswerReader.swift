@@ -43,7 +43,7 @@ public struct AnswerReader: Sendable {
             switch error {
             // Either the request is too long, or the reply is. A retry helps in neither case.
             case .lineTooLong where isLong:
-                return .failure(ServiceError(.payloadTooLarge, "That is more than can be taken at once."))
+                return .failure(ServiceError(.payloadTooLarge, "The request is too large."))
             case .lineTooLong: return .failure(ServiceError(.internal, "Something went wrong on our side."))
             default: return .failure(.unavailable(owner))
             }

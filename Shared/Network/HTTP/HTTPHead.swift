@@ -33,7 +33,7 @@ struct HTTPHead {
     private static func requestLine(_ line: Span<UInt8>) throws(HTTPParseError) -> HTTPRequest {
         let space = UInt8(ascii: " ")
         guard let first = line.firstIndex(of: space), let second = line.firstIndex(of: space, from: first + 1) else {
-            throw HTTPParseError(400, "no request line of method, target and version")
+            throw HTTPParseError(400, "the request line is not method, target and version")
         }
         guard first > 0, line.allSatisfy(in: 0..<first, { $0.isTokenByte }) else {
             throw HTTPParseError(400, "the method is not a token")
@@ -61,7 +61,9 @@ struct HTTPHead {
         let lengths = request.headers.all("Content-Length")
         if request.headers.contains("Transfer-Encoding") {
             // RFC 9112, section 6.1: requests with both are used for smuggling.
-            guard lengths.isEmpty else { throw HTTPParseError(400, "Content-Length beside Transfer-Encoding") }
+            guard lengths.isEmpty else {
+                throw HTTPParseError(400, "both Content-Length and Transfer-Encoding are given")
+            }
             try checkTransferCoding(request)
             return .chunked
         }

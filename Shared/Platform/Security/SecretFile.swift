@@ -53,7 +53,7 @@ public enum SecretFile {
         guard fstat(descriptor, &status) == 0 else { throw SecretFileError(path: path, code: errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw SecretFileError(path: path, reason: "it is not a file") }
         guard status.st_mode & 0o077 == 0 else {
-            throw SecretFileError(path: path, reason: "others can read it; run: chmod 600 \(path)")
+            throw SecretFileError(path: path, reason: "others have access to it; run: chmod 600 \(path)")
         }
         var bytes = [UInt8](repeating: 0, count: maxLength + 1)
         var length = 0
@@ -69,7 +69,7 @@ public enum SecretFile {
         while let last = bytes.last, last == UInt8(ascii: "\n") || last == UInt8(ascii: "\r") { bytes.removeLast() }
         guard bytes.count >= minLength else {
             throw SecretFileError(
-                path: path, reason: "it has \(bytes.count) bytes, and needs \(minLength) at the least")
+                path: path, reason: "it has \(bytes.count) bytes, and needs at least \(minLength)")
         }
         return bytes
     }

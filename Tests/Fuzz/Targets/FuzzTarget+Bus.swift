@@ -150,7 +150,8 @@ extension FuzzTarget {
         try require(sent.isEmpty || sent.last == UInt8(ascii: "\n"), "a line without its end")
         for line in sent.split(separator: UInt8(ascii: "\n")) {
             let isLine = Array(line).withUnsafeBytes { (try? BusLine($0)) != nil }  // nil: it is not a line
-            try require(isLine, "the broker sent no line: \(String(decoding: line, as: UTF8.self))")
+            let text = String(decoding: line, as: UTF8.self)
+            try require(isLine, "the broker sent something that is not a line: \(text)")
         }
     }
 }

@@ -27,7 +27,7 @@ extension FuzzTarget {
 
     private static func checkReading(_ value: JSONValue, maxDepth: Int) throws(FuzzFinding) {
         guard let again = try? JSONValue(parsing: value.bytes, maxDepth: maxDepth), again == value else {
-            throw FuzzFinding("a value is no JSON, or another, by itself: \(value)")
+            throw FuzzFinding("a value by itself is not JSON, or is a different value: \(value)")
         }
         guard let expected = oracle(value.bytes) else {
             // Foundation refuses numbers beyond a double; here they are JSON without a `double`.
@@ -139,7 +139,7 @@ extension FuzzTarget {
         }
         guard let value = try? JSONValue(parsing: written.bytes), let expected = oracle(written.bytes) as? [String: Any]
         else {
-            throw FuzzFinding("what was written is no JSON: \(written)")
+            throw FuzzFinding("what was written is not JSON: \(written)")
         }
         try require(value["text"]?.string.map { Array($0.utf8) } == Array(text.utf8), "the text \(written)")
         try require(

@@ -70,7 +70,7 @@ extension FuzzTarget {
     private static func roundTrip(_ written: JSONValue?, _ read: (JSONValue) -> JSONValue?) throws(FuzzFinding) {
         guard let written else { return }
         guard let value = try? JSONValue(parsing: written.bytes, maxDepth: .max) else {
-            throw FuzzFinding("what was written is no JSON: \(written)")
+            throw FuzzFinding("what was written is not JSON: \(written)")
         }
         try require(read(value) == written, "\(written) is read as \(read(value).debugDescription)")
     }

@@ -184,7 +184,7 @@ def test_what_cannot_be_is_said_in_a_line(tmp_path):
     assert run("--what").returncode == 2
     nobody = run()
     assert (nobody.returncode, nobody.stderr) == (
-        1, "parlor-chat: nobody is signed in: --user NAME (and --register for a new account)\n",
+        1, "parlor-chat: nobody is signed in: start with --user NAME (and with --register for a new account)\n",
     )  # fmt: skip
     nowhere = run("http://127.0.0.1:1", "--user", "ada", PARLOR_PASSWORD="correct horse")
     assert (nowhere.returncode, nowhere.stderr) == (1, "parlor-chat: The server cannot be reached.\n")

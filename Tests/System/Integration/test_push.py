@@ -282,7 +282,7 @@ async def test_a_wrong_setting_is_one_line_and_not_ten_thousand(parlor_with, app
         await asyncio.sleep(3)
         assert apple.count == 1
         assert await counted(world, "parlor_push_attempts_total", outcome="misconfigured", reason=reason) == 1
-        lines = [line for line in parlor.process.log().splitlines() if "push provider takes nothing" in line]
+        lines = [line for line in parlor.process.log().splitlines() if "push provider accepts nothing" in line]
         assert len(lines) == 1 and reason in lines[0]
 
 
@@ -300,7 +300,7 @@ async def test_a_wrong_topic_gives_nobody_up(parlor_with, apple):
 
         await eventually(paused, 15)
         assert apple.count == 5 and jobs(parlor) == 20
-        lines = [line for line in parlor.process.log().splitlines() if "push provider takes nothing" in line]
+        lines = [line for line in parlor.process.log().splitlines() if "push provider accepts nothing" in line]
         assert len(lines) == 1 and "DeviceTokenNotForTopic" in lines[0]
 
 

@@ -135,8 +135,8 @@ def test_the_image_of_the_secrets_has_a_folder_for_each_peer_however_its_line_is
 # MARK: The bus
 
 STRANGE_FILES = [
-    (0o644, "t" * 32, "others can read it"), (0o640, "t" * 32, "others can read it"),
-    (0o600, "t" * 15, "needs 16 at the least"), (0o600, "", "needs 16 at the least"),
+    (0o644, "t" * 32, "others have access to it"), (0o640, "t" * 32, "others have access to it"),
+    (0o600, "t" * 15, "needs at least 16"), (0o600, "", "needs at least 16"),
     (0o600, "t" * 16 + "\n" + "u" * 16, "one line of text"),
 ]  # fmt: skip
 

@@ -192,6 +192,7 @@ struct DurableFollowerTests {
         "a beginning that is not in the log is refused, and not stored",
         arguments: [
             LogPosition(databaseID: "another", seq: 9, digest: 0), LogPosition(databaseID: "", seq: 1, digest: 0),
+            LogPosition(databaseID: "", seq: 9, digest: 1), LogPosition(databaseID: "", seq: 10, digest: 0),
         ])
     func badBeginning(position: LogPosition) async throws {
         try await FollowingHarness.run { harness in
@@ -201,7 +202,7 @@ struct DurableFollowerTests {
             harness.consumer.place.withLock { place in
                 place = LogPosition(
                     databaseID: position.databaseID.isEmpty ? databaseID : position.databaseID, seq: position.seq,
-                    digest: 0)
+                    digest: position.digest)
             }
             await #expect(throws: (any Error).self) { try await harness.follow() }
             #expect(try await harness.storedSeq() == nil)

@@ -74,7 +74,7 @@ extension Setting where Value == Logger.Level {
     static var logLevel: Setting {
         Setting(
             "LOG_LEVEL", .choice(Logger.Level.allCases) { $0.name }, default: "info",
-            "Lowest level to log, to standard error: debug, info, warning or error")
+            "Lowest level that is logged to standard error: debug, info, warning or error")
     }
 }
 

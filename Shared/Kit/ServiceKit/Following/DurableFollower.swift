@@ -142,15 +142,22 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         }
         let query = LogQuery(after: position, limit: FollowerLimits.pageSize(after: pagesBehind))
         let page = try await client.page(of: stream, query)
-        // If the position's entry was deleted, it is still the same log.
-        guard page.head.databaseID == position.databaseID, page.isKnown || position.seq < page.oldest else {
-            return (try await begin(.replaced, after: position), true)
-        }
-        // Without the position's own entry nothing is lost: the next one is there.
-        guard position.seq + 1 >= page.oldest else { return (try await begin(.pruned, after: position), true) }
+        if let reason = Self.reasonToBegin(position, page) { return (try await begin(reason, after: position), true) }
         guard let last = page.entries.last else { return (position, false) }
         let end = LogPosition(after: last, in: position.databaseID)
         return (try await take(page.entries, upTo: end), page.through < page.head.seq)
+    }
+
+    /// Returns why a log cannot be followed from a position; nil if it can.
+    ///
+    /// - Parameter page: the owner's reply to a query for the entries after the position.
+    private static func reasonToBegin(_ position: LogPosition, _ page: LogPage) -> BeginReason? {
+        // If the position's entry was deleted, it is still the same log.
+        guard page.head.databaseID == position.databaseID, page.isKnown || position.seq < page.oldest else {
+            return .replaced
+        }
+        // Without the position's own entry nothing is lost: the next one is there.
+        return position.seq + 1 >= page.oldest ? nil : .pruned
     }
 
     /// Stores a position that was reached without a write.
@@ -207,10 +214,9 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
                 ])
         }
         let position = try await consumer.begin(followed, because: reason)
-        // Otherwise the next page would lead here again, at once.
-        guard position.databaseID == followed.end.databaseID, position.seq + 1 >= followed.oldest else {
-            throw FollowingError.notInLog
-        }
+        // From a position that is not in the log, the next page would lead here again, at once.
+        let page = try await client.page(of: stream, LogQuery(after: position, limit: 0), context)
+        guard Self.reasonToBegin(position, page) == nil else { throw FollowingError.notInLog }
         return try await database.write(durability) { [stream] in
             try LogPositionsStore($0).begin(stream, at: position, after: known)
         }
