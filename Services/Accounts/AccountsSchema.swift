@@ -29,8 +29,8 @@ enum AccountsSchema {
         Migration(
             version: 2, name: "sessions by person",
             sql: "CREATE INDEX sessions_by_person ON sessions (person_id, expires_at)"),
-        // Sessions from before this migration have no id and no times: use a derived id and the account's creation
-        // time.
+        // Sessions from before this migration have no public id and no times: use a derived id and the account's
+        // creation time.
         Migration(
             version: 3, name: "sessions that people see",
             sql: """

@@ -83,8 +83,8 @@ struct GuessesStore {
         var before = try backAt(guess) ?? now
         let latest = now + Self.atOnce * Self.interval
         if before > latest {
-            // The clock was ahead when it was counted. Cap the time, so that nobody waits longer than after a full
-            // burst.
+            // The clock was ahead when an earlier guess was counted. Cap the time, so that nobody waits longer than
+            // after a full burst.
             before = latest
             try setBackAt(before, guess)
         }

@@ -59,7 +59,7 @@ struct FirstName: Sendable {
 struct EmailAddress: Sendable {
     let text: String
 
-    /// The length limit. By RFC 5321, section 4.5.3.1.3, a path has 256 bytes with its brackets.
+    /// The length limit. By RFC 5321, section 4.5.3.1.3, a path has at most 256 bytes with its brackets.
     static let maxLength = 254
     /// The length limit of the local part (section 4.5.3.1.1).
     private static let maxLocalLength = 64
@@ -68,7 +68,7 @@ struct EmailAddress: Sendable {
 
     /// Accepts a dot-atom (RFC 5322, section 3.2.3) at a host name of at least two labels. Only ASCII is
     /// accepted: other letters may look alike, or be equal when compared, so addresses could be confused. A
-    /// host name beyond ASCII has its `xn--` form.
+    /// host name with other letters is accepted only in its `xn--` form.
     init(_ text: String) throws(ServiceError) {
         let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
         guard text.utf8.count <= Self.maxLength, parts.count == 2, Self.isLocalPart(parts[0]), Self.isHost(parts[1])

@@ -10,8 +10,8 @@ struct PasswordChecker: Sendable {
     let randomness: any Randomness
 
     /// Creates a checker. One network may use all threads but one. An address may have as many waiting hashes
-    /// as can finish before their callers give up. The total limit is that of four networks: more of them
-    /// rarely sign in at the same time.
+    /// as can finish before their callers give up. The total limit is four times that of one network: more
+    /// than four networks rarely sign in at the same time.
     init(_ workers: WorkerPool, cost: PasswordHash.Cost, randomness: any Randomness) {
         pool = FairPool(
             workers,
@@ -24,7 +24,7 @@ struct PasswordChecker: Sendable {
 
     enum Verdict: Sendable {
         case wrong
-        /// The password is right. `raised` is a hash of today's cost, if the stored one's is lower.
+        /// The password is right. `raised` is a hash with the current cost; nil unless the stored one costs less.
         case right(raised: String?)
     }
 
@@ -39,7 +39,7 @@ struct PasswordChecker: Sendable {
         try await run(for: client, by: deadline) { [self] in try make(password.text) }
     }
 
-    /// Checks a password. It takes the same time whether there is a hash or not, and however old the hash is.
+    /// Checks a password. A wrong one takes the same time whether there is a hash or not, and however old the hash is.
     ///
     /// - Parameter hash: the result of `hash(_:for:by:)`; nil for a person who does not exist.
     func check(

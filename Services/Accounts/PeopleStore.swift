@@ -3,8 +3,8 @@ import Storage
 
 /// The SQL of people, in the transaction of a connection.
 ///
-/// The `…_key` columns contain texts that are compared without regard to case. They are lower-cased here, as
-/// engines differ beyond ASCII.
+/// The `…_key` columns contain texts that are compared without regard to case. They are lower-cased here,
+/// because databases lower-case letters beyond ASCII in different ways.
 struct PeopleStore {
     let connection: any Connection
 

@@ -52,7 +52,7 @@ struct SessionsStore {
     }
 
     /// Replaces the presented token by the next one. Of several requests with the same token the first succeeds. A
-    /// further one ends the session for all, unless it repeats the attempt of the first.
+    /// later one ends the session, whoever sent it, unless it repeats the attempt of the first.
     ///
     /// - Parameter attempt: nil if the client sent no `attemptId`.
     func exchange(

@@ -50,8 +50,7 @@ extension Accounts {
         let client = SigningClient(fields)
         // A longer text is no password: it is not worth the work, and its length is no secret.
         guard password.utf8.count <= Password.lengths.upperBound else { throw Self.wrong }
-        // Check this before anything is written. So a refused request costs nothing, and at most one guess is counted
-        // for each hash.
+        // Check this before anything is written. So a request that is refused here costs nothing and counts no guess.
         try passwords.admit(client)
         // A text that cannot be a name is not looked up, but the password is hashed, so that the answer takes as long.
         let canExist = name.utf8.count <= EmailAddress.maxLength && !name.hasForbiddenControls

@@ -92,7 +92,8 @@ final class Broker {
         makeReady(peer)
     }
 
-    /// Ends requests that have waited too long, pings silent peers and disconnects dead ones.
+    /// Ends requests and holds whose time is over, and pings silent peers. Disconnects dead peers, and those that have
+    /// sent no hello in time.
     func tick(at now: Duration) {
         expire(at: now)
         for peer in peers.values {

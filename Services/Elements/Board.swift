@@ -6,7 +6,8 @@ import Storage
 /// A room's board inside the transaction that changes it, and its limits. It is valid only in the closure
 /// that receives it.
 ///
-/// It reads and writes only this room's data, so callers pass no room's id.
+/// It belongs to one room, so callers do not pass a room's id. Apart from this room's data, it changes only the
+/// totals of people.
 struct Board {
     let request: RoomRequest
     private let store: BoardStore
@@ -48,7 +49,7 @@ struct Board {
 
     func element(_ id: String) throws -> Element? { try store.element(id, in: room.roomID) }
 
-    /// Returns the element that its sender created with a key, even if it has been deleted since.
+    /// Returns the id of the element that a sender created with a key, even if it has been deleted since.
     func elementID(sentBy senderID: String, as tempID: String) throws -> String? {
         try store.elementID(sentBy: senderID, as: tempID, in: room.roomID)
     }

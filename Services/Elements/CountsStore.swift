@@ -58,8 +58,8 @@ struct CountsStore {
 
     /// Returns the room's elements with wrong values, oldest first.
     func misjudgedElements(of roomID: String) throws -> [Misjudged] {
-        // SQL's `length` counts characters, not bytes. For most contents both are equal, so the statement already skips
-        // right sizes. A stored size in characters counts as right too: migration 3 gave existing elements such sizes.
+        // SQL's `length` counts characters, not bytes. For most contents both are equal, so the statement skips most
+        // correct sizes. A size in characters counts as correct, too: migration 3 gave existing elements such sizes.
         try connection.all(
             """
             SELECT id, content, size, charged_to, created_by FROM elements

@@ -15,7 +15,7 @@ struct Element: Sendable, Equatable {
     /// The version, which starts at 1 and rises by one with each update.
     var version: Int
     let tempID: String?
-    /// The size for the board's limit: about the bytes of its JSON.
+    /// The size that counts towards the limits of the board and of people: about the bytes of its JSON.
     var size: Int
     /// The person whose account it is counted on: see `Charge`.
     var chargedTo: String

@@ -1,7 +1,7 @@
 import Contracts
 import JSON
 
-/// A client's own JSON object, stored byte by byte except for the white space between its tokens: members
+/// A client's own JSON object, stored byte for byte except for the white space between its tokens: members
 /// stay in order, and numbers as they were written.
 struct ElementContent: Sendable, Equatable {
     let json: JSONValue

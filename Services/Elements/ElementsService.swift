@@ -96,6 +96,6 @@ struct Elements: Sendable {
         }
     }
 
-    /// Returns the position in the event log that an answer has to follow.
+    /// Returns the position of the log entry whose events are sent before the answer.
     static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: ElementsService.name, seq: seq) }
 }

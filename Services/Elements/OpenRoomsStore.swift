@@ -11,7 +11,7 @@ struct OpenRoomsStore {
 
     /// Records open rooms, and marks their elements as seen by those who opened them.
     ///
-    /// - Returns: the last entry that was appended; nil if no one had unseen elements.
+    /// - Returns: the number of the last entry that was appended; nil if no one had unseen elements.
     func open(_ rooms: [OpenRoom], on gateway: String, at clock: any WallClock) throws -> Int? {
         var lastEntry: Int?
         for room in rooms {
@@ -40,7 +40,7 @@ struct OpenRoomsStore {
 
     /// Closes all rooms that a gateway has open.
     ///
-    /// - Returns: the number of rooms it had open.
+    /// - Returns: the number of rooms that it had open; a room counts once for each person.
     func closeAll(on gateway: String) throws -> Int {
         try connection.execute("DELETE FROM open_rooms WHERE gateway = $1", gateway)
     }

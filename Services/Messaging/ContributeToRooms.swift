@@ -6,7 +6,7 @@ extension Messaging {
     private static let lastMessage = Schema.named(
         "LastMessage", .object(["id": .id, "senderId": .id, "text": .string, "createdAt": .time]))
 
-    /// The fields of messages in a person's rooms.
+    /// The fields that this service adds to a person's rooms.
     static let contribution = FieldContribution<ChatSummary>(
         "messaging.contribute", bytesOfRoom: 256,
         [

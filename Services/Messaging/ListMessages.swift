@@ -50,8 +50,8 @@ extension Messaging {
     /// for a `tempId` of 64, up to 512 for the ids, times, one receipt and the names of the JSON members.
     private static let messageOverhead = 1200
 
-    /// Returns the number of these messages, from the first, that fit into one page: `limit`, or fewer long
-    /// ones, but at least one.
+    /// Returns how many of these messages, counted from the first, fit into one page: at most `limit`, and
+    /// fewer if they are long. The first one always fits.
     static func pageLength(_ candidates: [Message], limit: Int) -> Int {
         var bytes = 0
         for (index, message) in candidates.prefix(limit).enumerated() {

@@ -68,7 +68,7 @@ package struct SendsStore {
 
     init(_ connection: any Connection) { self.connection = connection }
 
-    /// Returns a room's last `seq` and change; nil if it never had a message.
+    /// Returns a room's last `seq` and the time of its last change; nil if it never had a message.
     fileprivate func chat(of roomID: String) throws -> SendBatch.Chat? {
         try connection.first(Self.findChat, roomID) { SendBatch.Chat(lastSeq: $0.int(0), updatedAt: $0.time(1)) }
     }

@@ -52,8 +52,8 @@ extension Messaging {
 
     /// Returns unread messages, for services that notify people outside the app: `{people: [{userId,
     /// messageIds}]}` → for each person, in order, `{unread, messages: [{seq, senderId, text}|null]}`. `unread`
-    /// is the total over all rooms; a requested message that the person has read is null. Long texts are
-    /// truncated.
+    /// is the total over all rooms. A requested message is null if the person has read or sent it, or if it does
+    /// not exist any more. Long texts are truncated.
     static func unread(_ request: Request, on connection: any Connection) throws -> Reply {
         guard let people = request.fields["people"]?.array else { throw ServiceError.wrongType("people", "a list") }
         guard people.count <= maxPeople else { throw ServiceError.invalid("people", "has at most \(maxPeople)") }
@@ -98,7 +98,7 @@ extension String {
     fileprivate func prefix(utf8 limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(startIndex, offsetBy: limit)
-        // Inside a scalar's bytes there is no index of scalars.
+        // An index between the bytes of one scalar has no position among the scalars.
         while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
         return String(self[..<end])
     }

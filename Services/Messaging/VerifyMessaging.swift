@@ -2,8 +2,8 @@ import Contracts
 import ServiceKit
 import Storage
 
-/// Verifies the numbers that are stored in addition to the messages: a room's last `seq` and change, and each
-/// person's unread count. A room's last message and its readers are read from the rows themselves.
+/// Verifies the numbers that are stored in addition to the messages: a room's last `seq`, the time of its last
+/// change, and each person's unread count. A room's last message and its readers are read from the rows themselves.
 extension MessagingService: Verifiable {
     public static func rooms(after id: String, limit: Int, on connection: any Connection) throws -> [String] {
         try CountsStore(connection).roomIDs(after: id, limit: limit)

@@ -25,13 +25,13 @@ struct RoomQuota: Sendable {
     struct Made: Sendable {
         /// The rooms created by the person, with anyone.
         let all: Int
-        /// The rooms created by the person with the other.
+        /// The rooms that the person created with the other person.
         let withOther: Int
-        /// The rooms created by the other with the person.
+        /// The rooms that the other person created with this person.
         let byOther: Int
     }
 
-    /// Returns true if the other must have written before one more room is created.
+    /// Returns true if the other person must have written before one more room is created.
     func needsAnswer(_ made: Made) -> Bool { made.withOther >= maxUnanswered && made.byOther == 0 }
 
     /// - Throws: `payload_too_large` for too many rooms, `rate_limited` for too many without an answer.

@@ -85,7 +85,7 @@ struct RoomsStore {
 
     // MARK: Reads
 
-    /// Returns the stored numbers of created rooms that are wrong. It reads all rooms.
+    /// Returns the stored counts of created rooms that differ from the rows. It reads all rooms.
     func miscounted() throws -> [Made] {
         try connection.all(
             """

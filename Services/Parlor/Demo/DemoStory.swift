@@ -1,6 +1,6 @@
 import JSON
 
-/// The actions of Ada and Ben in the last days, before someone looks at their rooms.
+/// The actions of Ada, Ben and Cleo in the last days, before someone looks at the rooms of Ada and Ben.
 enum DemoStory {
     static let guest = "cleo"
 

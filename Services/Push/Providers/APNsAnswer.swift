@@ -48,7 +48,8 @@ struct APNsAnswer {
     }
 
     /// - Parameter registeredAt: when the device was last registered, as known at the attempt. If Apple does not say
-    ///   since when the token is invalid, this time counts. So a device that was registered again since stays.
+    ///   since when the token is invalid, this time counts. So a device that has been registered again in the
+    ///   meantime is kept.
     func outcome(for registeredAt: Timestamp) -> PushOutcome {
         // A reason that Apple adds one day must not become a new series of a metric.
         let reported = APNsReasons.all.contains(reason) ? reason : "other"

@@ -5,8 +5,8 @@ import ServiceKit
 import Synchronization
 
 /// The token with which a team authenticates to Apple's push service. It is created when it is first needed,
-/// and again only when it is old: Apple refuses tokens that are created more often than every 20 minutes, or
-/// are older than an hour.
+/// and again only when it is old, or when Apple reports it as expired. Apple refuses tokens that are created
+/// more often than every 20 minutes, or are older than an hour.
 final class ProviderTokens: Sendable {
     static let lifetime: Duration = .seconds(50 * 60)
 
@@ -43,7 +43,7 @@ final class ProviderTokens: Sendable {
     /// Returns a new token for one that Apple reported as expired. If several callers report the same one, the
     /// first creates the replacement.
     ///
-    /// - Returns: nil if that one was already created for this reason: then the token is not the cause.
+    /// - Returns: nil if the expired token was itself such a replacement: then the token is not the cause.
     func replacement(for used: Token) -> Token? {
         let now = clock.now()
         return current.withLock { current in

@@ -88,7 +88,7 @@ struct WebhookProvider: PushProvider {
     }
 
     /// - Parameter registeredAt: when the device was last registered, as known at the attempt. After a 410, a device
-    ///   that was registered again since stays.
+    ///   that has been registered again in the meantime is kept.
     static func outcome(_ response: WebResponse, for registeredAt: Timestamp) -> PushOutcome {
         let asked = response.retryAfter
         switch response.status {

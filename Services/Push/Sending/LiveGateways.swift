@@ -45,8 +45,8 @@ final class LiveGateways: Sendable {
             let answer = try await bus.request(Subject.openRooms(of: id), question.json, context)
             return question.sockets(in: try Reply(answer).data)
         } catch BusError.disconnected, BusError.noResponders {
-            // That was reported at once. The bus is disconnected, or the gateway has yet to reconnect: the
-            // next turn asks again.
+            // The bus reports these errors at once, so the gateway is not set aside. The next turn asks again: the
+            // bus or the gateway may have reconnected by then.
             return nil
         } catch {
             unresponsive.insert(id)
@@ -54,8 +54,8 @@ final class LiveGateways: Sendable {
         }
     }
 
-    /// Resumes asking gateways that did not reply while the connection was being lost, once the bus is
-    /// connected again.
+    /// Starts to ask all gateways again whenever the bus has reconnected. Those that did not reply may have been
+    /// cut off by the lost connection.
     ///
     /// - Returns: the subscription, for its owner to cancel.
     func listen() -> BusSubscription {

@@ -6,8 +6,8 @@ import Workers
 /// Passes notifications of one of the provider's two environments to it, and converts its outcomes to
 /// results.
 final class NotificationSender: Sendable {
-    /// The time after a bad token until it is tried again, unless it is registered again. A token of the
-    /// other environment is a wrong setting, and no reason to remove people's devices.
+    /// The time after a bad token until it is tried again, unless it is registered again. The device is kept: the
+    /// token may be one of the other environment, because of a wrong setting.
     private static let quarantine: Duration = .seconds(86_400)
 
     private let provider: any PushProvider
@@ -18,8 +18,8 @@ final class NotificationSender: Sendable {
     private let background: TaskThread
     private let form: AlertForm
     private let open = Atomic(0)
-    /// Called when half of the possible attempts have ended, and when all have, as a call for each would be
-    /// too often.
+    /// Called when an attempt ends and half of the possible attempts, or none, are left in progress. A call for
+    /// each attempt would be too often.
     private let onRoom: @Sendable () -> Void
 
     init(
@@ -65,7 +65,7 @@ final class NotificationSender: Sendable {
         var result = JobResult(claim: claim, end: .done)
         func again(after asked: Duration?) -> Timestamp {
             let delay = RetryPolicy.delay(after: claim.attempts, asked: asked, chance: .random(in: 0...1))
-            // The silent update before this one may have been accepted.
+            // The provider may have accepted the silent update that failed, so the next one keeps the interval.
             return now.adding(claim.job.isBadge ? max(delay, JobPlan.badgeInterval) : delay)
         }
         switch outcome {

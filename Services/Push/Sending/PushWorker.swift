@@ -66,7 +66,7 @@ final class PushWorker: Sendable {
         await Task(executorPreference: background) { [self] in await finish() }.value
         for helper in helpers { helper.cancel() }
         for helper in helpers { await helper.value }
-        // If this fails, the leases expire, and the notifications are sent again, but shown once.
+        // If this fails, the jobs are claimed again, and the notifications are sent again, but shown once.
         try? await results.write()
         let leases = results.leases
         if !leases.isEmpty { try? await database.write(.relaxed) { try JobsStore($0).release(leases) } }
@@ -97,7 +97,7 @@ final class PushWorker: Sendable {
         }
     }
 
-    /// Ends quarantines from other settings, as a token may be valid with today's.
+    /// Ends quarantines that began under other settings, as a token may be valid under the current ones.
     func endOthersQuarantines() async throws {
         try await database.write(.relaxed) { [provider] in
             try DevicesStore($0).endQuarantines(except: provider.identity)

@@ -68,8 +68,8 @@ struct DevicesStore {
         ) { $0.text(0) }
     }
 
-    /// Removes a device whose token was invalid at that time, as its provider reports. One that was registered
-    /// again since stays.
+    /// Removes a device whose token was invalid at that time, as its provider reports. A device that has been
+    /// registered again after that time is kept.
     func remove(_ token: String, goneSince time: Timestamp) throws {
         let isGone =
             try connection.first(

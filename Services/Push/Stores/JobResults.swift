@@ -33,8 +33,8 @@ final class JobResults: Sendable {
     /// The number of taken jobs without a stored result.
     var inHand: Int { state.withLock { $0.open.values.reduce(0, +) } }
 
-    /// The leases with claimed jobs. If the commit of a claim failed, this process does not know whether its lease was
-    /// stored, so it is not listed. Jobs that it holds are released when it expires.
+    /// The leases with claimed jobs. If the commit of a claim failed, this process does not know whether the lease was
+    /// stored. Such a lease is not listed, and its jobs are released when it expires.
     var leases: [String] { state.withLock { Array($0.open.keys) } }
 
     /// Records jobs that were claimed with one lease.

@@ -164,8 +164,8 @@ struct JobsStore {
 
     // MARK: The jobs of one device
 
-    /// Inserts a job. A device is notified of a message once. A waiting silent update also covers a newer
-    /// one; one that is being sent is followed by another.
+    /// Inserts a job. A device is notified of a message once. A silent update is not inserted again while an
+    /// earlier one waits. If the earlier one is being sent, it is sent once more afterwards.
     func insert(_ job: Job, for device: DevicesStore.Reachable) throws {
         try connection.execute(
             """
