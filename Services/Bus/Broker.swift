@@ -206,7 +206,7 @@ final class Broker {
         switch settings.access.admit(token: line.string(at: parsed.token) ?? "") {
         case .refused:
             counters.refusedPeers += 1
-            return cut(peer, "unauthorized", "the token is not this bus' token")
+            return cut(peer, "unauthorized", "the token is not this bus's token")
         case .unrestricted: peer.name = line.string(at: parsed.name) ?? ""
         case .restricted(let known): (peer.name, peer.rights) = (known.name, BrokerRights(known.rights))
         }

@@ -37,7 +37,7 @@ struct RoomQuota: Sendable {
     /// - Throws: `payload_too_large` for too many rooms, `rate_limited` for too many without an answer.
     func check(_ made: Made, isAnswered: Bool) throws(ServiceError) {
         guard made.all < maxRooms else {
-            throw ServiceError(.payloadTooLarge, "You have made \(maxRooms) rooms, which is as many as you may.")
+            throw ServiceError(.payloadTooLarge, "You have made \(maxRooms) rooms, which is the limit.")
         }
         guard isAnswered || !needsAnswer(made) else {
             throw ServiceError(

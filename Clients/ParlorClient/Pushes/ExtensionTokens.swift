@@ -144,7 +144,7 @@ public actor ExtensionTokens: TokenProvider {
         } catch let failure as ClientFailure {
             throw failure
         } catch {
-            throw ClientFailure.offline("The session cannot be kept on this device now: \(error)")
+            throw ClientFailure.offline("The session cannot be stored on this device now: \(error)")
         }
     }
 }

@@ -131,5 +131,5 @@ struct Network: Sendable {
         wakes.append(Wake(receiver: receiver, result: .success(packet.text)))
     }
 
-    static let offline = ClientFailure.offline("The network is away.")
+    static let offline = ClientFailure.offline("The network is unreachable.")
 }

@@ -36,7 +36,7 @@ struct WebhookProvider: PushProvider {
         }
         if Self.isInTheClear(url) {
             context.log.warning(
-                "PUSH_WEBHOOK_URL is http, and not of this machine: texts and device tokens go over the network in the clear"
+                "PUSH_WEBHOOK_URL is http, and its host is not this machine: texts and device tokens go over the network in the clear"
             )
         }
         self.url = url

@@ -162,7 +162,7 @@ struct BrokerWireTests {
         settings.access = .token("secret")
         let server = try await BusServer.start(host: "0.0.0.0", port: 0, settings: settings)
         let group = try EventLoopGroup(loopCount: 1)
-        await #expect(throws: BusError.refused("the token is not this bus' token")) {
+        await #expect(throws: BusError.refused("the token is not this bus's token")) {
             try await TCPBus.connect(
                 host: "127.0.0.1", port: server.port, name: "t", token: "other", on: group.next())
         }
