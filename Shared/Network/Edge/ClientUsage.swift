@@ -42,7 +42,7 @@ final class ClientUsage: Sendable {
         fileprivate var strangerBytes: Int { standing == .stranger ? bytes : 0 }
     }
 
-    /// The limit of its address that a connection counts against.
+    /// Which of its address's two limits a connection counts against.
     enum ConnectionShare {
         /// `EdgeLimits.connections`.
         case unconnected
@@ -51,7 +51,8 @@ final class ClientUsage: Sendable {
     }
 
     private struct Amounts {
-        /// In the total: all connections. In an address's amounts: only those that count as unconnected.
+        /// In the total, this counts all connections. In an address's amounts, it counts only those that count as
+        /// unconnected.
         var connections = 0
         var connectedSockets = 0
         var unconnectedSockets = 0

@@ -30,10 +30,12 @@ public struct EdgeConfiguration: Sendable {
 
     /// The origins whose pages may use the endpoints and `sharedPaths`.
     public var allowedOrigins = AllowedOrigins.any
-    /// Paths of plain requests, each including everything below it, without a trailing slash.
+    /// The paths of plain requests that pages of the allowed origins may use. Each path includes everything below it,
+    /// and is written without a trailing slash.
     public var sharedPaths: [String] = []
 
-    /// The prefix of every session id, which distinguishes instances behind one balancer. Letters and digits.
+    /// The prefix of every session id. It distinguishes instances behind one balancer, and consists of letters and
+    /// digits.
     public var instance = ""
 
     public init(endpoints: [EdgeEndpoint]) { self.endpoints = endpoints }
@@ -79,7 +81,7 @@ public struct EdgeEndpoint: Sendable {
     public struct Content: Sendable {
         let engine: EngineConfiguration
         let socketIO: SocketIOConfiguration
-        /// Receives Engine.IO's messages instead of Socket.IO, on the socket's loop.
+        /// If set, it receives Engine.IO's messages in place of the Socket.IO layer. Called on the socket's loop.
         let takeMessage: (@Sendable (Socket, EnginePacket) -> Void)?
 
         public static func socketIO(_ engine: EngineConfiguration, _ socketIO: SocketIOConfiguration) -> Content {
@@ -102,7 +104,7 @@ public struct EdgeEndpoint: Sendable {
 
     /// Engine.IO: true to treat a request without `EIO` as one of version 4. The reference server refuses it.
     public var takesMissingVersion = false
-    /// Socket.IO: the time in which a client must connect to a namespace, or it is closed.
+    /// Socket.IO: the time limit for connecting to a namespace, after which the socket is closed; nil: no limit.
     public var connectTimeout: Duration? = .seconds(45)
 
     public init(path: String, _ content: Content) {

@@ -46,7 +46,7 @@ public protocol EdgeDelegate: AnyObject {
     /// - Returns: false to drop the event. If it requests an ack, the delegate still has to send one.
     func socket(_ socket: Socket, takes event: SocketIOEvent, ofBytes bytes: Int) -> Bool
 
-    /// - Parameter bytes: the size of its message; 0 for an event that waited for its CONNECT.
+    /// - Parameter bytes: the size of the event's message; 0 if the event waited until its namespace was connected.
     func socket(_ socket: Socket, received event: SocketIOEvent, ofBytes bytes: Int)
 
     /// Handles an event that was refused; the socket stays open. If the event requests an ack, the delegate

@@ -97,7 +97,7 @@ final class EdgeLoop {
     ///
     /// - Parameters:
     ///   - kinds: the clients that may be evicted. The first kind of which there are any is chosen.
-    ///   - count: counts the newcomer, if the total exceeds its limit by at most this.
+    ///   - count: counts the newcomer, unless the total would then exceed its limit by more than `beyond`.
     private func admit(
         inPlaceOf kinds: Evictions.Kind..., count: (_ beyond: Int) throws(ClientUsage.Excess) -> Void
     ) throws(ClientUsage.Excess) {
@@ -120,7 +120,8 @@ final class EdgeLoop {
 
     /// Counts a newcomer for whom another loop evicts a client.
     ///
-    /// - Returns: false if that is not possible now, as too many such evictions are pending.
+    /// - Returns: false if that is not possible now, because too many such evictions are pending or the server is
+    ///   shutting down.
     private func requestEviction(
         _ kind: Evictions.Kind, on index: Int, _ count: (_ beyond: Int) throws(ClientUsage.Excess) -> Void
     ) throws(ClientUsage.Excess) -> Bool {
@@ -200,7 +201,7 @@ final class EdgeLoop {
     /// - Parameters:
     ///   - address: nil for a trusted proxy.
     ///   - standing: evaluated only if it makes a difference.
-    /// - Returns: the limit that this would exceed; the client stays counted as before then.
+    /// - Returns: the limit that this would exceed, or nil. If a limit is returned, the client stays counted as before.
     func count(
         _ bytes: Int, of address: @autoclosure () -> IPAddress?, in counted: inout ClientUsage.Buffered,
         as standing: @autoclosure () -> ClientUsage.Standing

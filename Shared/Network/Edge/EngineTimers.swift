@@ -22,8 +22,8 @@ struct EngineTimers {
         others[timer] = session.edge.loop.schedule(after: delay) { [unowned session] in session.fired(timer) }
     }
 
-    /// Starts the heartbeat's deadline. A pong's deadline counts from when the ping was due, so that lateness
-    /// does not add up. If the loop was held up for longer, it counts from now, so that the client has its
+    /// Starts the heartbeat's deadline. A pong's deadline counts from when the ping was due, so that lateness does not
+    /// add up. If the timer fired later than `usualLateness`, the deadline counts from now, so that the client has its
     /// whole time.
     private mutating func startHeartbeat(after delay: Duration, for session: EngineConnection) {
         let now = LoopInstant.now()

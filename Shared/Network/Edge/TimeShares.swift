@@ -60,7 +60,8 @@ final class TimeShares {
 
         /// Charges the time since the last call.
         ///
-        /// - Returns: false if the address has used its share. `TimeShares.wait` calls when there is more.
+        /// - Returns: false if the address has used its share. `TimeShares.wait` calls a closure when there is some
+        ///   again.
         mutating func goesOn() -> Bool {
             guard let shares, let share else { return true }
             if isOver { return false }
@@ -93,7 +94,7 @@ final class TimeShares {
         allowance = Self.burst * 100 / self.percent
     }
 
-    /// Begins to measure work for an address, or nil while it is not known.
+    /// Begins to measure work for an address. Pass nil while the address is not known.
     ///
     /// - Parameter received: bytes that have arrived since the last interval.
     func begin(for address: IPAddress?, received: Int = 0) -> Interval {
@@ -116,7 +117,8 @@ final class TimeShares {
         return step < Self.longStep ? step : min(step, Self.threadTime() - mark.threadTime)
     }
 
-    /// Calls a closure once the address has some of its share left, after those that wait already.
+    /// Calls a closure once the address has some of its share again, after the closures that already wait. If there is
+    /// no limit or no address, calls it in the loop's next turn.
     func wait(for address: IPAddress?, _ work: @escaping () -> Void) {
         guard isOn, let address else { return loop.inNextTurn(work) }
         let share = share(of: address)

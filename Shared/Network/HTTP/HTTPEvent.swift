@@ -9,8 +9,8 @@ public enum HTTPEvent: Sendable, Equatable {
     /// The client waits for `100 Continue` before it sends its body. Comes before `request`, and after
     /// `takeBody` if `largeBody` came first.
     case continueExpected
-    /// The body is over the limit and must be answered with 413. The request comes without it; the rest of
-    /// the body is dropped as it arrives.
+    /// The body is over the limit, so the request must be answered with 413. The request comes without the body, and
+    /// the rest of the body is dropped as it arrives.
     case bodyTooLarge(HTTPRequest)
     /// The end of a body that was dropped: it was too large, or refused by `dropBody`. The connection can
     /// continue.
@@ -25,8 +25,8 @@ public enum HTTPEvent: Sendable, Equatable {
     }
 }
 
-/// The reason for refusing a request. The start of the next one is unknown after it, so the
-/// connection has to be closed once the answer is written.
+/// The reason for refusing a request. The parser then does not know where the next request starts, so the connection
+/// has to be closed once the answer is written.
 public struct HTTPParseError: Error, Equatable, CustomStringConvertible {
     /// The response's status: 400, 413, 414, 417, 431, 501 or 505.
     public let status: Int
@@ -57,11 +57,11 @@ public struct HTTPLimits: Sendable {
     /// The length above which `largeBody` asks, before the body is stored, whether to accept it. This keeps
     /// bodies from clients without a login small.
     public var maxUnaskedBodyBytes = 16 * 1024
-    /// The number of bytes of a too large body that are read and dropped, so that a client which writes it
-    /// all before it reads still sees the 413. The lines of chunks count. Beyond it the connection is closed,
-    /// which such a client sees as a reset.
+    /// The number of bytes of an oversized body that are read and dropped, including the lines of chunks. A client that
+    /// writes the whole body before it reads then still sees the 413. If there are more bytes, the connection is
+    /// closed, and such a client sees a reset.
     public var maxDrainBytes = 16 * 1024 * 1024
-    /// The limit of a chunk's size line with its extensions; more gets 400. Sizes need 16 bytes, and
+    /// The limit of a chunk's size line with its extensions; more gets 400. A size has at most 15 digits, and
     /// extensions are unused in practice.
     public var maxChunkLineBytes = 256
     /// The limit of all extensions in a body; more gets 400. Without it a body of tiny chunks could carry a

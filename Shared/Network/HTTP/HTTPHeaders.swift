@@ -49,9 +49,9 @@ public struct HTTPHeaders: Sendable {
         return false
     }
 
-    /// Returns the members of a list, over all its fields, in order, including empty ones. Only ASCII letters
-    /// are lowercased: Unicode has a sign (U+212A) that becomes a `k`, and two servers must not read one
-    /// field differently.
+    /// Returns the members of a list in lower case, over all its fields, in order, including empty ones. Only ASCII
+    /// letters are lowercased: Unicode has a sign (U+212A) that becomes a `k`, and two servers must not read one field
+    /// differently.
     public func members(_ name: String) -> [String] {
         all(name).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map { member in
             let member = member.utf8.map(\.lowercased)
@@ -150,8 +150,7 @@ struct HTTPFieldLine {
             throw HTTPParseError(400, "a header has no colon")
         }
         name = 0..<colon
-        // Section 5.1: this includes white space before the colon, which some servers take as part of the
-        // name.
+        // Section 5.1: this also refuses white space before the colon, which some servers take as part of the name.
         guard colon > 0, line.allSatisfy(in: name, { $0.isTokenByte }) else {
             throw HTTPParseError(400, "the name of a header is not a token")
         }

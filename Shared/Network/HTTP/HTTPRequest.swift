@@ -55,7 +55,7 @@ public struct HTTPRequest: Sendable, Equatable {
         guard path.utf8.first == UInt8(ascii: "/") else { return nil }
         if path == "/" { return [] }
         var segments: [String] = []
-        // Split an array, as clients choose its length: indices of a string's bytes cost ten times as much.
+        // Split an array: clients choose the path's length, and string indices cost ten times as much.
         let parts = Array(path.utf8.dropFirst())
             .split(separator: UInt8(ascii: "/"), maxSplits: Self.maxPathSegments, omittingEmptySubsequences: false)
         guard parts.count <= Self.maxPathSegments else { return nil }

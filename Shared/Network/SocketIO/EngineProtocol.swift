@@ -4,8 +4,8 @@ public struct EngineConfiguration: Sendable {
     public var pingTimeout: Duration
     /// The limit of bytes in one message or one POST of a client.
     public var maxPayload: Int
-    /// The time limit from a WebSocket's attaching to the upgrade's end. After it the session continues by
-    /// polling.
+    /// The time limit of an upgrade, from the moment when its WebSocket is attached. If it passes, the session
+    /// continues by polling.
     public var upgradeTimeout: Duration
 
     /// Creates a configuration, with the reference server's defaults.
@@ -28,7 +28,7 @@ public enum EngineAction: Sendable, Equatable {
     case answer([UInt8])
     /// Keep the GET until `answerHeldPoll`.
     case hold
-    /// Answer it with 400 (`EngineError.badRequest`).
+    /// Answer a request with 400 (`EngineError.badRequest`), or close a WebSocket.
     case refuse
 
     // Actions on the held GET:

@@ -1,8 +1,8 @@
 /// An Engine.IO packet, encoded once for all sockets that receive it.
 ///
 /// `bytes` is a whole WebSocket frame (RFC 6455, section 5.2; a server's frames are not masked). The bytes from
-/// `payloadOffset` on are the packet without the frame's header. Long-polling writes the same bytes, but a binary
-/// packet's in base64. Copies share the bytes, so an event to ten thousand sockets is encoded and framed once.
+/// `payloadOffset` on are the packet without the frame's header. Long-polling sends only these, and a binary packet in
+/// base64. Copies share the bytes, so an event to ten thousand sockets is encoded and framed once.
 public struct OutgoingPacket: Sendable, Equatable {
     public let bytes: [UInt8]
     public let payloadOffset: Int

@@ -22,7 +22,8 @@ public struct SocketIOPacket: Sendable, Equatable {
     /// acks the whole array; nil if the arguments are left out.
     public private(set) var payload: JSONValue?
     /// The reason why parsing left out an event's arguments, although its name is known; nil if nothing was refused.
-    /// Parsing stops there: what follows the bracket that is nested too deeply, or the refused string, is not checked.
+    /// Parsing stops at the bracket that is nested too deeply or at the refused string. The text after it is not
+    /// checked.
     public private(set) var refusal: SocketIORefusal?
     /// The number of binary messages that follow this one.
     public private(set) var attachmentCount = 0
@@ -125,8 +126,8 @@ public struct SocketIOPacket: Sendable, Equatable {
             let maxDepth = attachmentCount > 0 ? Self.maxDepthWithAttachments : JSONValue.defaultMaxDepth
             value = try JSONValue(parsing: text, maxDepth: maxDepth)
         } catch {
-            // Nesting and texts are errors of the application's request, not of the packet, so the sender gets an
-            // answer.
+            // Deep nesting and refused text are errors of the application's request, not of the packet. So the sender
+            // gets an answer.
             guard let refusal = SocketIORefusal(error.cause), kind == .event || kind == .binaryEvent else {
                 throw ProtocolViolation("a payload that is not JSON")
             }

@@ -5,8 +5,8 @@ import JSON
 /// A state machine without effects: each method takes an event and returns the action to perform. Events that
 /// arrive while a CONNECT is checked are queued and delivered after it.
 ///
-/// It is separate from `EngineSession`: the packets of one POST are processed one after the other, and what
-/// the application does with one (refuse the CONNECT, close) decides what happens to the next.
+/// It is separate from `EngineSession`, because the packets of one POST are processed one after the other. What the
+/// application does with one packet (refuse the CONNECT, close) decides what happens to the next.
 public struct SocketIOSession: Sendable {
     private struct Namespace {
         let name: String

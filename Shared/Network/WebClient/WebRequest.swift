@@ -21,7 +21,7 @@ public struct WebResponse: Sendable {
     public let status: Int
     /// The body, up to `WebClient.maxBody` bytes.
     public let body: [UInt8]
-    /// The headers by lower-case name. Of several with one name, the last.
+    /// The headers by lower-case name. If a name occurs several times, the last value counts.
     public let headers: [String: String]
     /// The HTTP version; 2 for HTTP/2.
     public let httpVersion: Int

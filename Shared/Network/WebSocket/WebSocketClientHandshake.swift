@@ -4,7 +4,7 @@ import Security
 public struct WebSocketClientHandshake: Sendable {
     /// The reason why an answer does not open the connection.
     public enum Failure: Error, Equatable {
-        /// The server answered with another status than 101.
+        /// The server answered with a status other than 101.
         case refused(status: Int)
         /// The answer is a 101, but not to this request.
         case wrongAnswer(String)

@@ -35,8 +35,7 @@ public enum WebSocketHandshake {
             ] + additionalHeaders)
     }
 
-    /// Returns the value which proves that the server has read the key as a WebSocket's (section 4.2.2, step
-    /// 5.4).
+    /// Returns the value that proves that the server has understood the handshake (section 4.2.2, step 5.4).
     static func acceptValue(forKey key: String) -> String {
         Base64.encode(SHA1.hash(Array((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").utf8)))
     }

@@ -76,7 +76,7 @@ public struct WebSocketParser: Sendable {
     /// True if `next` may return another event before more bytes arrive.
     public var hasInput: Bool { input.count > 0 }
 
-    /// Returns the next event, or nil until more has arrived, and always after a close.
+    /// Returns the next event, or nil if more bytes are needed. After a close frame it always returns nil.
     ///
     /// - Throws: the reason why the connection has to fail. Every later call throws the same.
     public mutating func next() throws(WebSocketError) -> WebSocketEvent? {

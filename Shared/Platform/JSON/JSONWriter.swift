@@ -58,8 +58,8 @@ public struct JSONWriter: ~Copyable {
         bytes.append(contentsOf: String(value).utf8)
     }
 
-    /// Writes a number. A whole number is written without `.0`. The value must be finite: JSON has no infinity and
-    /// no NaN.
+    /// Writes a number. A whole number below 2^53 is written without `.0`. The value must be finite: JSON has no
+    /// infinity and no NaN.
     public mutating func number(_ value: Double) {
         precondition(value.isFinite, "JSON has no \(value)")
         if value == value.rounded(), abs(value) < 9_007_199_254_740_992 {
@@ -138,7 +138,7 @@ public struct JSONWriter: ~Copyable {
         array(write)
     }
 
-    /// Writes the members of another object, unchanged, among this one's. A value that is no object has none.
+    /// Writes the members of another object, unchanged, among this one's. Writes nothing if the value is not an object.
     public mutating func members(of object: JSONValue) {
         guard object.bytes.first == UInt8(ascii: "{") else { return }
         let inner = object.bytes.dropFirst().dropLast()

@@ -4,8 +4,8 @@ import Glibc
 ///
 /// Its state is used on the loop only, which makes it safe to share.
 final class Acceptor: PollSource, @unchecked Sendable {
-    /// The pause in accepting after the process ran out of descriptors: long enough that attempts take hardly any
-    /// processor time, and short for a waiting client.
+    /// The pause in accepting after the process ran out of descriptors or memory: long enough that attempts take hardly
+    /// any processor time, and short for a waiting client.
     static let pause: Duration = .milliseconds(100)
     /// The limit of accepts in a turn, as a flood of connections must not starve existing ones.
     private static let maxPerTurn = 64

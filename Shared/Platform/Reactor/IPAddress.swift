@@ -55,8 +55,8 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
             high: high & UInt64.max << (64 - min(kept, 64)), low: low & UInt64.max << (64 - max(kept - 64, 0)))
     }
 
-    /// The unit that limits per address count: an IPv4 address, or the first 64 bits of an IPv6 address. A provider
-    /// gives each IPv6 customer at least such a network, and the customer can use all of its addresses (RFC 6177).
+    /// The unit for per-address limits: an IPv4 address, or the first 64 bits of an IPv6 address. A provider gives each
+    /// IPv6 customer at least such a network, and the customer can use all of its addresses (RFC 6177).
     public var subscriber: IPAddress { isIPv6 ? keeping(firstBits: 64) : self }
 
     /// The text `10.0.0.1`, or `2001:db8::1` in the form of RFC 5952.

@@ -5,9 +5,9 @@
 /// are thrown as `StorageError`.
 ///
 /// Prepared statements are cached by their text. Never build a text from values, and build it from a count only if
-/// necessary (pass a list of ids as one parameter, see `SQLValue.list`). Statements that define or drop something
-/// are for migrations only: a write that throws after such a statement is not undone, because it has changed no
-/// row.
+/// necessary (pass a list of ids as one parameter, see `SQLValue.list`). Statements that define or drop something are
+/// for migrations only. If a write throws an error of its own, it is undone only if it has changed rows. Such a
+/// statement changes none, so its effect would stay.
 public protocol Connection: AnyObject {
     /// - Returns: the number of rows inserted, changed or deleted.
     @discardableResult

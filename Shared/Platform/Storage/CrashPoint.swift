@@ -13,7 +13,7 @@ public struct CrashPoint: Sendable, Equatable {
     }
 
     public let moment: Moment
-    /// The number of the process's commit at which it crashes, from 1.
+    /// The number of the commit, from 1, at which the process crashes. Each database counts its own commits.
     public let count: Int
 
     /// Parses `MOMENT:COUNT`, such as `after-commit:37`; nil for anything else.

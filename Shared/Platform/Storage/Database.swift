@@ -75,8 +75,8 @@ extension Database {
     }
 }
 
-/// The result of a body. Engines do not know its type. So they are compiled once, and only `read` and `write` for each
-/// caller's type.
+/// The result of a body. Engines do not know its type, so they are compiled once. Only `read` and `write` are compiled
+/// for each caller's type.
 ///
 /// `@unchecked Sendable`: the thread that runs the body sets it, and the caller takes it once that is over.
 @usableFromInline

@@ -1,6 +1,7 @@
 import Glibc
 
-/// A bounded queue from tasks, which never wait for it, to threads, which do.
+/// A bounded queue that passes elements from tasks to threads. A task never waits for it; a thread waits until there
+/// are elements.
 ///
 /// `@unchecked Sendable`: every access to the state below is made under `mutex`.
 public final class BlockingQueue<Element: Sendable>: Wakeable, @unchecked Sendable {

@@ -9,8 +9,8 @@ struct NATSSubjects: Sendable {
     /// The prefix of reply subjects: one subject for each request, all in one subscription.
     let inbox: String
 
-    /// - Parameter inboxName: a unique name that cannot be guessed. If the server has no finer rights, anyone
-    ///   who knows it can reply instead of the responder.
+    /// - Parameter inboxName: a unique name that cannot be guessed. If the server does not restrict subjects for each
+    ///   user, anyone who knows the name can reply instead of the responder.
     init(prefix: String, inboxName: String) {
         events = "\(prefix).event."
         requests = "\(prefix).request."

@@ -46,9 +46,9 @@ public final class DatabaseFile: MaintenanceDatabase {
 
     /// Copies the database as of one moment, regardless of concurrent writes, into a new self-contained file.
     ///
-    /// When the copy is opened it gets a database id of its own: positions in one log are invalid in the
-    /// other. The copy has been checked and is on disk when this returns; its name is not until its directory
-    /// is synced.
+    /// When the copy is opened it gets a database id of its own: positions in one log are invalid in the other. When
+    /// this returns, the copy has been checked and its contents are on disk. Its name is on disk only once its
+    /// directory is synced.
     ///
     /// - Throws: `StorageError`, `.full` without space and `.corrupt` for a copy that is not sound. The
     ///   caller then has to remove the partial copy.

@@ -6,9 +6,9 @@ import Workers
 /// A single write is committed at once; while the disk works on one commit, the next batch gathers. So one
 /// fsync serves as many writes as arrive during the previous one, and no write waits for a batch to fill.
 ///
-/// A savepoint for each write would take a fifth of a batch's time. As nearly all writes succeed, they have
-/// none. If one fails after it has changed something, the batch is undone and run once more, with savepoints,
-/// so that only the failing write is undone.
+/// A savepoint for each write would take a fifth of a batch's time. As nearly all writes succeed, they have none. If
+/// one fails with an error of the database, or after it has changed something, the batch is undone. It then runs once
+/// more, with savepoints, so that only the failing write is undone.
 final class BatchWriter<Writer: TransactionalConnection>: Sendable {
     /// Runs a write's body, in the transaction of its batch.
     ///
@@ -107,8 +107,8 @@ final class BatchWriter<Writer: TransactionalConnection>: Sendable {
         }
     }
 
-    /// - Returns: false if the batch was rolled back and has to run again with savepoints: a write failed that could
-    ///   not be undone alone, or the pending changes could not be written. No caller has an answer then.
+    /// - Returns: false if the batch was rolled back and has to run again with savepoints, because a failed write could
+    ///   not be undone alone or the pending changes could not be written. No caller has an answer then.
     @discardableResult
     private func commit(_ batch: [Write], isolated: Bool, crashingAt crashPoint: CrashPoint?) -> Bool {
         var attempt = 1

@@ -52,7 +52,7 @@ final class SnapshotReads<Reader: TransactionalConnection>: Sendable {
     }
 
     /// Requests a checkpoint from a reader. If the queue is full, the request is dropped. The next one comes when the
-    /// log has grown by as many pages again.
+    /// log has grown by `CheckpointPolicy.pages` more.
     func requestCheckpoint() {
         copied.store(0, ordering: .relaxed)
         try? tasks.push(.checkpoint, bytes: 0)
