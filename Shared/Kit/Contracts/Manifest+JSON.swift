@@ -154,9 +154,9 @@ extension Contribution.Role {
     }
 
     /// Returns the role of a field that names none. Services from before roles existed announce none: their `badges.*`
-    /// values are badges, and their time `messagesUpdatedAt` is an activity. With this default, older and newer
-    /// instances of a service announce the same roles. Remove it once rolling updates from such services are no longer
-    /// supported.
+    /// values are badges, and their time `messagesUpdatedAt` is an activity. With this default, a gateway reads the
+    /// same roles from older and newer instances of a service. Remove it once rolling updates from such services are
+    /// no longer supported.
     fileprivate static func implied(by path: String, _ kind: Contribution.Kind) -> Contribution.Role? {
         switch kind {
         case .value where path.hasPrefix("badges."): .badge(String(path.dropFirst("badges.".count)))

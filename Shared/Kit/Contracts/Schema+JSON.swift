@@ -1,7 +1,7 @@
 import JSON
 
-// Schemas of other programs, which may be written in another language, wrong or hostile. Only known and well-formed
-// parts are kept, so a document that contains such a schema stays valid.
+// These schemas come from other programs, which may be written in another language. A schema may be wrong or hostile.
+// Only known and well-formed parts are kept, so a document that contains such a schema stays valid.
 extension Schema {
     /// The limit of nesting, which is also that of recursion here.
     static let maxDepth = 24

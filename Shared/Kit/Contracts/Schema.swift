@@ -60,7 +60,7 @@ extension Schema {
     public static let id = string
     /// A time with three decimals, or in whole seconds.
     public static let time = Schema(type: "string", Keyword(name: "format", value: JSONValue("date-time")))
-    /// A Room as the person who gets it sees it. Gateways compose it from all services' fields, and describe it.
+    /// A Room as its recipient sees it. Gateways compose it from all services' fields, and they define this schema.
     public static let room = Schema.reference("Room")
 
     /// Returns the schema of a text with a limited length.
@@ -203,7 +203,7 @@ extension Schema {
         return schema
     }
 
-    /// The names of the schemas that the value itself must match. Schemas of its members and items are left out.
+    /// The names of the schemas that apply to the value itself. Schemas of its members and items are left out.
     var referencesInPlace: Set<String> {
         (alternatives + parts).reduce(Set([reference].compactMap(\.self))) { $0.union($1.referencesInPlace) }
     }

@@ -10,7 +10,7 @@ public struct ServiceDescription: Sendable, Equatable {
     public var requests: [String: RequestDescription]
     /// The events that the service emits.
     public var events: [EventDescription]
-    /// The fields of its contribution, by path.
+    /// The fields of its contribution to rooms, by path.
     public var fields: [String: Schema]
     /// The fields of its contributions to messages and people, by path.
     public var objectFields: [ShownObject: [String: Schema]]
@@ -51,7 +51,7 @@ public struct RequestDescription: Sendable, Equatable {
     public let statuses: [Int]
     /// True if the reply is a list in pages.
     public let isPaged: Bool
-    /// The errors that depend on the request, beside those that every request can have.
+    /// The errors that depend on the request, besides those that every request can have.
     public var errors: [ErrorCode]
 
     /// - Parameter statuses: nil for 200, or 204 without data.
@@ -110,7 +110,7 @@ public struct EventDescription: Sendable, Equatable {
 
 extension Subject {
     /// Returns the subject of the request for a service's description. Gateways send it if the manifest has the
-    /// digest of a description. Its data is `{description}`, that digest.
+    /// digest of a description. The request's data is `{description}`, with that digest.
     public static func description(of service: String) -> String { "\(service).describe" }
 }
 

@@ -89,7 +89,8 @@ public struct ErrorCode: Sendable, Hashable {
 public struct ServiceError: Error, Sendable, Equatable {
     public let code: ErrorCode
     public let message: String
-    /// The seconds after which to try again. Set for `rateLimited`, and always for `serviceUnavailable`.
+    /// The seconds after which to try again. The creator of a `rateLimited` error sets it. For `serviceUnavailable` it
+    /// has a default.
     public let retryAfter: Int?
 
     public init(_ code: ErrorCode, _ message: String, retryAfter: Int? = nil) {

@@ -76,7 +76,7 @@ extension Manifest {
         }
     }
 
-    /// Reads the contributions to other objects than Rooms. One with a field that only a Room can have is left out.
+    /// Reads the contributions to objects other than Rooms. One with a field that only a Room can have is left out.
     static func objectContributions(_ json: JSONObject) -> [ShownObject: Contribution] {
         var found: [ShownObject: Contribution] = [:]
         for object in ShownObject.allCases {

@@ -9,7 +9,8 @@ public struct StatusReport: Sendable, Equatable {
     public let uptime: Duration
     /// The counters, in the order of display.
     public var figures: [Figure]
-    /// The part's position in each event log that it follows. For its own log, the position is the log's end.
+    /// The part's position in each event log that it follows. The position in its own log is the newest entry
+    /// that the part has published or announced.
     public var positions: [Figure]
 
     public struct Figure: Sendable, Equatable {

@@ -21,7 +21,7 @@ extension Subject {
 
     // MARK: Messaging
 
-    /// Unread totals, and the texts of messages that a person has not read yet.
+    /// For each given person: how many messages are unread, and the text of each given message that is unread.
     public static let unread = "messaging.unread"
     /// Whether anyone but the given person has ever written a message in one of the given rooms.
     public static let answered = "messaging.answered"

@@ -1,5 +1,5 @@
-/// An instant in whole milliseconds since 1970-01-01T00:00:00Z. It is stored and compared in full precision,
-/// and shortened only when written.
+/// An instant in whole milliseconds since 1970-01-01T00:00:00Z. It is stored and compared in milliseconds. Only the
+/// text `isoSeconds` leaves them out.
 public struct Timestamp: Sendable, Hashable, Comparable {
     public var milliseconds: Int
 

@@ -11,7 +11,7 @@ public struct LogClient: Sendable {
     private let faults: AnswerFaults?
 
     /// - Parameters:
-    ///   - requestID: the id of the requests, for logs.
+    ///   - requestID: the id of the requests, for log lines.
     ///   - owner: the name of the owner in an error message: "Messaging".
     ///   - faults: notes replies that are late, too long for the bus, or malformed.
     public init(_ bus: any MessageBus, requestID: String, owner: String, faults: AnswerFaults? = nil) {
@@ -21,15 +21,15 @@ public struct LogClient: Sendable {
         self.faults = faults
     }
 
-    /// Returns the context of a request that no other request causes.
+    /// Returns the context for a request that is not made on behalf of another one.
     public func context(within timeout: Duration = BusContext.defaultTimeout) -> BusContext {
         BusContext(requestID: requestID, timeout: timeout, isQuestion: true)
     }
 
     /// Requests a page of a log.
     ///
-    /// - Parameter context: that of the request on whose behalf this one is made (`Request.onward`), so that it has the
-    ///   same id and trace, and the time that is left; nil if there is none.
+    /// - Parameter context: `Request.onward` of the request on whose behalf this one is made; nil if there is none. It
+    ///   has the same id and trace, and the time that is left.
     /// - Throws: the errors of `MessageBus.ask`; `service_unavailable` also if the reply is not a page.
     public func page(
         of stream: String, _ query: LogQuery, _ context: BusContext? = nil

@@ -18,7 +18,7 @@ public actor LogFollower: LoopActor {
     private let log: Logger
     private let deliver: @Sendable ([LogEntry]) -> Void
     private let onStart: @Sendable (LogPosition) -> Void
-    /// The entries that have arrived and were not passed to the loop yet.
+    /// The entries that have arrived and have not been passed to the loop yet.
     private let arrived = Mutex<[LogEntry]>([])
     private var cursor = LogCursor()
     private var databaseID: String?
@@ -48,7 +48,8 @@ public actor LogFollower: LoopActor {
         }
     }
 
-    /// The wait for a missing entry before it is fetched: instances of a service publish in any order.
+    /// How long to wait for a missing entry before fetching it. Instances of a service publish in any order, so the
+    /// entry may only be late.
     static let maxWait: Duration = .milliseconds(25)
     /// The pause between requests to an owner that does not reply, or whose reply lacks the missing
     /// entries.
@@ -72,8 +73,8 @@ public actor LogFollower: LoopActor {
         self.onStart = onStart
     }
 
-    /// Subscribes, once. The follower starts at the first announcement. `announced` has to be called for each
-    /// announcement, including those after the bus reconnects.
+    /// Subscribes to the log. To be called once. The follower starts at the first announcement. `announced` has to be
+    /// called for each announcement, including those after the bus reconnects.
     public nonisolated func start() throws(BusError) {
         let subscription = try bus.subscribe(Subject.log(of: service)) { [weak self] message in
             if let self, let entry = LogEntry.read(message) { take(entry) }
@@ -102,7 +103,8 @@ public actor LogFollower: LoopActor {
         }
     }
 
-    /// Receives an entry. The entries of one commit, or of one read from the bus, are delivered together.
+    /// Receives an entry. Entries that arrive before the loop takes them, often those of one commit, are delivered
+    /// together.
     private nonisolated func take(_ entry: LogEntry) {
         let isFirst = arrived.withLock { arrived in
             arrived.append(entry)

@@ -41,9 +41,9 @@ public struct LogPosition: Sendable, Equatable {
 }
 
 extension LogEntry {
-    /// A digest that distinguishes this entry from others that could have had its number: 52 bits of its time
-    /// and its emissions, which contain random ids. It processes eight bytes at a time. Without emissions it
-    /// depends on the time alone.
+    /// A digest that distinguishes this entry from others that could have had its number. It is a 52-bit hash of
+    /// the entry's time, fact and emissions; the emissions contain random ids. It processes eight bytes at a time.
+    /// Without a fact and emissions it depends on the time alone.
     ///
     /// It protects against accidents. A cursor that clients hold is signed as well.
     public var digest: Int {

@@ -5,10 +5,10 @@ import ServiceClient
 
 /// A page of all that a log's owner has, for followers that missed entries of its log (`Subject.snapshot`).
 ///
-/// The pages are read one after the other, so together they show no single moment. They are in the order of ids, and
-/// what changes meanwhile has an entry after the position of the first page. So a follower that stores the items, and
-/// then takes the entries after that position, has what the owner has. Until it has taken them all, an item may be newer
-/// than the entries, or missing.
+/// The pages are read one after the other, so together they do not show the state at one moment. The items are in the
+/// order of their ids. What changes meanwhile has an entry after the position of the first page. So a follower that
+/// stores the items, and then takes the entries after that position, has what the owner has. Until it has taken them
+/// all, an item may be newer than the entries, or missing.
 public struct SnapshotPage: Sendable {
     /// The position of the owner's log at which this page was read.
     public let position: LogPosition
@@ -25,13 +25,14 @@ public struct SnapshotPage: Sendable {
 
     /// The limit of items that are read for a page.
     public static let maxItems = 64
-    /// A page ends after the item with which it is longer than this. With one item of any service it fits the bus.
+    /// A page ends after the item with which its size reaches this. This size plus one item of any service still fits
+    /// the bus.
     static let maxBytes = 256 * 1024
 
     /// Creates a page of as many of the first items as fit.
     ///
-    /// - Parameter found: the items after the page's cursor, in the order of their ids: `maxItems`, or fewer if there are
-    ///   no more.
+    /// - Parameter found: the items after the page's cursor, in the order of their ids: `maxItems`, or fewer if there
+    ///   are no more.
     public init(at position: LogPosition, of found: [SnapshotItem]) {
         var bytes = 0
         let fitting = found.prefix { item in

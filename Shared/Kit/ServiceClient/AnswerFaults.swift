@@ -3,8 +3,8 @@ import Logging
 import MessageBus
 import Synchronization
 
-/// Logs services whose answers are late, too long for the bus, or neither a reply nor an error: each reason once a
-/// minute for a service (`LogThrottle`).
+/// Logs services whose answers are late, too long for the bus, or neither a reply nor an error, or whose fields are too
+/// large. Each reason is logged at most once a minute per service (`LogThrottle`).
 public final class AnswerFaults: Sendable {
     public enum Reason: String, Sendable {
         case late = "no answer in time"

@@ -8,10 +8,10 @@ extension MessageBus {
     /// - Parameters:
     ///   - owner: the service's name at the start of an error message for a person: "Rooms".
     ///   - faults: notes replies that are late, too long for the bus, or malformed.
-    /// - Throws: the service's error; `service_unavailable` if a retry may help, because there was no
-    ///   responder or no reply by the context's deadline (the request may have been performed);
-    ///   `payload_too_large` if the request is too long for the bus; `internal_error` if the reply is too
-    ///   long or malformed.
+    /// - Throws: the service's error; `payload_too_large` if the request is too long for the bus;
+    ///   `internal_error` if the reply is too long or malformed; `service_unavailable` for any other failure of
+    ///   the bus, such as no responder, or no reply by the context's deadline. The request may then have been
+    ///   performed, and a retry may help.
     public func ask(
         _ subject: String, _ data: JSONValue, _ context: BusContext, of owner: String, faults: AnswerFaults? = nil
     ) async throws(ServiceError) -> Reply {

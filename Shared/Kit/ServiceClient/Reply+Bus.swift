@@ -1,7 +1,7 @@
 import Contracts
 import MessageBus
 
-// On a bus within a process a reply is passed on as the object.
+// On a bus within a process, a reply is passed on as this object, not as JSON.
 
 extension Reply: BusPayload {
     public var maxBytes: Int {

@@ -11,18 +11,18 @@ struct Backup {
     let target: String
 
     /// - Parameter databases: the databases in the order of copying. Other databases in the folder are copied before
-    ///   them. If a database is elsewhere, a file in the folder with its name is left out: the database was moved.
+    ///   them. A database may have been moved elsewhere. The folder's old file with its name is then left out.
     init(of folder: String, databases: [String], to target: String) {
         self.folder = folder
         self.databases = databases
         self.target = target.count > 1 && target.hasSuffix("/") ? String(target.dropLast()) : target
     }
 
-    /// - Returns: the number of its files.
+    /// - Returns: the number of files in the backup.
     func run() throws -> Int {
         // Find the errors that can be found before anything is created.
         let names = try FolderFile.names(in: folder)
-        if let there = try? FolderFile.names(in: target) {  // the target should not exist
+        if let there = try? FolderFile.names(in: target) {  // usually it does not exist
             guard there.isEmpty else { throw BackupError("\(target) is not empty") }
         } else if access(target, F_OK) == 0 {
             throw BackupError("\(target) is no folder")

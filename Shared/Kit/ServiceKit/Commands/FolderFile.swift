@@ -55,7 +55,7 @@ enum FolderFile {
 
     /// Removes a folder of files, as far as possible.
     static func remove(_ folder: String) {
-        // The caller already reports an error; the name of remaining files shows that they are incomplete.
+        // The caller already reports an error. If files remain, the folder's name shows that they are incomplete.
         for name in (try? names(in: folder)) ?? [] { unlink("\(folder)/\(name)") }
         rmdir(folder)
     }

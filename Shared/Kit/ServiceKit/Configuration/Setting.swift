@@ -17,7 +17,7 @@ public struct Setting<Value: Sendable>: AnySetting {
     private let read: @Sendable (String) -> Value?
 
     /// - Parameters:
-    ///   - flag: nil for the name's own: `--ping-interval` for `PING_INTERVAL`.
+    ///   - flag: nil to derive it from the name: `--ping-interval` for `PING_INTERVAL`.
     ///   - standard: the default, as a person would write it.
     public init(
         _ name: String, flag: String? = nil, _ kind: SettingKind<Value>, default standard: String, _ help: String
@@ -66,9 +66,9 @@ public protocol AnySetting: Sendable {
     var help: String { get }
     /// The lowest and the highest value, such as "100ms to 1h"; nil without such bounds.
     var bounds: String? { get }
-    /// The value that the flag alone has; nil if it needs one.
+    /// The setting's value if the flag is given alone; nil if the flag needs a value.
     var valueOfBareFlag: String? { get }
-    /// True if a text may have a secret in it, so that it is not shown.
+    /// True if the setting's text may contain a secret. Such a text is not shown.
     var isSecret: Bool { get }
 
     /// Returns the reason why a text is invalid, in words that complete "PORT …"; nil if it is valid.

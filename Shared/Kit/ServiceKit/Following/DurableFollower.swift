@@ -7,11 +7,11 @@ import Synchronization
 import Workers
 
 /// Follows another service's log with a position in this service's own database: each entry takes effect once and in
-/// order, over restarts, gaps and outages. (`LogFollower` has its position in memory.)
+/// order, across restarts, gaps and outages. (`LogFollower` has its position in memory.)
 ///
 /// It reads pages of the log at its own pace; an entry on the bus only signals that the log has grown. So the log's
-/// owner does not wait for it, and at most one page is in memory. Instances that share a database may follow at once:
-/// entries that one has taken are skipped by the others.
+/// owner does not wait for it, and at most one page is in memory. Instances that share a database may follow at the
+/// same time: entries that one has taken are skipped by the others.
 ///
 /// The service lists `LogPositionsStore.migration` among its migrations, and the log's name in `BusPeer.service(…,
 /// follows:)`.
@@ -42,8 +42,8 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
 
     /// - Parameters:
     ///   - service: the name of the service that follows.
-    ///   - durability: of the writes. With `.relaxed` a power cut may undo the latest ones, each with its position; the
-    ///     same entries are then taken again. Not for a service that tells clients of them.
+    ///   - durability: the durability of the writes. With `.relaxed` a power cut may undo the latest ones, each with
+    ///     its position. The same entries are then taken again. A service that tells clients of them must not use it.
     ///   - pace: the shortest time between two reads while it is not behind. Entries that arrive in this time are read
     ///     together.
     public init(
@@ -65,7 +65,7 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     ///
     /// - Parameter executor: runs the task; nil for the shared threads.
     public func start(on executor: (any TaskExecutor)? = nil) throws(BusError) {
-        // One instance receives each entry; all receive announcements.
+        // Each entry reaches one of the instances; an announcement reaches all.
         let subscriptions = [
             try bus.subscribe(Subject.log(of: stream), queue: service) { [wakeSignal] _ in wakeSignal.signal() },
             try bus.subscribe(Subject.announce(of: stream)) { [wakeSignal] _ in wakeSignal.signal() },
@@ -87,7 +87,8 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
 
     /// Begins to follow the log if this database has no position in it yet. Returns once a position is stored.
     ///
-    /// For a request whose reply promises that later entries will be taken. `start` may begin only later.
+    /// Call it before a reply that promises that later entries will be taken. The task of `start` may begin to follow
+    /// only after that reply.
     ///
     /// - Parameter context: the context of the request that this is done for.
     public func beginIfNew(_ context: BusContext) async throws {
@@ -111,8 +112,8 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
                 }
                 if failure.end() { log.info("a log is followed again", ["log": stream]) }
             } catch {
-                // Unless the log's owner has failed, what this process knew may be the reason: the next step reads the
-                // stored position.
+                // Unless the error is from the log's owner, the position in memory may be the cause. The next step then
+                // reads the stored position.
                 if !(error is ServiceError) { position = nil }
                 if failure.note("\(error)"), !Task.isCancelled {
                     log.warning("a log cannot be followed", ["log": stream, "error": "\(error)"])
@@ -120,7 +121,7 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
             }
             pagesBehind = isBehind ? pagesBehind + 1 : 0
             if isBehind { continue }
-            // Entries that arrive do not end the pause after a failure: each would repeat it.
+            // Entries that arrive do not end the pause after a failure: each would cause the same failure again.
             if !failure.isThere { await wakeSignal.wait(atMost: FollowerLimits.idleInterval) }
             // Entries that arrive together are read together.
             try? await Task.sleep(for: failure.isThere ? FollowerLimits.retryInterval : pace)  // cancelled at the end
@@ -156,7 +157,7 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         guard page.head.databaseID == position.databaseID, page.isKnown || position.seq < page.oldest else {
             return .replaced
         }
-        // Without the position's own entry nothing is lost: the next one is there.
+        // If only the position's own entry was deleted, nothing is lost: the next one is still there.
         return position.seq + 1 >= page.oldest ? nil : .pruned
     }
 
@@ -225,7 +226,7 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     private func endIfNothingMatters() async throws -> LogPosition? {
         guard try await !consumer.wantsEntries() else { return nil }
         let end = try await head(nil).head
-        // Something may matter by now, and with it entries before this end.
+        // By now, the consumer may want entries, including some before this end.
         return try await consumer.wantsEntries() ? nil : end
     }
 

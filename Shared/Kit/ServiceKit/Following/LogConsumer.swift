@@ -3,19 +3,19 @@ import Storage
 
 /// What a service makes of another service's log, which a `DurableFollower` reads for it.
 ///
-/// An error that is thrown here is logged, and the same is done again a second later. Nothing after it is read before
-/// it succeeds. An entry that a service cannot use has to be skipped, not refused.
+/// An error that is thrown here is logged, and the same step is repeated a second later. No later entries are read
+/// until it succeeds. An entry that a service cannot use has to be skipped, not refused.
 public protocol LogConsumer: Sendable {
     /// Decides where to follow the log from: at first, and whenever entries after the stored position are lost. By
     /// default that is the oldest entry that is still there, or the end of a log that replaced the one before.
     ///
-    /// A service that needs what the lost entries said, and not only that they are lost, reads a snapshot here
-    /// (`LogClient.forEachSnapshotPage`), and returns its position. Entries after that position may repeat what the
-    /// snapshot has, as its later pages are newer than the position.
+    /// A service that has to know what the lost entries said reads a snapshot here (`LogClient.forEachSnapshotPage`),
+    /// and returns its position. Entries after that position may repeat what the snapshot has, as its later pages are
+    /// newer than the position.
     ///
-    /// After a crash this is called again, so it first deletes what an earlier call has stored. In one instance one call
-    /// is in progress at a time. Instances that share a database may call it at once. So a service that stores a
-    /// snapshot here runs as one instance.
+    /// After a crash this is called again, so it first deletes what an earlier call has stored. Within one instance,
+    /// one call is in progress at a time. Instances that share a database may call it at the same time. So a service
+    /// that stores a snapshot here runs as one instance.
     ///
     /// - Returns: the position after which entries are taken. It is stored.
     func begin(_ log: FollowedLog, because reason: BeginReason) async throws -> LogPosition
@@ -23,15 +23,15 @@ public protocol LogConsumer: Sendable {
     /// Stores the result of entries, in the transaction that stores the position after them. So each entry takes effect
     /// once, in order, whatever ends the process.
     ///
-    /// The transaction may run again, so this changes nothing but the database. To tell clients, append to the
+    /// The transaction may run again, so this must change nothing but the database. To tell clients, append to the
     /// service's own log on the same connection (`EventLog.append`).
     func take(_ entries: [LogEntry], on connection: any Connection) throws
 
     /// Called after the commit of `take`; not if another instance has taken the same entries.
     func taken()
 
-    /// Returns false while no entry matters. They are then not read, and the position moves with the log's end. It is
-    /// asked before and after the end is read: an entry is skipped only if none mattered at both times.
+    /// Returns false while no entry matters. Entries are then not read, and the position moves with the log's end. This
+    /// is called before and after the end is read. Entries are skipped only if it returns false both times.
     func wantsEntries() async throws -> Bool
 
     /// Returns false if `take` would change nothing. The position is then stored at intervals only, and after a crash
@@ -77,7 +77,7 @@ public struct FollowedLog: Sendable, Equatable {
     public var isWhole: Bool { oldest == 1 }
     /// The position before the oldest entry that is still there.
     public var beginning: LogPosition {
-        // The digest of a deleted entry is unknown. Its owner then finds that the position is older than the log.
+        // The digest of a deleted entry is unknown. The log's owner sees by `seq` that the position is before `oldest`.
         LogPosition(databaseID: end.databaseID, seq: oldest - 1, digest: 0)
     }
 }

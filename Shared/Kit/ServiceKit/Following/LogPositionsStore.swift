@@ -30,7 +30,7 @@ public struct LogPositionsStore {
 
     /// Begins at a position, unless another instance has moved on from the known one meanwhile.
     ///
-    /// - Parameter known: the position that the log no longer continues; nil before the first.
+    /// - Parameter known: the position from which the log could not be followed; nil if there was none.
     /// - Returns: the position that is stored now.
     func begin(_ stream: String, at position: LogPosition, after known: LogPosition?) throws -> LogPosition {
         let stored = try self.position(in: stream)

@@ -1,8 +1,8 @@
 /// The leases of gateways, counted in turns, without a clock, a bus or a thread.
 ///
 /// Each heartbeat of a gateway renews its lease. The lease ends after `maxSilentTurns` turns without one. A
-/// turn is one firing of the owner's timer. A process that is held up counts none, so it does not treat
-/// gateways as dead whose heartbeats it has not read yet.
+/// turn is one firing of the owner's timer. A process that is held up counts no turns. So it does not declare
+/// a gateway dead only because it has not read that gateway's heartbeats yet.
 struct GatewayLeases: Sendable {
     /// The turns of a lease. Thirteen turns of 200 ms end 2.4 to 2.6 s after the last heartbeat. So one heartbeat may
     /// be lost, and the next one late.

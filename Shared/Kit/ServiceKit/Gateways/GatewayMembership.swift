@@ -53,7 +53,7 @@ public final class GatewayMembership: Sendable {
 
     /// - Parameters:
     ///   - ownID: the id of this process's own gateway, which is not counted; nil if it has none.
-    ///   - turn: the length of a turn. Tests set another one, and take turns themselves.
+    ///   - turn: the length of a turn. Tests set another one, and call `takeTurn` themselves.
     public init(_ bus: any MessageBus, ownID: String? = nil, turn: Duration = GatewayMembership.turn) {
         self.bus = bus
         self.ownID = ownID

@@ -13,15 +13,15 @@ public struct BusPeer: Sendable, Equatable {
         self.rights = rights
     }
 
-    /// Returns a service as a peer. It serves and publishes only subjects that begin with its name, announces
-    /// itself, and answers status requests.
+    /// Returns a service as a peer. It may serve, request and publish the subjects that begin with its name,
+    /// announce itself, and answer status requests. The parameters add to these rights.
     ///
     /// - Parameters:
     ///   - requests: the subjects that it requests from other services.
     ///   - publishes: the other subjects that it publishes.
     ///   - subscribes: the other subjects that it subscribes to.
-    ///   - logs: the services whose logs it follows with a `DurableFollower`. Their snapshots are no part of this:
-    ///     `Subject.snapshot` is one of `requests`.
+    ///   - logs: the services whose logs it follows with a `DurableFollower`. This does not include their snapshots:
+    ///     list `Subject.snapshot` in `requests`.
     public static func service(
         _ name: String, requests: [String] = [], publishes: [String] = [], subscribes: [String] = [],
         follows logs: [String] = []
@@ -46,7 +46,7 @@ public struct BusPeer: Sendable, Equatable {
     /// service with such a name could publish, serve or be requested in place of others.
     package static let reservedNames: Set<String> = ["services", "status", "gateways", "gateway", "operator"]
 
-    /// Returns the peers in order, without further ones of the same name.
+    /// Returns the peers in order, but only the first of each name.
     static func once(_ peers: [BusPeer]) -> [BusPeer] {
         var names: Set<String> = []
         return peers.filter { names.insert($0.name).inserted }
@@ -65,7 +65,8 @@ extension BusPeer {
 
     /// Parses a peer.
     ///
-    /// - Parameter object: as above; or `{"service":…}` for a service's rights and the listed ones.
+    /// - Parameter object: the object that `write(to:)` writes. With `service` instead of `name`, the peer has a
+    ///   service's rights in addition to the listed ones.
     /// - Throws: an error in words that complete "line 7 …".
     init(_ object: JSONObject) throws(BusPeerError) {
         let service = object["service"]?.string

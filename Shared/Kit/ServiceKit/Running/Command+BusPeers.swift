@@ -55,12 +55,13 @@ extension Command {
         try configuration.token("\(folder)/\(peer.name).token", of: tokens)
     }
 
-    /// - Throws: also if a peer has the name of another, as both would get one token.
+    /// - Throws: if the file cannot be read, a line is invalid, or two peers have the same name. Both would get the
+    ///   same token.
     private static func furtherPeers(
         _ path: String?, than own: [BusPeer]
     ) throws(ConfigurationError) -> [BusPeer] {
         guard let path else { return [] }
-        // The file contains no secret.
+        // The file contains no secret, so anyone may have access to it.
         guard let text = SmallFile.contents(of: path, upTo: BusPeerTable.maxSize) else {
             throw .malformed("\(further.name) (\(further.flag)): \(path) cannot be read")
         }

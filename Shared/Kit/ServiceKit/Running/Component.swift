@@ -71,7 +71,7 @@ public struct ComponentFactory: Sendable {
     public let service: String?
     /// The component's identity and rights on the bus, for `bus-peers`.
     public let peer: BusPeer?
-    /// The commands of the program that the component brings.
+    /// The commands that the component adds to the program.
     public let commands: [Command]
     public let start: Start
 

@@ -44,7 +44,8 @@ enum DatabaseLocation: CustomStringConvertible {
     /// Opens the database, creates it if it is missing, and locks out processes that would not receive its
     /// changes.
     ///
-    /// Waits without limit for a server that is unavailable or in use, and logs that.
+    /// Waits without limit for a server that is unavailable or in use, and logs that. For a file that is in use it
+    /// waits at most `DataLock.maxWait`.
     ///
     /// - Returns: the database, and the lock to hold while it is used.
     /// - Throws: `ConfigurationError`, `DataLockError`, `MigrationError`, `StorageError`;

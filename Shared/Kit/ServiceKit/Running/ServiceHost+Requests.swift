@@ -54,7 +54,7 @@ extension ServiceHost {
     ) {
         Task(executorPreference: loop) { [self] in
             do {
-                // The sender no longer waits, and performing it would only make others late.
+                // If the sender no longer waits, performing its request would only make others late.
                 guard request.remaining > .zero else { throw ServiceError.unavailable("This part of the service") }
                 finish(request, try await work(), since: started)
             } catch {
@@ -63,8 +63,8 @@ extension ServiceHost {
         }
     }
 
-    /// Logs the ids that connect a request's lines, and the position of its change in the log, or the code of
-    /// its refusal.
+    /// Logs the ids that connect a request's log lines, and either the `seq` of its log entry or the code of its
+    /// error.
     private func note(_ answer: any BusPayload, to context: BusContext, _ subject: String, _ took: Duration) {
         self.context.log.debug(
             "answered",
