@@ -25,8 +25,9 @@ extension Schema {
         }
         keywords = Self.keywords(of: object)
         let required = Set(object["required"]?.array?.compactMap(\.string) ?? [])
-        members = Self.unique(object["properties"]?.object?.all ?? []).compactMap { name, value in
-            Schema(value, depth: depth + 1).map { Member(name, $0, isRequired: required.contains(name)) }
+        members = Self.unique(object["properties"]?.object?.all ?? []).map { name, value in
+            // Without the property, its values would have to match `additionalProperties`.
+            Member(name, Schema(value, depth: depth + 1) ?? Schema(), isRequired: required.contains(name))
         }
         items = [object["items"]].compactMap { $0.flatMap { Schema($0, depth: depth + 1) } }
         others = [object["additionalProperties"]].compactMap { $0.flatMap { Schema($0, depth: depth + 1) } }

@@ -52,7 +52,11 @@ struct SchemaTests {
             (#"{"type":["string","string"],"enum":[],"maximum":"x"}"#, "{}"),
             (
                 #"{"type":"object","properties":{"a":true,"b":{"type":"null"}},"required":["b","c",1]}"#,
-                #"{"type":"object","properties":{"b":{"type":"null"}},"required":["b"]}"#
+                #"{"type":"object","properties":{"a":{},"b":{"type":"null"}},"required":["b"]}"#
+            ),
+            (
+                #"{"properties":{"a":true},"additionalProperties":{"type":"null"}}"#,
+                #"{"properties":{"a":{}},"additionalProperties":{"type":"null"}}"#
             ),
             (#"{"oneOf":[{"type":"string"},{"const":7}]}"#, #"{"anyOf":[{"type":"string"},{"const":7}]}"#),
             (##"{"const":{"$ref":"#/a"},"items":{"enum":[1,{"$ref":"file:///a"}]}}"##, #"{"items":{}}"#),
