@@ -158,9 +158,9 @@ struct GatewayParts: Sendable {
         }
     }
 
-    /// Waits for the bus, for as long as it takes. Then waits until these services, and all others that are
-    /// known to have a log, are followed, and after that for the list of ended sessions. Each of these two
-    /// waits lasts at most a second.
+    /// Starts the parts, and waits for the bus for as long as it takes. Then it waits until these services, and all
+    /// others that are known to have a log, are followed. After that it waits for the list of ended sessions. Each of
+    /// these two waits lasts at most a second.
     func start(for services: Set<String>, on bus: any MessageBus, _ log: Logger) async throws {
         try questions.start()
         try presence.start()
@@ -182,7 +182,7 @@ struct GatewayParts: Sendable {
         sessions.stop()
         await directory.stop()
         await presence.stop()
-        // The directory's closures hold these, and these hold the directory.
+        // Break a reference cycle: the directory's closures hold these objects, and they hold the directory.
         fanout.loops = []
         fronts.all = []
     }

@@ -53,8 +53,8 @@ struct APIContents: Sendable {
             + fields.compactMap { if case .activity(_, let sort) = $0.field.role { sort } else { nil } }
     }
 
-    /// The limit of the schemas of fields of one kind of object, in bytes. Further fields get a schema derived from
-    /// their default value (`zero`).
+    /// The size limit of all field schemas of one kind of object, in bytes. Beyond it, a field gets a plain schema:
+    /// that of a time, or one derived from its default value (`zero`).
     private static let maxFieldBytes = 256 << 10
 
     private static func fields(of offers: [Offer]) -> [OwnAPI.ContributedField] {

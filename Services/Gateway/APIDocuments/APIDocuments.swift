@@ -8,10 +8,11 @@ import Security
 import ServiceKit
 import Synchronization
 
-/// Serves `openapi.json` and `asyncapi.json`, made of what is announced now.
+/// Serves `openapi.json` and `asyncapi.json`, composed from the current announcements and the gateway's own API.
 ///
-/// Both documents are cached. A request composes them again if an announcement has changed since, at most once a
-/// second. Requests that arrive during a composition wait for it.
+/// Both documents are cached. A request composes them again if an announcement has changed since, and after 10 s if a
+/// service was away. Compositions start at most once a second, and less often if they take long. Requests that arrive
+/// during a composition wait for it.
 package final class APIDocuments: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         case openAPI = "openapi.json"

@@ -9,7 +9,7 @@ enum APIError {
         .object([
             "error": .object([
                 "code": Schema.string.noted(
-                    "For the client to act on. A code that it does not know has the meaning of the status."),
+                    "For the client to act on. If the client does not know the code, it acts on the status."),
                 "message": Schema.string.noted("For a person."), "requestId": .string,
             ])
         ]))

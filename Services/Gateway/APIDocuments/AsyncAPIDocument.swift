@@ -64,8 +64,8 @@ struct AsyncAPIDocument {
 
     private static let introduction = """
         Socket.IO 5 over Engine.IO 4, at `/socket.io/`, in the default namespace. The token is `auth: {token}` in \
-        CONNECT, `?token=` or an `Authorization` header. The payload of a message is the only argument of the event \
-        of that name. docs/api-sockets.md has the rules that a schema cannot express.
+        CONNECT, `?token=` or an `Authorization` header. A message is an event of the same name. Its payload is the \
+        event's only argument. docs/api-sockets.md has the rules that a schema cannot express.
         """
     private static let acks = "acks"
     private static let ackText =
@@ -105,7 +105,7 @@ struct AsyncAPIDocument {
         return channel
     }
 
-    /// Returns the schema of a successful ack, which the gateway makes of the reply.
+    /// Returns the schema of a successful ack. The gateway builds the ack from the service's reply.
     private func ack(of event: SocketEvent, _ request: RequestDescription?, in offer: APIContents.Offer) -> Schema {
         let success = Schema.Member("success", .constant(JSONValue(true)))
         guard let request else { return .object([success]) }

@@ -3,7 +3,8 @@ import GatewayCatalog
 import JSON
 
 /// The named schemas of a document. Schemas of the gateway and of required services keep their plain names (`NAME`).
-/// Another service's are `SERVICE.NAME`, so no name changes when a service is added.
+/// Another service's are `SERVICE.NAME`, so no name changes when a service is added. A required service's schema is
+/// `SERVICE.NAME`, too, if it differs from an earlier one of the same name.
 struct ComponentSchemas: Sendable {
     private struct Component: Sendable {
         let schema: Schema
@@ -15,7 +16,7 @@ struct ComponentSchemas: Sendable {
     /// any value.
     static let maxBytes = 1 << 20
 
-    /// The components' names, by service and by the name there.
+    /// The components' names, by service and by the schema's name in that service.
     private var names: [String: [String: String]] = [:]
 
     init(own: [String: Schema], of services: [(name: String, isRequired: Bool, schemas: [String: Schema])]) {
@@ -63,7 +64,7 @@ struct ComponentSchemas: Sendable {
         schema.write(to: &json) { reference($0, in: service) }
     }
 
-    /// Returns the members of an object, also of one that is referred to.
+    /// Returns the members of an object. The schema may be a reference to the object.
     func members(of schema: Schema, in service: String) -> [Schema.Member] {
         guard let name = schema.reference else { return schema.members }
         return component(name, in: service).flatMap { components[$0]?.schema.members } ?? []

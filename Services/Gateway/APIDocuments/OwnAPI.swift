@@ -4,7 +4,7 @@ import Contracts
 package struct OwnAPI: Sendable {
     /// The form of a route's answer.
     package enum Form: Sendable {
-        /// The value itself, without the contract's envelope. An answer of 304 has none.
+        /// The value itself, without the contract's envelope. An answer with the status 304 has no value.
         case bare(Schema, statuses: [Int] = [200])
         /// Text of this type.
         case text(_ type: String)

@@ -28,7 +28,7 @@ extension Directory {
     }
 
     /// Returns the services in the catalog and those that were refused, in the order of their names. `isServed` is
-    /// false.
+    /// false in all of them, and the caller sets it.
     ///
     /// - Parameter service: nil for all of them.
     func known(_ service: String?) -> [KnownService] {

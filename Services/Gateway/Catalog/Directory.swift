@@ -22,8 +22,8 @@ package final class Directory: Sendable {
 
     /// The limit of services. On a bus whose peers share a token, each of them can announce any name.
     package static let maxServices = 256
-    /// The time without an announcement after which a service is removed, unless it is required: its routes then count
-    /// as unknown, and not as unavailable.
+    /// A service that is not required is removed after this time without an announcement. Its routes then count as
+    /// unknown, and not as unavailable.
     static let lifetime: Duration = .seconds(86_400)
     /// The interval at which services are asked to announce themselves, and silent ones are
     /// removed.
@@ -93,16 +93,16 @@ package final class Directory: Sendable {
         discover()
     }
 
-    /// Returns once these services, and all that are known to have a log, announced themselves and are
-    /// followed, so that no request fails without them. Also returns at the time limit, or if the task is
-    /// cancelled.
+    /// Returns once these services, and all that are known to have a log, have announced themselves and are followed.
+    /// After that, no request fails because one of them is still unknown. Also returns at the time limit, or if the
+    /// task is cancelled.
     ///
     /// - Returns: the services that are still missing.
     package func settle(with services: Set<String>, within limit: Duration) async -> Set<String> {
         await followers.settle(within: limit) { services.union(self.catalog.streams) }
     }
 
-    /// Stops. Returns when the file is written, too.
+    /// Stops, and returns once the file is written.
     package func stop() async {
         let subscriptions = state.withLock { state in
             state.sweeping?.cancel()
@@ -175,7 +175,8 @@ package final class Directory: Sendable {
     private func learn(_ manifest: Manifest) -> Bool {
         let name = manifest.service
         if let (claim, holder) = catalog.conflict(with: manifest) {
-            // A service that announces itself before accounts, for example, does not keep the login route.
+            // A required service takes what it claims from one that is not required. For example, a service that
+            // announces itself before Accounts cannot keep the login route.
             guard catalog.isRequired(name), holder != Catalog.gateway, !catalog.isRequired(holder) else {
                 reject(name, claim, of: holder)
                 return false
@@ -190,8 +191,8 @@ package final class Directory: Sendable {
         }
         guard hasRoom else {
             noteRefused(name, "there are \(Self.maxServices) services already")
-            // The reason is the same for all names: on a bus whose peers share a token, one may announce ever new
-            // names.
+            // Throttle this line for all names together. On a bus whose peers share a token, a peer can announce any
+            // number of names.
             if isToBeLogged("there are too many services", of: "") {
                 log.warning("there are too many services", ["name": name, "count": Self.maxServices])
             }

@@ -15,8 +15,8 @@ package struct EntryFetcher: Sendable {
         client = LogClient(bus, requestID: "sync", owner: "A part of this service", faults: faults)
     }
 
-    /// Returns the ids of a person's rooms, and `""` for the entries without a room. To be called once the
-    /// positions of the wanted entries are known: the rooms of those entries exist then.
+    /// Returns the ids of a person's rooms, and `""` for the entries without a room. Call it after the positions of the
+    /// wanted entries are known. By then the rooms of all those entries exist, so none is missing here.
     package func rooms(of caller: Caller, by deadline: LoopInstant) async throws(ServiceError) -> [String] {
         let context = BusContext(
             requestID: "sync", caller: caller.json, timeout: deadline - .now(), key: caller.id, isQuestion: true)
@@ -65,8 +65,8 @@ package struct EntryFetcher: Sendable {
     /// - Parameters:
     ///   - maxCount: the limit of entries.
     ///   - maxBytes: the limit of their emissions' bytes; beyond it, earlier entries are left out.
-    /// - Returns: the position before them, and the entries; nil if there are none or a request fails. It is
-    ///   not retried, as the owner is asked again when a client needs entries.
+    /// - Returns: the position before them, and the entries; nil if there are none or a request fails. A failed request
+    ///   is not retried, as the owner is asked again when a client needs entries.
     package func newest(
         of stream: String, to end: LogPosition, maxCount: Int, maxBytes: Int
     ) async -> (start: LogPosition, entries: [LogEntry])? {
@@ -87,8 +87,8 @@ package struct EntryFetcher: Sendable {
                 if start == nil || entry.seq != (entries.last?.seq ?? start?.seq ?? 0) &+ 1
                     || bytes > maxBytes
                 {
-                    // The first entry; or the first after pruned ones; or the earlier ones are over the
-                    // limit.
+                    // This is the first entry, or the first after pruned ones, or the entries so far are over the
+                    // limit. Start again after it.
                     start = LogPosition(after: entry, in: end.databaseID)
                     entries = []
                     bytes = 0

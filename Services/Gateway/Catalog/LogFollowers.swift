@@ -12,8 +12,8 @@ package protocol LogReceiver: Sendable {
     func start(_ stream: String, after position: LogPosition)
     /// - Parameter entries: at least one; each log's entries are passed in order, each once.
     func receive(_ entries: [LogEntry], of stream: String)
-    /// Called when a log is no longer followed, as its service was removed; it may not have started. If the service
-    /// returns, `start` is called again.
+    /// Called when a log is no longer followed because its service was removed. `start` may not have been called for it
+    /// yet. If the service returns, `start` is called again.
     func end(_ stream: String)
 }
 

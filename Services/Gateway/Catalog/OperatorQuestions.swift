@@ -6,14 +6,14 @@ import Synchronization
 
 /// Answers the questions of `parlor services` and `parlor forget`, which every gateway gets.
 ///
-/// Only operators may ask: on a bus with a table of peers, nobody else may publish these subjects.
+/// Only operators may ask: on a bus with a table of peers, nobody else may publish on these subjects.
 package final class OperatorQuestions: Sendable {
     /// The limit of questions in progress. Further ones get no answer, which the operator sees.
     private static let maxQuestions = 16
     /// The time in which a service has to reply. A service that is too slow still counts as served.
     private static let healthTimeout: Duration = .milliseconds(250)
-    /// The limit of the reports with names in an answer, in bytes: with more, a slow bus would disconnect the
-    /// gateway. Further services are listed with counts only.
+    /// The size limit of the reports with names that answer one question, in bytes. If they were larger, a slow bus
+    /// would disconnect the gateway. Further services are listed with counts only.
     private static let maxBytesWithNames = 2 << 20
 
     private let gatewayID: String
@@ -96,7 +96,7 @@ package final class OperatorQuestions: Sendable {
             _ = try await bus.request(Subject.health(of: service), .emptyObject, context)
             return true
         } catch {
-            // Not in time, or not understood: somebody is there.
+            // A late or malformed answer also shows that somebody is there.
             return error != .noResponders && error != .disconnected && error != .badSubject
         }
     }

@@ -2,8 +2,8 @@ import Contracts
 
 /// The last refused announcement of each service, with its reason.
 struct RefusedAnnouncements {
-    /// The limit of services: on a bus whose peers share a token, one may announce ever new names. Beyond it the oldest
-    /// one goes.
+    /// The limit of services. On a bus whose peers share a token, a peer can announce any number of names. Beyond the
+    /// limit, the oldest refusal is dropped.
     static let maxCount = 256
 
     struct Refusal: Equatable {

@@ -68,9 +68,9 @@ package final class RequestChecks: Sendable {
         }
     }
 
-    /// Asks all of these checks at once. Without checks it returns at once.
+    /// Asks all of these checks at once. If there are none, it returns immediately.
     ///
-    /// - Throws: the denial, as in the other form.
+    /// - Throws: the error that `ask` passes to its completion.
     package func pass(
         _ checks: [ServiceCheck], _ data: JSONValue, as caller: Caller, origin: RequestOrigin, key: String?
     ) async throws(ServiceError) {
@@ -98,8 +98,8 @@ package final class RequestChecks: Sendable {
             } catch {
                 return .denied(error)
             }
-        // The check's request is too long for the bus. Deny it: the client's request may have a shorter subject. It
-        // could then fit, and would pass unchecked.
+        // The check's request is too long for the bus. Deny the client's request: its own subject may be shorter, so it
+        // could fit, and would pass unchecked.
         case .failure(.lineTooLong) where isLong:
             return .denied(ServiceError(.payloadTooLarge, "The request is too large."))
         case .failure(let error): return .unanswered(reason: error.code)

@@ -31,13 +31,14 @@ package struct BroadcastPacing: Sendable {
 /// Sends `:global` events to all sockets of a loop: at once to few sockets, and to many with a pause after
 /// each broadcast. Events during a pause are coalesced: they are sent together, in order.
 ///
-/// Writing to thousands of sockets takes tens of milliseconds, nearly all of it system calls, one for each
-/// socket regardless of the amount. With pauses, senders and people in rooms seldom wait for a broadcast.
+/// Writing to thousands of sockets takes tens of milliseconds. Nearly all of it goes into system calls: one for each
+/// socket, however many bytes it writes. With pauses, senders and people in rooms seldom wait for a broadcast.
 ///
 /// A pause protects the requests in progress, so it ends early when the last of them is done. Most requests
-/// cause a broadcast, and these are then sent together. A pause does not end early while clients connect: a
-/// loop that waits for services, on behalf of thousands of clients that reconnect after an outage, looks idle,
-/// but a broadcast would take the core that those services need.
+/// cause a broadcast, and these are then sent together.
+///
+/// A pause does not end early while clients connect. After an outage, a loop with thousands of reconnecting clients
+/// waits for services, and looks idle. But a broadcast would take the core that those services need.
 ///
 /// It stays on its loop.
 final class BroadcastThrottle<Receivers: BroadcastReceivers> {
@@ -78,7 +79,7 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         self.isBusy = isBusy
     }
 
-    /// Notes that a client connected, joined or sent a request that takes more than an ack.
+    /// Notes that a client connected, joined or sent an HTTP request.
     func noteVisit() { lastVisit = loop.now }
 
     /// Sends to every socket, now or after the pause, in the order of the calls.
@@ -130,8 +131,7 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         loop.schedule(after: duration * pacing.idleEndFactor) { [weak self] in self?.endPauseWhenIdle() }
     }
 
-    /// Returns true if the pause has lasted this many times as long as the last broadcast. It returns false during
-    /// a broadcast.
+    /// Returns true if the pause has lasted this many times as long as the last broadcast; false if there is no pause.
     private func hasPaused(_ factor: Double) -> Bool {
         if case .pausing = state { LoopInstant.now() - lastEnd >= lastDuration * factor } else { false }
     }
@@ -145,14 +145,14 @@ final class BroadcastThrottle<Receivers: BroadcastReceivers> {
         loop.whenIdle { [weak self] in
             guard let self else { return }
             awaitsIdleTurn = false
-            // A client may have connected since, or it is another pause.
+            // A client may have connected since, or another pause may have begun.
             if hasPaused(pacing.idleEndFactor), isQuiet { endPause() }
         }
     }
 
-    /// Ends the pause at the end of this turn if nothing is worth waiting for: its minimum is over, no client has
-    /// connected recently, and no request is in progress. The event of such a request could be sent together with the
-    /// pending ones. Call this also when the last request is done.
+    /// Ends the pause at the end of this turn, if events are pending and nothing is worth waiting for: the pause's
+    /// minimum is over, no client has visited recently (`isQuiet`), and no request is in progress. The event of a
+    /// request in progress could be sent together with the pending ones. Call this also when the last request is done.
     func endPauseIfAllIsDone() {
         guard !isLooking, !packets.isEmpty, hasPaused(pacing.earlyEndFactor) else { return }
         isLooking = true

@@ -1,7 +1,7 @@
 import Contracts
 
 /// Counts the events of rooms that clients are joining, as they are sent. A client that got one of them must not get an
-/// older room in the ack of its join.
+/// older state of the room in the ack of its join.
 struct JoinWatch {
     private struct Watched {
         var joins = 0
@@ -26,7 +26,7 @@ struct JoinWatch {
 
     mutating func note(_ broadcast: Broadcast) {
         guard !rooms.isEmpty, rooms[broadcast.roomID] != nil else { return }
-        // Others, such as badges, come to people whether or not they are in the room.
+        // Other events, such as badges, reach people whether or not they are in the room.
         let isForRoom = broadcast.items.contains { item in
             if case .room = item.emission.audience { true } else { false }
         }

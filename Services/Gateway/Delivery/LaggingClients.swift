@@ -9,12 +9,12 @@ extension EventDescription {
         "room:presence", to: .room, "A person has opened or closed the room.",
         .object(["roomId": .id, "userId": .id, "isPresent": .boolean]))
     package static let typing = EventDescription(
-        "message:typing", to: .room, "A person types, or no longer does. The person's own sockets do not get it.",
+        "message:typing", to: .room, "A person began or stopped typing. The person's own sockets do not get it.",
         .object(["roomId": .id, "userId": .id, "isTyping": .boolean]))
 }
 
 /// Sends presence and typing events, which have lower priority than events that cannot be repeated. A client
-/// that reads too slowly gets the current state once it has caught up, and never intermediate changes. It
+/// that reads too slowly gets the current state once it has caught up, and never intermediate changes. This object
 /// stays on its loop.
 final class LaggingClients {
     private let loop: EventLoop
@@ -33,8 +33,9 @@ final class LaggingClients {
         for subscriber in subscribers
         where change.kind == .presence || subscriber.caller.id != change.member.userID {
             if subscriber.pendingChanges[change.entry] != nil {
-                // The client knows of typing from events alone, so the two cancel each other out. A pending presence is
-                // replaced instead: the client may have read that state in a Room that it requested.
+                // The client knows of typing from events alone, so the pending change and this one cancel each other
+                // out. A pending change of presence is replaced instead: the client may have seen its state in a Room
+                // that it requested.
                 subscriber.pendingChanges[change.entry] = change.kind == .presence ? change : nil
                 continue
             }

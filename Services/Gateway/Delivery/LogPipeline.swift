@@ -48,9 +48,9 @@ package final class LogPipeline: LogReceiver {
         self.log = log
     }
 
-    /// Starts with a log after this position. Caches and loops learn of the start before the first
-    /// `receive`. Then the entries just before it are fetched, so that clients that a restart of this
-    /// gateway disconnected are caught up from memory.
+    /// Begins to pass on a log's entries, after this position. Caches and loops learn of the start before the first
+    /// `receive`. Then the entries just before the position are fetched. So if a restart of this gateway disconnected
+    /// clients, they are caught up from memory.
     package func start(_ stream: String, after position: LogPosition) {
         fields.start(stream, after: position)
         cache.start(stream, after: position)
@@ -65,8 +65,8 @@ package final class LogPipeline: LogReceiver {
         }
     }
 
-    /// Ends a log, whose service was removed. The caches keep its position. Lists composed from now on lack this
-    /// service; `start` drops them if the service returns.
+    /// Ends a log because its service was removed. The caches keep the log's position. Lists composed from now on lack
+    /// the service's fields. If the service returns, `start` drops these lists.
     package func end(_ stream: String) { sink.end(stream) }
 
     package func receive(_ entries: [LogEntry], of stream: String) {

@@ -15,7 +15,8 @@ struct ReplayBuffer {
         case found([Broadcast])
         /// Some of the entries are no longer kept.
         case older
-        /// The position is in a log that was replaced, or after the last entry that this loop has fanned out.
+        /// The log is not followed or was replaced, or the position is after the last entry that this loop has fanned
+        /// out.
         case unknown
     }
 

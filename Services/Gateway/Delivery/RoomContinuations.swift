@@ -3,8 +3,9 @@ import EventLog
 /// The positions from which rooms continue when a socket that sent a cursor joins them: the position of the last
 /// `sync:done`, or the one at which the socket left the room since.
 ///
-/// A socket may leave any number of rooms. When it leaves more than `maxRooms`, all positions are dropped. Its next
-/// join is then not caught up, and another `sync:done` follows it.
+/// A socket may leave any number of rooms. When it leaves more than `maxRooms` without joining them again, all
+/// positions are dropped. Its next join is then not caught up: the socket gets another `sync:done`, with
+/// `recovered: false`.
 struct RoomContinuations {
     /// The limit of rooms. A position in each of four logs takes about half a kilobyte.
     static let maxRooms = 256

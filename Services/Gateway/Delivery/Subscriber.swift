@@ -22,7 +22,7 @@ package final class Subscriber {
     var unfollowed: Set<String> = []
     /// Where it continues with each room; nil if it sent no cursor.
     var continuations: RoomContinuations?
-    /// The last changes of presence and typing that it was not sent because it was behind, in rooms that it has joined.
+    /// The latest changes of presence and typing in its rooms that were not sent, because its client reads too slowly.
     /// A pending typing change is always the opposite of the state that the client knows.
     var pendingChanges: [Presence.Entry: Presence.Change] = [:]
     /// Its index in the audience, so that removal takes constant time; nil while it is not in the audience.

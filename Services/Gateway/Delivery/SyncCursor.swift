@@ -7,8 +7,7 @@ import Security
 package struct SyncCursor: Sendable, Equatable {
     package struct StreamState: Sendable, Equatable {
         var position: LogPosition
-        /// The number of events of the entry after the position that were returned already: a page may end
-        /// within an entry.
+        /// How many events of the next entry were returned already. A page may end within an entry.
         var taken = 0
     }
 
@@ -17,7 +16,7 @@ package struct SyncCursor: Sendable, Equatable {
 
     package init(_ positions: [String: LogPosition]) { streams = positions.mapValues { StreamState(position: $0) } }
 
-    /// The position in each stream after which the client misses events, or a part of the next entry's.
+    /// The position in each stream up to which the client has all events. It may also have some of the next entry's.
     package var positions: [String: LogPosition] { streams.mapValues(\.position) }
 
     init(streams: [String: StreamState]) { self.streams = streams }

@@ -6,7 +6,7 @@ package final class EdgeMetrics: Sendable {
     /// The time from the start of a socket's event to its ack, including failures. The event's wait in the socket's
     /// queue is not included.
     let acks: Histogram
-    /// The acks that report a failure of a service, without a fault of the client.
+    /// The acks that report a failure of a service, and not a mistake of the client.
     let failedAcks: Counter
     /// The errors returned to clients, by the contract's code.
     private let errors: [ErrorCode: Counter]
@@ -16,7 +16,7 @@ package final class EdgeMetrics: Sendable {
     let endedSockets: Counter
     /// The sockets that were replaced by a newer one of their person.
     let replacedSockets: Counter
-    /// The metric of refusals. The edge's own counts of it are registered with the server.
+    /// The name and help text of the metric of refusals. `Gateway` registers the counters that the server itself keeps.
     package static let refused = (
         name: "parlor_refused_total", help: "Refusals at the edge, by limit."
     )

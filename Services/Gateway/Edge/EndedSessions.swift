@@ -19,7 +19,7 @@ package final class EndedSessions: Sendable {
         /// The ended sessions in order of arrival; those before `head` are evicted.
         var order: [Ended] = []
         var head = 0
-        /// The time in seconds since 1970 up to which all issued tokens are refused.
+        /// Tokens that were issued up to this time are refused. In seconds since 1970.
         var floor = Int.min
         var isKnown = false
 
@@ -43,8 +43,8 @@ package final class EndedSessions: Sendable {
 
     package init(capacity: Int = EndedSessions.capacity) { self.capacity = capacity }
 
-    /// True once all sessions are known that ended before this gateway began to follow the log. Until then a
-    /// token that names a session is not accepted.
+    /// True once this gateway knows all sessions that ended before it began to follow the log. Until then it does not
+    /// accept a token that names a session.
     package var isKnown: Bool { state.withLock { $0.isKnown } }
 
     package var count: Int { state.withLock { $0.keys.count } }

@@ -23,7 +23,7 @@ package final class OperationsEndpoint: Sendable {
         path == "/healthz" || (isShown && (path == "/readyz" || path == "/metrics"))
     }
 
-    /// - Returns: nil if services have to be asked first: `readiness`.
+    /// - Returns: nil if services have to be asked first. Then call `readiness`.
     func response(to request: HTTPRequest, _ requestID: String) -> HTTPResponse? {
         guard request.method == "GET" || request.method == "HEAD" else {
             return .error(.methodNotAllowed, allow: ["GET"], requestID: requestID)

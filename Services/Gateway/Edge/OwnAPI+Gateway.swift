@@ -68,7 +68,7 @@ extension APIDocuments.Kind {
 
 extension SyncEndpoint {
     static let route: OwnRoute = {
-        let cursor = Schema.string.noted("Opaque, and bound to its person.")
+        let cursor = Schema.string.noted("Opaque, and valid only for the person who got it.")
         let snapshot = Schema.object(["cursor": cursor, "rooms": .array(of: .room)])
         let recovered = Schema.object([
             "recovered": .constant(.init(true)),
@@ -105,7 +105,7 @@ extension RoomJoins {
         own(
             "message:typing", limit: "typing",
             RequestDescription(
-                "Says that the person types, or no longer does. It ends by itself after 3 s without a repetition.",
+                "Reports whether the person is typing. Typing ends by itself after 3 s without another report.",
                 takes: .object(["roomId": .id, "isTyping": .boolean]), errors: [.roomNotFound, .invalidField])),
     ]
 

@@ -94,7 +94,7 @@ package actor SocketFront: LoopPart {
         }
     }
 
-    /// Handles that the client left the namespace, or its socket has closed.
+    /// Handles the end of a socket: its client has left the namespace, or the connection has closed.
     func disconnect(_ socket: Socket) {
         guard let session = socket.context as? SocketSession else { return }
         socket.context = nil
@@ -283,7 +283,7 @@ package actor SocketFront: LoopPart {
 
     // MARK: Declared events
 
-    /// Sends the request to the service that declared the event; acks it once its event was fanned out.
+    /// Sends the request to the service that declared the event. The ack follows the fan-out of the resulting event.
     private func ask(_ request: SocketRequest, of session: SocketSession) {
         let began = LoopInstant.now()
         session.inFlight += 1

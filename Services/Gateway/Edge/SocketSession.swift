@@ -20,10 +20,10 @@ final class SocketSession {
     let subscriber: Subscriber.Handle
     var expiry: LoopTimer?
 
-    /// The events that wait: for the catch-up, for a join or leave, or for a free slot. Their deadlines
-    /// apply.
+    /// The events that wait: for the catch-up, for a join or leave, or for a free slot. Their deadlines count from
+    /// their arrival, so they keep running.
     var waiting = WaitingEvents()
-    /// True while the socket is caught up, or a join, leave or typing event is handled; later events wait.
+    /// True while the socket is being caught up, or a join, leave or typing event is being handled. Later events wait.
     var isChangingRooms = false
     /// The events in progress, including those that are held.
     var inFlight = 0

@@ -57,7 +57,7 @@ package final class SyncEndpoint: Sendable {
         return Call(caller: caller, address: client, slot: try limits.enter(caller.id))
     }
 
-    /// - Returns: the response, and the slots it holds until the client has taken it.
+    /// - Returns: the response, and the slots to hold until the client has received it.
     func response(
         to request: HTTPRequest, _ call: Call, _ origin: RequestOrigin, on loop: EventLoop
     ) async throws(ServiceError) -> (HTTPResponse, [RequestSlots.Slot]) {

@@ -56,10 +56,11 @@ package final class Limits: Sendable {
 
     // MARK: Rates
 
-    /// Counts one more against these limits, or refuses it. `settle` must follow.
+    /// Counts one more request against these limits, or refuses it. If one of them counts failures, `settle` must
+    /// follow.
     ///
-    /// A limit of failures is counted beforehand, too, and refunded if there was no failure: concurrent
-    /// guesses at a password would all pass if each were counted with its answer.
+    /// A failure is counted beforehand, too, and refunded if the request does not fail. If it were counted only
+    /// afterwards, concurrent guesses at a password would all pass.
     ///
     /// - Parameters:
     ///   - person: nil if the caller is unknown.
@@ -116,7 +117,8 @@ package final class Limits: Sendable {
         limiter.giveBack([OwnLimits.bytes], person: pass.person, address: pass.address, cost: pass.bytes, now: now)
     }
 
-    /// Checks that this many bytes may be written now. They are counted once they have arrived.
+    /// Checks these limits for a request that writes this many bytes, without counting it. It is counted once it has
+    /// arrived.
     ///
     /// - Throws: `rate_limited`.
     package func check(
@@ -190,8 +192,8 @@ package final class Limits: Sendable {
         return slot
     }
 
-    /// Waits for a slot among the person's heavy requests. To be called on this loop while holding an
-    /// ordinary slot.
+    /// Waits for a slot among the person's heavy requests. Call it on this loop. An HTTP request holds an ordinary slot
+    /// meanwhile; the replay of a socket holds none.
     ///
     /// - Throws: `rate_limited` if none becomes free in time.
     package func enterHeavy(

@@ -8,16 +8,16 @@ package enum OwnLimits {
     package static let sync = RateLimit("sync", perPerson: 60, perAddress: 3000, seconds: 60)
     /// The limit for all HTTP requests of an address, before anything else is checked.
     package static let requests = RateLimit("requests", perPerson: 6000, perAddress: 6000, seconds: 10)
-    /// The limit of reads. At its start a client requests its lists and some conversations: this allows
-    /// thirty a second for all of a person's devices.
+    /// The limit of reads. When a client starts, it requests its lists and some conversations. The limit allows thirty
+    /// reads a second for all of a person's devices together.
     package static let reads = RateLimit("reads", perPerson: 300, perAddress: 6000, seconds: 10)
     package static let writes = RateLimit("writes", perPerson: 200, perAddress: 2000, seconds: 10)
     /// The limit of connects. For an address, it allows a whole office at once, after a deploy or behind an
     /// untrusted proxy.
     package static let connects = RateLimit("connects", perPerson: 60, perAddress: 6000, seconds: 10)
     package static let unknown = RateLimit("unknown", perPerson: 60, perAddress: 600, seconds: 10)
-    /// The limit of rooms in composed lists: a list of 2,500 takes the loop some 100 ms. A cached list counts
-    /// none.
+    /// The limit of rooms in composed lists. Composing a list of 2,500 takes some 100 ms of a thread's time. A cached
+    /// list counts none.
     package static let lists = RateLimit("lists", perPerson: 10_000, perAddress: 100_000, seconds: 10)
     package static let bytes = RateLimit("bytes", perPerson: 64 << 20, perAddress: 640 << 20, seconds: 3600)
 

@@ -90,9 +90,9 @@ package final class Slots<Key: Hashable & Sendable>: Sendable {
     }
 }
 
-/// The HTTP requests and replays in progress on this gateway, by person, with a limit for all and a lower one
-/// for heavy requests. A heavy one without a slot waits for one; it still counts among all, which bounds how
-/// many wait.
+/// The HTTP requests and replays in progress on this gateway, by person. There is a limit for all HTTP requests, and a
+/// lower one for heavy requests and replays. A heavy request waits until one of the heavy slots is free. It keeps its
+/// ordinary slot meanwhile, which bounds how many requests wait.
 package final class RequestSlots: Sendable {
     package typealias Slot = Slots<String>.Slot
 
@@ -116,7 +116,7 @@ package final class RequestSlots: Sendable {
         return all.take(for: person)
     }
 
-    /// Waits for a heavy slot. To be called while holding an ordinary slot.
+    /// Waits for a heavy slot. An HTTP request holds an ordinary slot meanwhile; the replay of a socket holds none.
     ///
     /// - Parameter waitingAs: called before this suspends, with the id for `giveUp`.
     /// - Returns: nil if the wait was given up.

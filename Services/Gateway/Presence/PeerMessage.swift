@@ -25,7 +25,7 @@ struct PeerMessage: Sendable {
     }
 
     let gateway: String
-    /// The content; nil if it cannot be read, which still shows that its gateway is alive.
+    /// The content; nil if it cannot be read. Such a message still shows that its gateway is alive.
     let body: Body?
 
     /// - Returns: nil if it names no gateway.

@@ -7,8 +7,8 @@ import ServiceKit
 /// snapshot in parts on request, and applies what the others publish.
 ///
 /// A snapshot is sent in parts, with live changes in between, and neither undoes the other. Each part has the
-/// state of its moment. At the end, receivers remove the sender's entries that neither the snapshot nor a
-/// change since its beginning has confirmed.
+/// state at the time when it is sent. At the end, receivers remove the sender's entries that neither the snapshot nor
+/// a change since its beginning has confirmed.
 struct PeerSync: Sendable {
     /// The changes that a message causes here.
     struct Outcome {
@@ -73,7 +73,7 @@ struct PeerSync: Sendable {
     /// - Returns: true if another one must be sent after `OutgoingSnapshot.partInterval`.
     mutating func sendPart() -> Bool {
         guard var sending = snapshot else { return false }
-        // A repeated snapshot starts with the entries of now: when it ends, receivers remove all earlier entries that
+        // A repeated snapshot starts with the current entries: when it ends, receivers remove all earlier entries that
         // are not in it.
         if sending.isOver { sending = OutgoingSnapshot(of: Array(published)) }
         let number = sending.nextPart

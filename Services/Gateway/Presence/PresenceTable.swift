@@ -1,8 +1,8 @@
-/// The people who have rooms open or type in them, over all gateways.
+/// The people who have rooms open or type in them, across all gateways.
 ///
-/// Sockets own entries on this gateway, and gateways own them on behalf of their sockets. When this gateway's
-/// ownership of an entry changes, other gateways are informed; when ownership over all gateways changes,
-/// clients are.
+/// Sockets own entries on this gateway, and gateways own them on behalf of their sockets. When this gateway begins or
+/// ceases to own an entry, other gateways are informed. When an entry gets its first owner among all gateways, or loses
+/// its last one, clients are informed.
 struct PresenceTable: Sendable {
     private let gatewayID: String
     private var sockets = OwnerTable()

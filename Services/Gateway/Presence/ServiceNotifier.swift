@@ -4,7 +4,7 @@ import MessageBus
 import Reactor
 import ServiceKit
 
-/// Notifies the services that have a presence subject of the people who have rooms open on this gateway.
+/// Tells services who has rooms open on this gateway, if they have a presence subject.
 ///
 /// They are notified before other gateways and clients, so that their counts are right from then on. A
 /// service that was slow or unavailable is notified later: of openings that it missed, and then of the state at that
@@ -22,8 +22,8 @@ actor ServiceNotifier {
     private struct Pending {
         /// The members whose current state the service may not know.
         var members: Set<RoomMember> = []
-        /// Those of them whose opening it may not know. It is sent even if the room is closed by then, as it has an
-        /// effect of its own: the elements are seen.
+        /// Those of them whose opening it may not know. The opening is sent even if the room is closed by then, because
+        /// it has an effect of its own: it marks the elements as seen.
         var opened: Set<RoomMember> = []
     }
 
@@ -35,7 +35,7 @@ actor ServiceNotifier {
     /// The presence subjects by service.
     private var subjects: [String: String] = [:]
     private var open: Set<RoomMember> = []
-    /// The members that were open when services were last notified of them.
+    /// The members who had the room open when services were last notified of them.
     private var notified: Set<RoomMember> = []
     private var reconciling: [RoomMember: Task<Void, Never>] = [:]
     private var pending: [String: Pending] = [:]
@@ -43,9 +43,9 @@ actor ServiceNotifier {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// - Parameter onNotified: called on the loop when services have been notified of a member's state. It does
-    ///   not wait for services that are slow or away. For each member, the calls have the order of its changes;
-    ///   a change that was reverted meanwhile is left out.
+    /// - Parameter onNotified: called on the loop when services have been notified of a member's state. A service that
+    ///   is slow or away delays it only until the request times out. For each member, the calls have the order of its
+    ///   changes; a change that was reverted meanwhile is left out.
     init(
         gatewayID: String, bus: any MessageBus, on loop: EventLoop, log: Logger,
         onNotified: @escaping @Sendable (RoomMember, Bool) -> Void
@@ -86,8 +86,8 @@ actor ServiceNotifier {
     }
 
     private func notify(_ subject: String, _ member: RoomMember, isOpen: Bool) async {
-        // A success does not end "pending": another instance of the service may still be working on
-        // an earlier request, and finish last.
+        // A success does not remove the member from `pending`: another instance of the service may still be working
+        // on an earlier request, and finish last.
         let isNext = isOpen ? true : await sendMissedOpening(of: member, to: subject)
         if isNext, await ask(subject, [member], isOpen: isOpen) { return }
         // Its service may have been removed meanwhile.

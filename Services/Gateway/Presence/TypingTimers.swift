@@ -1,6 +1,6 @@
 import Reactor
 
-/// The timer of each socket that types in a room. On their loop only.
+/// The timer of each socket that types in a room. The timers stay on their loop.
 struct TypingTimers {
     private var timers: [RoomMember: [String: LoopTimer]] = [:]
 

@@ -36,7 +36,7 @@ extension ComposedRoom {
             ]))
         return [
             Schema.Member("id", .id),
-            Schema.Member("name", Schema.string.orNull.noted("Null if it has none; in `my-rooms` an empty text.")),
+            Schema.Member("name", Schema.string.orNull.noted("Null if it has none; in `my-rooms` an empty string.")),
             Schema.Member(
                 "displayName", Schema.string.noted("Never empty: the name, or the participants' names.")),
             Schema.Member("createdBy", .id), Schema.Member("createdAt", .time), Schema.Member("updatedAt", .time),

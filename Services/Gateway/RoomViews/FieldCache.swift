@@ -48,13 +48,13 @@ package final class FieldCache: Sendable {
     private struct Stored: Sendable {
         let json: JSONValue
         let epoch: Int
-        /// All changes up to this entry are in the value; nil if the log does not have each change.
+        /// All changes up to this entry are in the value; nil if the log does not record every change.
         let seq: Int?
     }
 
     private struct Log: Sendable {
         var epoch = 0
-        /// The last entry of which the changes are noted.
+        /// The last entry that was followed. Its changes are noted only once the service was asked.
         var seq: Int
         /// The last entry that names each object, among those after `noted`.
         var changed: [Object: Int] = [:]
@@ -164,7 +164,7 @@ package final class FieldCache: Sendable {
     /// Stores a service's answer.
     ///
     /// - Parameter moment: the result of `moment(of:)` from before the request; nil if the service's log does not
-    ///   have each change. Then the values are for outages only.
+    ///   record every change. Then the values are for outages only.
     func put(
         _ values: [JSONValue], of kind: ShownObject, _ ids: [String], by source: Source, for viewer: String,
         asOf moment: Moment?

@@ -71,7 +71,7 @@ package final class RoomComposer: Sendable {
         self.longWork = longWork
     }
 
-    /// The length from which a list waits for a slot.
+    /// The length above which a list waits for a slot.
     private static let longList = 256
     /// The number of rooms above which a list is composed off the loop: each takes some 50 µs.
     private static let maxComposedOnLoop = 64
@@ -81,8 +81,8 @@ package final class RoomComposer: Sendable {
 
     /// Composes Rooms from the rooms service's data, in the same order.
     ///
-    /// - Throws: `service_unavailable` until each required service has announced itself: its fields
-    ///   are unknown.
+    /// - Throws: `service_unavailable` until each required service has announced itself, as its fields are unknown. The
+    ///   same if the request's time is over before composing starts.
     package func compose(
         _ bases: [JSONValue], for userID: String, _ origin: RequestOrigin, unnamed: JSONValue = .null,
         remembering remembered: Remembered

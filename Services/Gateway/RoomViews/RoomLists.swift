@@ -27,17 +27,19 @@ package struct Viewer: Sendable {
 /// Answers requests for lists of rooms: with the cached list if nothing has changed since, with a patched
 /// one, or with a new one.
 ///
-/// A cached list is returned again only if all of this holds:
+/// A cached list is used again, as it is or patched, only if all of this holds:
 ///
-/// - After the request arrived, the owners of the list's logs (`Catalog.ListSources`) have reported where these end.
-/// - This gateway has followed the logs that far, and no log was replaced meanwhile. Rooms that an entry has changed
-///   for the person are recomposed.
+/// - After the request arrived, the service that owns the rooms has reported where its log ends.
+/// - This gateway has followed each of the list's logs (`Catalog.ListSources`) to the end that its owner has reported.
+///   No log was replaced meanwhile.
 /// - Services contribute the same fields.
-/// - What no log shows is the same: who has the rooms open, the values of services without such a log, and the last
-///   known values of services that do not reply. The gateway compares these, and recomposes the rooms that differ.
 ///
-/// So the answer is what composing would give, even right after a write through another gateway. If a condition fails,
-/// the whole list is composed.
+/// If a condition fails, or too much has changed, the whole list is composed. Otherwise the gateway recomposes the
+/// rooms that an entry has changed for the person. It also compares what no log shows: who has the rooms open, the
+/// values of services without such a log, and those of services that did not report an end or did not reply. It
+/// recomposes the rooms that differ.
+///
+/// So the answer is what composing would give, even right after a write through another gateway.
 package final class RoomLists: Sendable {
     private let cache: RoomListCache
     private let ends: ReadIndex
@@ -49,7 +51,7 @@ package final class RoomLists: Sendable {
     private let limits: Limits
     private let longWork: LongWork
 
-    /// The size in bytes from which a list is parsed off the loop.
+    /// The size in bytes above which a list is parsed off the loop.
     private static let longReply = 64 * 1024
 
     package init(

@@ -7,7 +7,7 @@ package enum RoomSort: Hashable, Sendable {
     case activity
     /// Sorts by the room's own `updatedAt`.
     case content
-    /// Sorts by a service's activity, with the name of the sort in its manifest.
+    /// Sorts by a service's activity. The value is the name of this order in the service's manifest.
     case of(String)
 
     /// Reads the name of an order.
@@ -40,7 +40,8 @@ enum RoomOrder: Sendable {
     case time(Int?)
 }
 
-/// The sort key of a room or a person: the latest first; of two with the same time the newer first.
+/// The sort key of a room or a person. The latest comes first. Of two with the same time, the greater id, which is the
+/// newer one, comes first.
 struct SortKey: Comparable, Sendable {
     /// The time of the key, in milliseconds since 1970.
     let time: Int

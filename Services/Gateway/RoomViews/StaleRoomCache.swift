@@ -15,8 +15,8 @@ final class StaleRoomCache: Sendable {
         private var values: [JSONValue] = []
         /// True if the values are slices of one reply, which they keep in memory.
         private var areParts = false
-        /// The values of single rooms since the reply for all. At most `maxOwn`, then they are merged into the list,
-        /// where a value takes less memory.
+        /// The values of single rooms that arrived after the reply for all rooms. If there are more than `maxOwn`, they
+        /// are merged into the list, where a value takes less memory.
         private var own: [String: JSONValue] = [:]
         private var listSize = 0
         private var ownSize = 0
@@ -82,8 +82,8 @@ final class StaleRoomCache: Sendable {
             services.values.reduce(0) { $0 + $1.size }
         })
 
-    /// - Parameter remembered: `all` if these are all of the person's rooms; `some` if not, in which case the values of
-    ///   others stay.
+    /// - Parameter remembered: `all` if these are all of the person's rooms. If it is `some`, the values of the other
+    ///   rooms stay. If it is `nothing`, no value is stored.
     func note(
         _ service: String, _ userID: String, _ roomIDs: [String], _ values: [JSONValue],
         as remembered: RoomComposer.Remembered

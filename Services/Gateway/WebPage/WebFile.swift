@@ -16,7 +16,7 @@ struct WebFile: Sendable {
     }
 
     enum Caching: String, Sendable {
-        /// The browser revalidates it each time, and gets a 304.
+        /// The browser revalidates it each time, and gets a 304 if it is unchanged.
         case ask = "no-cache"
         /// The browser may keep it, as its address contains its version.
         case forever = "public, max-age=31536000, immutable"
@@ -41,7 +41,7 @@ struct WebFile: Sendable {
         }
     }
 
-    /// Returns the type by the extension; nil if it is not that of a page's file.
+    /// Returns the media type for a name's extension; nil if the page has no files with this extension.
     static func type(of name: String) -> String? {
         guard let dot = name.lastIndex(of: ".") else { return nil }
         return switch name[name.index(after: dot)...] {
