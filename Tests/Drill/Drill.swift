@@ -146,7 +146,8 @@ actor Drill {
                     try await Task.sleep(for: .milliseconds(20))
                 }
             }
-            // An event that a gap hides arrives within a quarter of a second after any later one.
+            // If the bus loses an event, any later one reveals the gap. The lost event then arrives
+            // within a quarter of a second.
             for client in clients { await client.sendToAllRooms("the end") }
             try await Task.sleep(for: .seconds(2))
             try await waitUntilSettled(within: Self.settleLimit)

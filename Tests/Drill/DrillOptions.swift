@@ -27,7 +27,7 @@ struct DrillOptions: Sendable {
           --binaries DIR   the executables to run (those beside this one)
           --upgrade DIR    the executables of another build with the same migrations: each program is started from
                            one and the other in turn, so old and new programs are on one bus (none)
-          --data DIR       where the databases and logs go, and stay (a folder that goes if all held)
+          --data DIR       where the databases and logs are, and stay (a new folder, removed if all checks pass)
           --bus KIND       parlor for its own, nats for a NATS server (parlor)
           --database-url URL  an empty PostgreSQL database (SQLite files)
           --troubles LIST  of \(InjectedFault.Kind.allCases.map(\.rawValue).joined(separator: ", ")), or none (all)
@@ -69,7 +69,7 @@ struct DrillOptions: Sendable {
             default: throw Malformed(description: "unknown option \(flag)")
             }
         }
-        // The faults of a file and of a server.
+        // Disk faults need SQLite files; database faults need a PostgreSQL server.
         faultKinds.remove(databaseURL == nil ? .database : .disk)
     }
 

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// The starting corpora of deploy/fuzz, without a fuzzer: the targets' invariants hold for their
-/// inputs, and for these truncated anywhere.
+/// Runs the targets on the starting corpora of deploy/fuzz, without a fuzzer. Each target's invariants
+/// hold for its inputs, whole and truncated at several lengths.
 @Suite("fuzz corpora")
 struct CorpusTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Corpus")
@@ -13,7 +13,7 @@ struct CorpusTests {
         return try files.map { ($0.lastPathComponent, Array(try Data(contentsOf: $0))) }
     }
 
-    @Test("every input keeps what its target asks for", arguments: FuzzTarget.all.map(\.name))
+    @Test("every input keeps its target's rule", arguments: FuzzTarget.all.map(\.name))
     func corpus(name: String) throws {
         let target = try #require(FuzzTarget.all.first { $0.name == name })
         let corpus = try Self.corpus(of: target)

@@ -62,8 +62,8 @@ struct BenchOptions {
     /// Whether no row is named, which selects the short form of the table.
     var isShort: Bool { named == nil }
 
-    /// The rows to measure, in order. The short form, of two minutes at most, has those that a
-    /// server is given for.
+    /// The rows to measure, in order. The short form takes two minutes at most. It leaves out the rows
+    /// whose server or program is not given.
     var measurements: [Measurement] {
         if let named { return Measurement.allCases.filter(named.contains) }
         var found: [Measurement] = [.myRooms, .send, .throughput]
@@ -77,26 +77,26 @@ struct BenchOptions {
         parlor-bench http://HOST:PORT [--FLAG VALUE]…   the server needs RATE_LIMITS=off
 
           --only LIST       of my-rooms, send, throughput, sqlite, return, push, fanout, bus, start, connect, growth,
-                            client, minute; by default a short form of those that are quick
+                            client, minute (a short form of the quick ones)
           --rooms N         the caller's rooms in my-rooms (200) and minute (500)
           --sends N         messages sent one after the other in send (2000; 500 in the short form)
           --senders N       sockets in throughput, two in a room (16)
           --in-flight N     unacknowledged messages of each of them (16)
           --listeners N     more sockets in throughput, which hear of every message (0)
           --clients N       sockets that come back in return, or come in connect (5000)
-          --messages N      in the database that start (1000000; 100000 in the short form) and growth (10000000) make
+          --messages N      messages in the database that start (1000000; short form: 100000) or growth (10000000) makes
           --parlor FILE     the program that start and growth run themselves
           --parlor-core N   the core that they run it on; any by default
-          --scratch DIR     where its data are, on a disk; for whoever gave it to remove
+          --scratch DIR     the folder for that program's data, on a disk; the caller removes it
           --pushes N        notifications of each turn in push (10000)
-          --push-log FILE   what the server that plays Apple's writes down, for push
-          --floor URL       where bench-floor listens, for fanout; as a server's address
-          --bus URL         where parlor-bus listens, for bus; in the same way
-          --nats URL        where nats-server does, if there is one
+          --push-log FILE   the log of the server that plays Apple's, for push
+          --floor URL       the address of bench-floor, http://HOST:PORT, for fanout and growth
+          --bus URL         the address of parlor-bus, in the same form, for bus
+          --nats URL        the address of nats-server, in the same form, for bus (none)
           --server-pid N    the server's process, to see its memory in fanout
           --floor-pid N     the floor's, to see its processor time in growth
           --seconds N       how long each measurement of a rate takes (5; 1 in the short form; 60 in minute)
-          --fsync-dir DIR   measure fdatasync there, beside send, and SQLite: a folder on the data folder's disk
+          --fsync-dir DIR   a folder on the data folder's disk, to measure fdatasync (send, throughput) and SQLite in
           --json FILE       write the rows as JSON, too
           --compare FILE    warn of each ratio that is worse by more than a fifth than the one stored there
           --store FILE      store the ratios there

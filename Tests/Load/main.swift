@@ -2,7 +2,7 @@ import Glibc
 import Reactor
 import TestClients
 
-/// Measures a running server, prints the table, and fails if an event was lost.
+/// Measures a running server, prints the table, and fails if a row has a fault.
 do {
     let options = try BenchOptions(CommandLine.arguments.dropFirst())
     // One loop: the load has one core, and the server the other.

@@ -1,6 +1,6 @@
 """Writes what deploy/test-screens checks: `prepare.py OUT`.
 
-OUT/Clients/iOS has the screens, with each `#Preview("…") {` as a function of the same body: Linux does not have Apple's macro.
+OUT/Clients/iOS has the screens, with each `#Preview("…") {` as a function with the same body: Linux does not have Apple's macro.
 OUT/Pages has the Swift code of the pages. Code that begins with a declaration stands as it is; statements get a function around them,
 whose parameters are what the pages take for granted. Errors name the file and line of the original.
 """
@@ -37,7 +37,7 @@ def copy_screens(out):
 
 
 def code_blocks(page):
-    """Yields the line of the first line of code, and the code, of each block of Swift."""
+    """Yields, for each block of Swift, the number of its first line of code, and the code."""
     lines = page.read_text().splitlines()
     start = None
     for number, line in enumerate(lines, 1):

@@ -2,7 +2,8 @@
 struct DeliveryLog: Sendable {
     enum Item: Sendable, Equatable {
         case event(EventKey)
-        /// The server reported that events here cannot be replayed: the client reloaded the room.
+        /// The server reported that it cannot replay the events here. A real client would load the
+        /// room again.
         case gap
     }
 
@@ -37,7 +38,7 @@ struct DeliveryVerdict: Sendable, Equatable {
     /// - Parameter log: the room's events in order, from the first that the client should receive.
     init(_ deliveryLog: DeliveryLog = DeliveryLog(), of log: [EventKey] = []) {
         enum EntryState { case missing, received, excused }
-        // Clearing a room twice emits equal events: the positions of each.
+        // Clearing a room twice emits equal events, so a key can have several positions.
         var indices: [EventKey: [Int]] = [:]
         for (index, key) in log.enumerated() { indices[key, default: []].append(index) }
         var states = [EntryState](repeating: .missing, count: log.count)
@@ -77,8 +78,8 @@ struct DeliveryVerdict: Sendable, Equatable {
         }
     }
 
-    /// After a gap, an event that was emitted more than once may be from any time: the events that
-    /// follow decide.
+    /// After a gap, an event that was emitted more than once may be any of its emissions. The event
+    /// after it decides.
     private static func index(
         of candidates: [Int], before following: DeliveryLog.Item?, _ isAfterGap: Bool, _ log: [EventKey]
     ) -> Int? {

@@ -7,7 +7,7 @@ import TestClients
 /// The clients form a ring: each shares a room with the next. Every fourth also shares one with
 /// somebody who never opens it.
 struct Participants {
-    /// The participants of each room, before clients create more.
+    /// Who is in each room. Rooms that clients create during the drill are left out.
     struct Roles: Sendable {
         var rooms: [String: [String]] = [:]
         /// People who never connect.
@@ -42,8 +42,8 @@ struct Participants {
         return Participants(clients: simulated, roles: roles, people: people)
     }
 
-    /// Returns the rooms as each person is shown them, by person and room; people who cannot be
-    /// asked are left out.
+    /// Returns the rooms that each person sees, by person and room. People who cannot be asked are
+    /// left out.
     func shownRooms(of cluster: Cluster, on loop: EventLoop) async -> [String: [String: ShownRoom]] {
         var shown: [String: [String: ShownRoom]] = [:]
         for person in people {

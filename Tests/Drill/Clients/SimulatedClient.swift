@@ -10,7 +10,7 @@ actor SimulatedClient {
     nonisolated let person: Person
     nonisolated let loop: EventLoop
     let cluster: Cluster
-    /// The rooms that it has open, all of them new.
+    /// The rooms that it has open, all created for the drill.
     let rooms: [String]
     /// The person with whom it creates rooms.
     let friend: Person
@@ -22,7 +22,7 @@ actor SimulatedClient {
     /// Whether all its rooms are joined.
     var isSettled = false
     var cursor: String?
-    /// The events received when the cursor was issued.
+    /// The events that it had received when the cursor was issued.
     var receivedAtCursor = ClientLog.ReceivedEvent()
     /// The events received before the replay from the cursor, until the replay is done.
     var receivedBefore: ClientLog.ReceivedEvent?
@@ -126,7 +126,7 @@ actor SimulatedClient {
 
     private func synchronised(_ data: JSONValue) {
         if data["recovered"]?.bool != true {
-            // Keeps the received events, and reloads the rest.
+            // Nothing was replayed: the events received before stay, and a gap follows.
             if let receivedBefore { log.received = receivedBefore }
             log.noteGaps(in: rooms)
         }

@@ -33,7 +33,7 @@ actor Cluster {
     var faults: [String] = []
     /// The time since which the gateway serves, or serves again.
     var gatewayUpSince = LoopInstant(nanoseconds: 0)
-    /// The start of the schedule's times.
+    /// The time from which the schedule's times count.
     private(set) var faultsBeganAt = LoopInstant.now()
 
     let settings: Settings
@@ -200,7 +200,7 @@ actor Cluster {
 
     // MARK: The end
 
-    /// Ends all faults of running processes.
+    /// Clears the network of all programs, and continues the frozen ones.
     func heal() {
         for name in ProgramName.onBus { setCondition(.clear, of: name) }
         for name in ProgramName.all where members[name]?.isFrozen == true {

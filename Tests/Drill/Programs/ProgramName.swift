@@ -18,7 +18,7 @@ struct ProgramName: RawRepresentable, Hashable, Sendable {
     /// In the order in which they are started.
     static let all: [ProgramName] = [.bus] + onBus
 
-    /// The schedule's name for it: the bus may be another program.
+    /// Its name in the schedule. With NATS, the bus is a program of another name.
     var title: String { self == .bus ? "the bus" : rawValue }
     /// The name of a service, its database, and its schema on a server.
     var service: String { String(rawValue.dropFirst("parlor-".count)) }

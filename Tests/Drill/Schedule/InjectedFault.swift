@@ -10,7 +10,7 @@ enum InjectedFault: Sendable, CustomStringConvertible {
     case freeze(ProgramName, Duration)
     case condition(ProgramName, BusProxy.NetworkCondition, Duration)
     case cut(ProgramName)
-    /// Keeps its files from growing, which looks like a full disk when appending.
+    /// Keeps the program's files from growing. Appending then fails as on a full disk.
     case fullDisk(ProgramName, Duration)
     /// The server ends all of the program's connections.
     case databaseLoss(ProgramName)

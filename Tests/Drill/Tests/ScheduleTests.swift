@@ -16,7 +16,7 @@ struct ScheduleTests {
         #expect(lines(7) != lines(8))
     }
 
-    @Test("ten minutes contain two hundred kills, whatever the seed", arguments: 1...20)
+    @Test("ten minutes contain at least 230 kills, whatever the seed", arguments: 1...20)
     func kills(seed: UInt64) {
         let items = Schedule(seed: seed, length: .seconds(600), kinds: [.kills, .crashes]).items
         #expect(items.count >= 230)

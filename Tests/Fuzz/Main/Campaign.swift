@@ -60,7 +60,7 @@ enum Campaign {
         if now.kept > maxKept { fatalError("\(target.name): \(now.kept) bytes were never freed") }
     }
 
-    /// Returns the CPU time in nanoseconds, as other processes may delay this one.
+    /// Returns the CPU time in nanoseconds. The elapsed time would include delays by other processes.
     private static func measure(_ target: FuzzTarget, _ bytes: [UInt8]) -> Int {
         let start = cpuTime()
         do throws(FuzzFinding) {

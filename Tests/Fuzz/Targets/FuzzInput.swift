@@ -25,8 +25,8 @@ struct FuzzInput {
     mutating func number() -> UInt64 { bytes(atMost: 8).reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
-/// Runs a parser on the bytes in one piece, byte by byte, and in pieces of lengths that the bytes
-/// themselves choose: the outcome has to be the same.
+/// Runs a parser on the bytes in one piece, in the shortest pieces, and in pieces of lengths that the
+/// bytes themselves choose. The outcome has to be the same.
 ///
 /// - Throws: if the outcomes differ.
 func sameForEverySplit<Outcome: Equatable>(
@@ -40,7 +40,7 @@ func sameForEverySplit<Outcome: Equatable>(
     return whole
 }
 
-/// Cuts long inputs into as many pieces as short ones.
+/// Makes longer pieces of longer inputs, so that the number of pieces stays bounded.
 private func split(_ bytes: [UInt8], longest: Int) -> [[UInt8]] {
     let scale = 1 + bytes.count / 1024
     var pieces: [[UInt8]] = []

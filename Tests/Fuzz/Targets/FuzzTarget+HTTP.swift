@@ -17,7 +17,7 @@ extension FuzzTarget {
         try require(request.headers.count <= HTTPOutcome.limits.maxHeaders, "more fields than allowed")
         try require(
             !request.method.isEmpty && request.target.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a bad target")
-        // A request that a proxy would frame otherwise allows request smuggling.
+        // If a proxy could frame a request differently, request smuggling would be possible.
         let codings = request.headers.all("Transfer-Encoding")
         let lengths = request.headers.all("Content-Length")
         try require(codings.isEmpty || lengths.isEmpty, "both framings were taken")
@@ -139,13 +139,13 @@ private struct HTTPOutcome: Equatable {
             try require(again == .failure(error), "an error, and then \(again)")
         }
         if error == nil, !hasEnded {
-            // Unused bytes are one piece of a head or a chunk's line at most.
+            // At most a part of one head, or of one chunk's line, is unused.
             try require(parser.bufferedBytes <= Self.limits.maxHeadBytes, "\(parser.bufferedBytes) bytes are held")
             rest = parser.takeRemaining()
         }
     }
 
-    /// Answers as the target decides, so that it is the same however the bytes are cut.
+    /// Chooses by the request's target, so that the choice does not depend on how the bytes are cut.
     private mutating func answer(_ request: HTTPRequest, _ parser: inout HTTPRequestParser) {
         if request.target.utf8.count.isMultiple(of: 2) {
             parser.takeBody()

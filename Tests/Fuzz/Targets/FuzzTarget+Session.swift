@@ -3,7 +3,7 @@ import JSON
 @testable import SocketIO
 
 extension FuzzTarget {
-    /// Both layers of one connection, driven like the edge does, with events in any order.
+    /// Both layers of one connection, driven as by the edge, with events in any order.
     static let session = FuzzTarget(name: "session", maxLength: 2048) { input throws(FuzzFinding) in
         var input = FuzzInput(input)
         var driver = SessionDriver(options: input.byte())
@@ -95,7 +95,7 @@ private struct SessionDriver {
         }
     }
 
-    /// Accepts, refuses or postpones, as the CONNECT asks.
+    /// Accepts or refuses, as the CONNECT asks, or leaves it unanswered.
     private mutating func answer(_ namespace: String, _ auth: JSONValue?) throws(FuzzFinding) {
         guard depth < 4 else { return }
         depth += 1

@@ -16,8 +16,8 @@ extension FuzzTarget {
     private static let keys = JSONWebKeySet([.hs256(secret: secret)])
     private static let now = 1_800_000_000
 
-    /// Access tokens of arbitrary bytes, changed valid ones, and signed arbitrary claims; refresh
-    /// tokens, too.
+    /// Access tokens: arbitrary bytes, valid tokens with changes, and arbitrary claims that are signed.
+    /// Also refresh tokens.
     static let token = FuzzTarget(name: "token", maxLength: 1024) { input throws(FuzzFinding) in
         var input = FuzzInput(input)
         switch input.byte() % 4 {
@@ -47,7 +47,7 @@ extension FuzzTarget {
         try? JSONWebToken.verify(token, keys: keys, at: now)  // nil: not believed
     }
 
-    /// Returns the text with characters moved, replaced or removed.
+    /// Returns the text with bytes replaced, removed or inserted.
     private static func changed(_ text: String, _ input: inout FuzzInput) -> String {
         var bytes = Array(text.utf8)
         while !input.isEmpty, !bytes.isEmpty {
@@ -63,7 +63,8 @@ extension FuzzTarget {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Checks that a signed token is accepted unless it has expired, and read without a trap.
+    /// Checks that a signed token is accepted if, and only if, it is valid now and not too long. It is
+    /// read without a trap.
     private static func checkSigned(_ bytes: [UInt8]) throws(FuzzFinding) {
         guard let claims = try? JSONValue(parsing: bytes) else { return }  // no claims
         let token = JSONWebToken.sign(claims, with: .hs256(secret: secret))
@@ -95,7 +96,8 @@ extension FuzzTarget {
         }
     }
 
-    /// Clients' cursors and stored hashes: arbitrary texts, and changed ones of ours.
+    /// Clients' cursors, ours with changes and arbitrary texts; also password hashes and Base64 of
+    /// arbitrary texts.
     static let cursor = FuzzTarget(name: "cursor", maxLength: 1024) { input throws(FuzzFinding) in
         var input = FuzzInput(input)
         let kind = input.byte()

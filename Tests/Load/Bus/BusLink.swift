@@ -2,8 +2,8 @@ import Glibc
 import TestClients
 import TestSupport
 
-/// One connection to a broker on plain system calls: a write is one call, and the event loops that
-/// the broker itself uses take no part in the load.
+/// One connection to a broker, on plain system calls: each write is one call. The load does not use
+/// `Reactor`, whose event loops Parlor's broker runs on.
 final class BusLink {
     let encoder: BusEncoder
     private let socket: BlockingSocket
@@ -25,9 +25,9 @@ final class BusLink {
 
     func send(_ text: String) throws { try socket.send(text) }
 
-    /// Writes what the kernel takes now of the bytes from an offset on.
+    /// Writes the bytes from an offset on, as many as the kernel takes now.
     ///
-    /// - Returns: how many those are.
+    /// - Returns: how many it took.
     func write(_ bytes: [UInt8], from offset: Int) throws -> Int {
         let count = bytes.withUnsafeBytes {
             let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)

@@ -6,7 +6,7 @@ struct BusReceiver {
     static let digits = 16
 
     private(set) var received = 0
-    /// The number of deliveries out of sequence, and of other bytes.
+    /// The number of deliveries that were not the next one.
     private(set) var outOfOrder = 0
     private(set) var failure: String?
     /// The number of pings that are not answered yet.

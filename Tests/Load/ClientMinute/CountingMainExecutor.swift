@@ -2,16 +2,16 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The main actor's executor, which counts what it runs: the main queue, as without it.
+/// The main actor's executor, with a count of what it runs. It runs jobs on the main queue, like the usual executor.
 ///
-/// A job is one turn of a task on the main actor. A call from code that is on it already, and does not suspend, is none.
+/// A job is one turn of a task on the main actor. A call from code that is on it already is no job, unless it suspends.
 final class CountingMainExecutor: SerialExecutor {
     fileprivate static let shared = CountingMainExecutor()
     private static let jobs = Atomic<Int>(0)
     private static let wakeUps = Atomic<Int>(0)
     private static let unfinished = Atomic<Int>(0)
 
-    /// The number of jobs so far, and of those that came while no other one waited or ran: each wakes the thread.
+    /// The number of jobs so far, and of wake-ups. A job wakes the thread if no other one waits or runs when it comes.
     static var counts: (jobs: Int, wakeUps: Int) {
         (jobs.load(ordering: .relaxed), wakeUps.load(ordering: .relaxed))
     }

@@ -2,8 +2,8 @@ import Reactor
 import TestClients
 import WebSocket
 
-/// Sockets that all receive the same messages, and their ledger: how many have received each, and
-/// whether it was the same one.
+/// Sockets that all receive the same messages, and their ledger: how many sockets have received each
+/// message, and whether all received the same one.
 final class FanOutAudience {
     /// Called for each delivery with the message's number: 0 for the first that anyone received.
     var onReceived: ((Int) -> Void)?
@@ -18,7 +18,7 @@ final class FanOutAudience {
     let size: Int
     private var listeners: [Listener] = []
     private var open = 0
-    /// The number of messages to wait for.
+    /// The number of open sockets to wait for.
     private var goal = 0
     private var isClosing = false
     private var waiting: ((Result<Void, ClientError>) -> Void)?
@@ -99,7 +99,8 @@ final class FanOutAudience {
         if receivedBy[number] == size { onReceivedByAll?(number) }
     }
 
-    /// Waits until every socket has received so many messages, or a failure.
+    /// Waits until every socket has received so many messages, but ends if a socket fails or
+    /// `receiveTimeout` has passed.
     func receivedAll(_ messages: Int, on loop: EventLoop) async {
         let end = LoopInstant.now() + Self.receiveTimeout
         while deliveries < messages * size, failure == nil, LoopInstant.now() < end {

@@ -17,8 +17,8 @@ final class FanOutRun {
 
     private static let warmUp: Duration = .seconds(1)
 
-    /// - Returns: deliveries per second, with so many messages in flight that are not fully
-    ///   received.
+    /// - Parameter inFlight: the number of messages that some of the sockets have not received yet.
+    /// - Returns: deliveries per second.
     func deliveriesPerSecond(inFlight: Int, for duration: Duration) async -> Double {
         var isOver = false
         audience.onReceivedByAll = { [self] _ in if !isOver { sendNext() } }

@@ -13,7 +13,7 @@ struct GrowthOfAudiences {
 
     private static let sizes = [100, 1000, 5000, 15_000]
     private static let inFlight = 4
-    /// The index of the smallest audience that gets a turn's events together, so that larger ones
+    /// The index of the smallest audience to which a turn's events are sent together. Larger ones
     /// should cost no more.
     private static let batched = 1
     /// The descriptors of the process beside the sockets.

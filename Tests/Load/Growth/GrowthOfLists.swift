@@ -2,7 +2,8 @@ import JSON
 import Reactor
 import TestClients
 
-/// `GET /api/rooms/my-rooms` of people with ten to ten thousand rooms, each time with a new message in one of them. In turns.
+/// `GET /api/rooms/my-rooms` of people with ten to ten thousand rooms, each time with a new message in one of them.
+/// The people take turns.
 struct GrowthOfLists {
     let program: OwnServer.Program
     let loop: EventLoop

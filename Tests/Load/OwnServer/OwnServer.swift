@@ -68,7 +68,7 @@ final class OwnServer {
     }
 
     private static func waitForEnd(of child: ChildProcess, _ output: NamedPipe) {
-        // The last line of its output is nearly its end.
+        // When the output ends, the program is about to end.
         while output.line() != nil {}
         while child.end() == nil { sched_yield() }
     }

@@ -8,7 +8,7 @@ import TestClients
 /// them.
 struct PastMessages {
     private let database: DatabaseFile
-    /// The first time, in milliseconds since 1970.
+    /// The time from which the messages' times count, in milliseconds since 1970.
     private let begin: Int
     private var count = 0
 

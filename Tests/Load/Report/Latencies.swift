@@ -14,8 +14,8 @@ struct Latencies {
 
     mutating func add(_ other: Latencies) { nanoseconds += other.nanoseconds }
 
-    /// Returns a quantile in milliseconds: the smallest value that at least this share of all does
-    /// not exceed; zero if there are none.
+    /// Returns a quantile in milliseconds: at least this share of all values is no larger, and no
+    /// smaller value has that property. Zero if there are none.
     func quantile(_ share: Double) -> Double {
         guard !nanoseconds.isEmpty else { return 0 }
         let rank = Int((share * Double(nanoseconds.count)).rounded(.up))

@@ -2,8 +2,8 @@ import Foundation
 import ParlorClient
 import Reactor
 
-/// The client library's own share of a person's waits. There is no server: it is away, or has
-/// nothing to send.
+/// The client library's own share of a person's waits. A stand-in takes the server's place: it cannot
+/// be reached, or has nothing to send.
 @MainActor
 struct ClientStores {
     private static let entries = 200
@@ -40,9 +40,9 @@ struct ClientStores {
             figures: Self.figures(of: latencies, target: Self.targets.entry), faults: faults)
     }
 
-    /// Merges one message into a room of ten thousand, while a list holds the earlier state: a new
-    /// one, one that arrives late, and an own one, from typing to echo. The room is verified, so
-    /// gaps are looked for and the cache is written.
+    /// Merges one message into a room of ten thousand, while a list holds the earlier state. There
+    /// are three kinds: a new message, one that arrives late, and the person's own, from sending to
+    /// echo. The room is verified, so the library looks for gaps and writes the cache.
     private func merging() async throws -> [Row] {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: folder) }  // a temporary one

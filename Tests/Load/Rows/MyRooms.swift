@@ -2,9 +2,11 @@ import JSON
 import Reactor
 import TestClients
 
-/// `GET /api/rooms/my-rooms` of a person with many rooms, all with messages and elements: after one
-/// change, and after so many that the list is composed whole; then unchanged, over one connection
-/// and over eight; then of clients that have the list, over up to 32.
+/// `GET /api/rooms/my-rooms` of a person with many rooms, all with messages and elements.
+///
+/// First it is measured after one change, after changes of a tenth of the rooms, and after so many
+/// that the list is composed whole. Then it is measured unchanged, over one connection and over
+/// eight, and last for clients that have the list, over up to 32.
 struct MyRooms {
     let fixture: Fixture
     let roomCount: Int

@@ -4,8 +4,8 @@ import TestClients
 
 /// Notifications to a fake Apple server, and what they cost the senders of messages.
 ///
-/// In turns: sends with nothing to push, then sends while thousands of notifications go out, so
-/// that a change in the machine's speed affects both.
+/// In turns: sends while thousands of notifications go out, then sends with nothing to push. So a
+/// change in the machine's speed affects both.
 struct PushDrain {
     let fixture: Fixture
     /// The path of the fake Apple server's log.
@@ -41,7 +41,7 @@ struct PushDrain {
             try await send(on: without, for: time)
         }
         log.read()
-        // An answer on a socket follows everything that was on its way to it.
+        // The answer to a request arrives after all events that the server sent before it.
         for socket in [without, with] { try await socket.leave() }
         let all = Self.turns * notifications
         let sent = without.acknowledged + with.acknowledged

@@ -3,8 +3,9 @@ import Reactor
 import TestClients
 
 /// Clients that reconnect within one second, as after a deployment or an outage: each gets what it
-/// missed, joins a room and lists its rooms, while two people who stayed write to each other. Or
-/// clients that are new, and have missed nothing.
+/// missed, joins a room and lists its rooms, while two people who stayed write to each other.
+///
+/// With `Kind.new`, the clients are new and have missed nothing.
 actor ReturnStorm {
     enum Kind {
         case returning
@@ -27,9 +28,9 @@ actor ReturnStorm {
 
     /// The number of people. Registering is slow on purpose, so each has many sockets.
     private static let people = 200
-    /// The number of neighbours on either side of a ring with whom each person shares a room.
+    /// People form a ring. Each shares a room with so many neighbours on either side.
     private static let neighbours = 5
-    /// The time within which all of them connect.
+    /// The time over which the clients begin to connect.
     private static let spread: Duration = .seconds(1)
     private static let tick: Duration = .milliseconds(5)
     /// The time after which a client counts as lost.

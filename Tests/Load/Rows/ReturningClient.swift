@@ -74,7 +74,7 @@ final class ReturningClient {
         }
     }
 
-    /// Ends the run; only the first outcome counts.
+    /// Ends the wait for the replay; only the first outcome counts.
     private func finish(_ outcome: Result<Bool, ClientError>) {
         let synchronised = synchronised
         self.synchronised = nil

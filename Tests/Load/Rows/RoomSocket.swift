@@ -73,8 +73,8 @@ final class RoomSocket {
 
     private func receive(_ name: ArraySlice<UInt8>, _ argument: JSONValue) {
         if name.elementsEqual(Self.messageNew) {
-            // Beyond what a room can hold, the number is invalid and not counted: the message is
-            // then lost.
+            // A number above what a room can hold is invalid and not counted. The message then
+            // counts as lost.
             guard let seq = argument["message"]?["seq"]?.int, (1..<100_000_000).contains(seq) else { return }
             ledger.receive(seq)
         } else if name.elementsEqual(Self.messageNewGlobal) {

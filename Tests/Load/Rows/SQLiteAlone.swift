@@ -7,18 +7,19 @@ import Storage
 import TestClients
 import TestSupport
 
-/// SQLite's own cost of a send in the other rows: messaging's statements for it and for its part of
-/// a commit, with texts of equal length, to the same disk, in C calls without the rest of Parlor.
+/// SQLite's own cost of a send in the other rows. It runs messaging's statements for a send, and for
+/// the send's part of a commit, in C calls without the rest of Parlor. The texts have the same
+/// lengths, and the disk is the same.
 ///
-/// Its processor time is a part of each send's, on any core. The rate includes the waits for the
-/// disk, in which a server can answer others. It blocks the measuring loop.
+/// The processor time of each send includes this time, on any core. The rate includes the waits for
+/// the disk, during which a server can answer others. The measurement blocks its loop.
 struct SQLiteAlone {
     /// A folder on the measured disk.
     let folder: String
     let seconds: Int
 
-    /// The numbers of sends in a commit: single; as many as a fan-out has in flight; and a part and
-    /// all of those of concurrent senders.
+    /// The numbers of sends in a commit: one; as many as a fan-out has in flight; a part of those of
+    /// concurrent senders; and all of these.
     private static let batches = [1, 8, 128, 1024]
     private static let rooms = 32
 

@@ -9,8 +9,8 @@ struct SendTogether {
         let senders: Int
         let inFlight: Int
         let seconds: Int
-        /// The number of a stranger's sockets, who is in none of the rooms and gets events of all
-        /// of them if `GLOBAL_SCOPE` is `everyone`.
+        /// The number of sockets of a stranger, who is in none of the rooms. They get events of all
+        /// rooms if `GLOBAL_SCOPE` is `everyone`.
         var listeners = 0
     }
 

@@ -24,14 +24,14 @@ struct DeliveryLedgerTests {
         #expect(ledger([]).faults(sent: 5) == ["5 lost"])
     }
 
-    @Test("an event that arrives again is doubled, and makes up for no lost one")
+    @Test("an event that arrives again is doubled, and does not make up for a lost one")
     func doubled() {
         let ledger = ledger([1, 2, 2, 1, 1])
         #expect(ledger.delivered == 2 && ledger.doubled == 3)
         #expect(ledger.faults(sent: 3) == ["1 lost", "3 doubled"])
     }
 
-    @Test("an event after a later one is out of order, once each, and not lost")
+    @Test("an event that arrives after a later one counts once as out of order, and not as lost")
     func outOfOrder() {
         #expect(ledger([1, 3, 2, 4]).faults(sent: 4) == ["1 out of order"])
         #expect(ledger([4, 3, 2, 1]).faults(sent: 4) == ["3 out of order"])

@@ -25,7 +25,7 @@ struct MedianTests {
         #expect(row.faults == ["1 lost", "2 lost"])
     }
 
-    @Test("a figure's speed is its ratio, inverted for times; times, rates and the slowest have none")
+    @Test("a figure's speed is its ratio, inverted for times; times, rates and tail ratios have none")
     func speed() {
         #expect(Figure("", 4, .ratio).speed == 4)
         #expect(Figure("", 4, .timeRatio).speed == 0.25)

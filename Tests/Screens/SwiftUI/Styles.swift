@@ -1,6 +1,6 @@
 public protocol ShapeStyle: Sendable {}
 
-// As Apple's, which belong to no actor: they are views by an extension.
+// Like Apple's, it belongs to no actor, because it becomes a view by an extension.
 public struct Color: ShapeStyle, Hashable {
     // swift-format-ignore: DontRepeatTypeInStaticProperties
     public static let accentColor = Color()

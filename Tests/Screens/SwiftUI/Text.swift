@@ -14,7 +14,7 @@ public struct LocalizedStringKey: Equatable, ExpressibleByStringInterpolation {
     }
 }
 
-/// Apple's has the numbers of the standard library.
+/// Apple's protocol covers the standard library's other numbers, too.
 public protocol _FormatSpecifiable: Equatable {}
 extension Int: _FormatSpecifiable {}
 extension Double: _FormatSpecifiable {}

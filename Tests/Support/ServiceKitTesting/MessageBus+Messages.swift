@@ -4,8 +4,8 @@ import MessageBus
 import Testing
 
 extension MessageBus {
-    /// Answers in place of the messaging service which messages were not deleted, by room: `["room-1": ["message-1"]]`.
-    /// Any other request to that service fails the test.
+    /// Stands in for the messaging service, and answers which messages were not deleted. `messages` has these by room:
+    /// `["room-1": ["message-1"]]`. Any other request to that service fails the test.
     ///
     /// - Returns: the subscription. After its `cancel()` the service cannot be reached, and other messages can be served.
     @discardableResult

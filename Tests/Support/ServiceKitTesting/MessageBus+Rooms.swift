@@ -4,8 +4,8 @@ import ServiceKit
 import Testing
 
 extension MessageBus {
-    /// Answers in place of the rooms service who is in a room: `["room-1": ["alice", "bob"]]`. Any other request to that
-    /// service fails the test.
+    /// Stands in for the rooms service, and answers who is in a room: `["room-1": ["alice", "bob"]]`. Any other request
+    /// to that service fails the test.
     public func serveRooms(_ rooms: [String: [String]]) throws {
         try respond(to: "rooms.>", queue: "rooms") { request in
             guard request.subject == Subject.membership, let id = request.data["roomId"]?.string else {

@@ -7,7 +7,7 @@ import Storage
 import TestSupport
 import Testing
 
-/// A suite's fixture: a service in its harness, and the words of its domain.
+/// A suite's fixture: a service in its harness. Each suite adds helpers for its own domain.
 public protocol SuiteHarness: Sendable {
     associatedtype Served: Service
     var serviceHarness: ServiceHarness<Served> { get }

@@ -42,7 +42,7 @@ package final class SocketIOClient: ChannelHandler {
     ///
     /// - Parameters:
     ///   - cursor: the position to catch up from.
-    ///   - timeout: the limit for the whole.
+    ///   - timeout: the limit for the TCP connection, and again for all that follows.
     package static func connect(
         to server: ServerAddress, token: String, since cursor: String? = nil, timeout: Duration = .seconds(10),
         on loop: EventLoop

@@ -1,4 +1,4 @@
-/// Values that arrive from any thread, in order. Tests wait in no other way.
+/// Values that arrive from any thread, in order. A test waits for the next one.
 public final class Arrivals<Value: Sendable>: Sendable {
     private let stream: AsyncStream<Value>
     private let continuation: AsyncStream<Value>.Continuation

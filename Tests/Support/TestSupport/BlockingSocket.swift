@@ -101,7 +101,8 @@ public final class BlockingSocket: Sendable {
 
     public func receiveText(_ wanted: Int) throws -> String { String(decoding: try receive(wanted), as: UTF8.self) }
 
-    /// Whether the server has closed in order (true) or by a reset (false), with nothing left to read.
+    /// Waits until the server closes. Returns true if it closed in order with nothing left to read, and false after a
+    /// reset.
     public func isAtEnd() -> Bool {
         var byte: UInt8 = 0
         return retryingInterrupted { recv(descriptor, &byte, 1, 0) } == 0

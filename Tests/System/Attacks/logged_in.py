@@ -26,10 +26,10 @@ def connected(token: str, then: bytes = b"", since: str = "", **more) -> Script:
 
 
 class WithAccount(Attack):
-    """One account, over many connections, in all the ways that `scripts` has; closed ones are reopened.
+    """One account on many connections, which play `scripts` in turn; closed ones are reopened.
 
-    A person has its limits however many connections it has: a share of requests under way, of what is read, of bytes and of answers that
-    wait. Others notice nothing.
+    However many connections a person opens, the limits stay the same: one share of the requests under way, of what is read, of bytes and
+    of answers that wait. Others notice nothing.
     """
 
     def __init__(self, name: str, count: int, scripts: Callable[[Target], list[Script]], *, seconds: int = 15, openings: int = 500):
@@ -45,7 +45,7 @@ class WithAccount(Attack):
 class ManyRooms(WithAccount):
     """An account with 2,500 rooms asks for its lists.
 
-    Few lists at a time are made for one person, they are made in parts, and answers that nobody reads are bounded in all.
+    The server makes few lists at a time for one person, and makes them in parts. It bounds the total of answers that nobody reads.
     """
 
     def prepare(self, setup, cast) -> dict:
@@ -57,7 +57,7 @@ class ManyRooms(WithAccount):
 class LongConversation(WithAccount):
     """A conversation with a person over 1,000 shared rooms, from a cursor that was made up.
 
-    A page looks into so many rooms at most, and few pages at a time are made for one person.
+    A page looks into a limited number of rooms, and the server makes few pages at a time for one person.
     """
 
     def prepare(self, setup, cast) -> dict:
@@ -89,7 +89,7 @@ class Writing(WithAccount):
     """
 
     seconds = 20
-    # What it may write at once is all of its hour; in the log a second time, and with what databases add.
+    # It may write all of its hour's bytes at once. The log has them a second time, and databases add to both.
     most_growth = 160.0  # MB
 
     def run(self, target: Target, fate: Fate):

@@ -11,8 +11,8 @@ from swarm import Script, Swarm
 class Handshakes(Attack):
     """Makes polling sessions as fast as it can, pipelined on a few connections whose answers it reads.
 
-    Each lives for 45 s without a CONNECT. An address has no more than its share of them, then it is refused with 429; and over the
-    limit of requests of an address its connections are closed.
+    Each lives for 45 s without a CONNECT. An address that has its share of them gets 429. Over the limit of requests of an address,
+    its connections are closed.
     """
 
     def __init__(self, name: str, request: bytes, count: int = 4):
@@ -25,7 +25,7 @@ class Handshakes(Attack):
 class HeldPolls(Attack):
     """Makes polling sessions, and leaves a GET waiting on each, on a connection of its own.
 
-    They count as sockets without CONNECT, and end with the time for it.
+    They count as sockets without CONNECT, and end when the time for CONNECT is over.
     """
 
     name = "held-polls"

@@ -12,7 +12,7 @@ import urllib.request
 from pathlib import Path
 
 READY_WITHIN = 60.0  # seconds; a busy machine is no failure
-STOP_WITHIN = 20.0  # with what an attack leaves behind
+STOP_WITHIN = 20.0  # seconds; an attack may leave much behind
 SERVERS_CORE, CLIENTS_CORE = 0, 1
 
 
@@ -61,8 +61,8 @@ class Server:
             env={**os.environ, "LOG_FORMAT": "json", "LOG_LEVEL": "warning"},
         )  # fmt: skip
         self.pid = self.process.pid
-        # Whatever else runs on the machine is not what is measured. A real-time priority would be: its time slice of 100 ms is a loop's
-        # that is busy, and the threads of the services wait for it.
+        # Other work on the machine must not affect the figures. A real-time priority would affect them: a busy loop would keep its time
+        # slice of 100 ms, while the threads of the services wait.
         prefer(self.pid, -20 if goes_first else -10)
         if not select.select([self.process.stdout], [], [], READY_WITHIN)[0]:
             self.stop()

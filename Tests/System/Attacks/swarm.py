@@ -19,28 +19,28 @@ class Script:
     """The behaviour of one connection."""
 
     opening: bytes = b""
-    # What has to have come before the rest is sent.
+    # What must arrive before the rest is sent.
     awaits: bytes = b""
     # Sent once after it.
     then: bytes = b""
-    # Sent again and again after that, as fast as the server takes it; or what makes it each time.
+    # Sent again and again after that, as fast as the server takes it. A function makes the bytes anew each time.
     repeat: bytes | Callable[[], bytes] = b""
     # Where set, `repeat` is sent again only so many seconds after `answer` has come.
     pause: float | None = None
     answer: bytes = b"HTTP/1.1 "
-    # Whether `then` is answered so too, before `repeat` is sent first.
+    # Whether the first `repeat` waits for such an answer to `then`.
     waits_first: bool = False
-    # Sent each so many seconds.
+    # `drip` is sent every `every` seconds.
     drip: bytes = b""
     every: float = 0
-    # How it reads: all there is (None), or so many bytes each second, 0 being nothing after what it awaits.
+    # How much it reads: all there is (None), or so many bytes each second. With 0 it reads nothing after what it awaits.
     reads: int | None = None
-    # How often it reads a part of that.
+    # The seconds between two reads, each of a part of that.
     reads_every: float = 1
     receive_buffer: int | None = None
     source: str = ""
     port: int = 0
-    # It hangs up itself after so many seconds, with a reset.
+    # The seconds after which it resets the connection; 0 for never.
     leaves_after: float = 0
 
 
@@ -250,7 +250,7 @@ class Swarm:
     def look_for_answer(self, connection: Connection, data: bytes):
         script = connection.script
         seen = connection.tail + data
-        # No more of it than an answer's beginning, which is then found once only.
+        # Shorter than `answer`, so that each occurrence is found only once.
         connection.tail = seen[-(len(script.answer) - 1) :]
         if script.answer in seen and connection.stage == "repeat" and not connection.may_repeat:
             self.later(script.pause, lambda: self.repeat(connection))
@@ -269,11 +269,11 @@ class Swarm:
             if opcode == wire.CLOSE:
                 connection.close_code = wire.close_code(payload)
             elif opcode == wire.TEXT and payload == b"2" and not connection.out:
-                # The server's ping: a client that is no longer there would be cut off for that alone.
+                # The server's ping. A client that does not answer it would be cut off for that alone.
                 connection.out = memoryview(wire.frame("3"))
 
     def last_words(self, connection: Connection) -> str:
-        """Returns the bytes that a connection was sent before its end, and how it ends."""
+        """Takes the bytes that arrived before a connection's end, and returns how it ended."""
         try:
             for _ in range(64):
                 data = connection.socket.recv(CHUNK)

@@ -13,7 +13,7 @@ class Unread(Attack):
     """One connection pipelines requests as fast as the server takes them, and reads none of the answers.
 
     The server stops taking requests once the answers wait, and cuts the connection off after WRITE_TIMEOUT. It holds a few hundred
-    kilobytes for it, and nobody notices.
+    kilobytes for the connection, and nobody notices.
     """
 
     def __init__(self, name: str, path: str, *, has_token: bool = False, to_operations: bool = False):
@@ -30,7 +30,7 @@ class Unread(Attack):
 class Trickle(Attack):
     """Fills a connection with requests, then sends one more each 4 s, so that something always happens on it.
 
-    More requests give a client that reads nothing no more time: the connection is cut off after WRITE_TIMEOUT all the same.
+    A client that reads nothing gains no time by sending requests: the connection is cut off after WRITE_TIMEOUT all the same.
     """
 
     name = "trickle"

@@ -51,7 +51,7 @@ def ben(parlor):
 
 @pytest.fixture(scope="session")
 def browsers():
-    """The browser of all tests, as starting one takes seconds."""
+    """The browsers that all tests share, because starting one takes seconds."""
     browsers = []
     yield browsers
     for browser in browsers:

@@ -152,7 +152,7 @@ def test_messages_that_arrive_in_view_never_count_as_unread(pair, ben):
     first.until(lambda: all(message["readStatus"] for message in ben.messages(room)), "they are read")
     counts = first.run("return __counts")
     assert "Kitchen" in counts and not [count for count in counts if count not in ("Kitchen", "")]
-    # Farther up, they do.
+    # While the reader has scrolled up, they count.
     for number in range(3):
         ben.send(room, "tall\n" * 30 + f"line {number}")
         first.shows(".bubble", f"line {number}")

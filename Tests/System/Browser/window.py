@@ -46,7 +46,7 @@ class Window:
     """One browser, with a storage of its own. Tests use it one after the other: `reset` removes everything of the last one."""
 
     def __init__(self, traced: str = "", stores: bool = True):
-        """Opens a browser. With categories of Chromium's trace, `trace` returns its recording.
+        """Opens a browser. If `traced` names categories of Chromium's trace, `trace` returns what was recorded.
 
         With `stores` false, the person has blocked site data."""
         options = webdriver.ChromeOptions()
@@ -162,7 +162,7 @@ class Window:
     # What a person does
 
     def go(self, address: str):
-        """Waits for the document alone; tests wait for the page by what it shows."""
+        """Opens the address, and waits only for the document; tests wait for what the page shows."""
         self.driver.get(address)
         self.until(
             lambda: self.run("return document.readyState === 'loading' ? '' : location.href").startswith(address), address)

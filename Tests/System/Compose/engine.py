@@ -60,11 +60,11 @@ class Container:
     def kill(self) -> str:
         """Ends its process like a crash, unlike `docker kill`, which counts as a requested stop.
 
-        Returns when the process that was killed had been started.
+        Returns the time at which the killed process was started.
         """
         state = self.state
         pid = state["Pid"]
-        # With `init: true` the first process only looks after the one that is meant.
+        # With `init: true` the first process is only the parent of the one to kill.
         if Path(f"/proc/{pid}/comm").read_text().strip() in ("docker-init", "tini"):
             pid = int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
         os.kill(pid, signal.SIGKILL)
@@ -72,13 +72,13 @@ class Container:
         return state["StartedAt"]
 
     def wait_for(self, holds) -> float:
-        """Waits for a state, and returns the time; at the latest that of the limit."""
+        """Waits for a state, at most until the deadline, and returns the time."""
         while not holds(self.state) and time.monotonic() < self.deadline:
             time.sleep(0.05)
         return time.monotonic()
 
     def wait_for_successor(self, started_before: str):
-        """Waits until another process than the original one runs."""
+        """Waits until a process other than the original one runs."""
         self.wait_for(lambda state: state["Running"] and state["StartedAt"] != started_before)
 
     def wait_until_well(self, started_before: str) -> float:
@@ -116,7 +116,7 @@ class Project:
         return [Container(name) for name in docker("ps", "-aq", *filters).split()]
 
     def third_party_images(self) -> dict[str, str]:
-        """Returns the images by service that are not built here."""
+        """Returns, by service, the images that are not built here."""
         described = "".join((ROOT / file).read_text() for file in self.files)
         images = dict(re.findall(r"^  ([a-z]+):\n(?:    .*\n)*?    image: (\S+)", described, re.MULTILINE))
         # As compose does: ${NAME:-default}.

@@ -26,7 +26,7 @@ BASE = "debian:bookworm-slim"
 RECOVERY = 5.0  # seconds from a kill to being healthy again
 START_DEADLINE = 180.0  # seconds until all is ready; the first start makes databases
 ROOMS = 6
-# What nobody waits for when it ends.
+# Services that nobody waits for when they end.
 NOT_KILLED = {"secrets", "roles", "prometheus", "grafana"}
 BETWEEN_KILLS = 3.0  # seconds of load after each
 OWN_IMAGES = ["secrets", *(name.removeprefix("parlor-") for name in PROGRAMS)]
@@ -37,7 +37,7 @@ class Stage:
     name: str
     files: list[str]
     scale: dict[str, int] = field(default_factory=dict)
-    # Services that Parlor works without, left out where their image is not to be had.
+    # Services that Parlor works without. They are left out if their image cannot be pulled.
     optional: tuple[str, ...] = ()
 
 
@@ -74,7 +74,7 @@ class Table:
 
 
 class Running:
-    """A running stage, as a Parlor for the tests of `Tests/System/Integration`."""
+    """A running stage, used in place of a `Parlor` of `Tests/System/Integration`."""
 
     def __init__(self, stage: Stage, project: Project, address: str, table: Table):
         self.stage, self.project, self.address, self.table = stage, project, address, table

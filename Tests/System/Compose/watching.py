@@ -8,7 +8,7 @@ import dashboard
 from engine import Project, docker
 from parlor import PROGRAMS
 
-# Some scrapes, so that rates have something to be made of.
+# Seconds for several scrapes, because a rate needs more than one.
 DEADLINE = 60.0
 PARTS = [name.removeprefix("parlor-") for name in PROGRAMS if name != "parlor-bus"]
 

@@ -49,7 +49,7 @@ class Polling:
         return await self.server.request("GET", self.target)
 
     async def held(self) -> asyncio.Task:
-        """Starts a GET that the server holds. The wire does not show that it does, so this waits a moment."""
+        """Starts a GET that the server holds. Nothing on the wire shows when it is held, so this waits a moment."""
         get = asyncio.create_task(self.get())
         await asyncio.sleep(0.01)
         return get

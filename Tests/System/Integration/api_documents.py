@@ -8,8 +8,8 @@ from jsonschema import Draft202012Validator, FormatChecker
 
 
 def close(schema, components: dict, is_part: bool = False):
-    """Returns the schema with closed objects. A part of an `allOf` stays open, and the whole is closed; so do objects in a
-    part, which only say more of those in another part."""
+    """Returns the schema with closed objects. A part of an `allOf` stays open, and the whole is closed. Objects in a part
+    stay open, too, because they only add to those in another part."""
     if not isinstance(schema, dict):
         return schema
     stays_open = is_part and "$ref" not in schema

@@ -52,7 +52,7 @@ class BadPlugin:
         else:
             self.announce(MANIFEST | {"routes": [ROUTE | {"path": f"/api/rooms/:roomId/bad{number % 2}"}]})
             self.bus.send(op="pub", subject="bad.log", data={"seq": number, "at": 0, "participants": [], "emissions": []})
-        # Some thousands a second: more would be limited by this language.
+        # Some thousands a second: Python could hardly send more.
         if number % 10 == 0:
             time.sleep(0.001)
 

@@ -19,7 +19,7 @@ def run(url: str, when_away: str):
     bus, held = connect(url, NAME), []
     bus.send(op="serve", id=1, subject=f"{NAME}.>", queue=NAME)
     bus.send(op="sub", id=2, subject="services.discover")
-    # The route shows when a gateway knows the checks, too.
+    # Once a gateway knows the route, it also knows the checks.
     route = {"method": "GET", "path": "/api/moderator", "subject": f"{NAME}.list", "needsLogin": True, "answer": "plain"}
     manifest = {"service": NAME, "routes": [route], "checks": checks(when_away)}
     announcement = {"manifest": manifest, "head": {"databaseId": NAME, "seq": 0, "digest": 0}}

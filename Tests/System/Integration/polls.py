@@ -1,5 +1,5 @@
 """Examples/Polls, a service in a package of its own, in a whole Parlor: within its process, and beside separate ones.
-deploy/test-example builds it, and names this file: it is no test_*.py, as that takes a build of its own."""
+deploy/test-example builds it, and names this file. It is not a test_*.py, because its tests need a build of their own."""
 
 import asyncio
 import re
@@ -107,7 +107,7 @@ async def test_a_message_shows_the_newest_poll_about_it(world):
     conversation = await alice.get(f"/api/users/{bob.id}/messages")
     assert [seen["poll"] for seen in conversation] == await shown()
 
-    # Messages that do not exist, of another room, and that were deleted.
+    # A message that does not exist, one of another room, and one that was deleted.
     elsewhere = await alice.send(await alice.post("/api/rooms", {"otherUserId": bob.id}, 201), "Here?")
     await bob.data("DELETE", f"/api/rooms/{room['id']}/messages/{message['id']}", status=204)
     for id in ("none", elsewhere["id"], message["id"]):

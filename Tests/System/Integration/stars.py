@@ -1,7 +1,7 @@
 """A service that adds fields to messages and people, until it is killed: stars.py URL DATABASE.
 
-`star:add {roomId, messageId}` gives a message a star. Messages have `stars`, and people `starsGiven`, also for the caller alone.
-The stars of a message are deleted with it."""
+`star:add {roomId, messageId}` gives a message a star. Messages have `stars` and, for the caller, `isStarred`. People have
+`starsGiven`, also the caller in `/api/users/me`. The stars of a message are deleted with it."""
 
 import sys
 

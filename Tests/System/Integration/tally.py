@@ -1,6 +1,6 @@
 """A service that counts a person's messages, also those from before it was added, until it is killed: tally.py URL DATABASE.
 
-GET /api/tally: how many messages of the caller's there are that were not deleted."""
+GET /api/tally returns the number of the caller's messages that were not deleted."""
 
 import sys
 
@@ -39,7 +39,7 @@ class Tally(Service):
         return self.snapshot(self.keep)
 
     def keep(self, message):
-        # Again: the snapshot may have it already.
+        # With REPLACE, as the snapshot may have brought the message already.
         self.db.execute("INSERT OR REPLACE INTO messages VALUES (?, ?)", (message["id"], message["senderId"]))
 
 

@@ -41,7 +41,7 @@ def test_each_program_finds_its_addresses_and_prometheus_all_programs(tmp_path):
 @pytest.mark.skipif(not shutil.which("promtool"), reason="there is no promtool, which Prometheus has")
 def test_an_alert_fires_for_a_program_whose_last_instance_is_gone_and_for_no_other(tmp_path):
     secrets = Secrets(tmp_path, "--cluster")
-    # A sample every 5 s. The series of rooms ends after a minute, as Docker's DNS knows its container no more.
+    # A sample every 5 s. The series of rooms ends after a minute, because Docker's DNS no longer knows its container.
     series = {part: "1x60" for part in [*NAMES, "gateway", "balancer"]} | {"rooms": "1x12 stale", "push": "1x12 0x48"}
     firing = [
         {"exp_labels": {"part": part}, "exp_annotations": {"summary": f"No instance of {part} answers"}}

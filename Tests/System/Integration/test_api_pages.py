@@ -40,7 +40,7 @@ def test_each_event_that_is_emitted_is_there():
         pages = (folder / "README.md").read_text() if folder in FURTHER else PAGES
         for path in folder.rglob("*.swift"):
             emitted = set(re.findall(r'"([a-z]+:[a-z-]+(?::global)?)"', path.read_text()))
-            # The end of sessions is for gateways, and is never sent.
+            # The end of sessions is for gateways, which never send it to clients.
             assert sorted(event for event in emitted - {"sessions:ended"} if f"`{event}`" not in pages) == [], path
             seen |= emitted
     assert {"message:new", "room:badges", "sync:done"} <= seen

@@ -27,7 +27,7 @@ def free_port() -> int:
 
 
 class Balancer:
-    """Returns the containers' configuration with other addresses of the balancer and the gateways."""
+    """HAProxy with the containers' configuration, but with other addresses of the balancer and the gateways."""
 
     def __init__(self, folder, gateway: str, **settings: str):
         self.port = free_port()
@@ -37,7 +37,7 @@ class Balancer:
         assert count == 1
         file = folder / f"haproxy-{self.port}.cfg"
         file.write_text(text)
-        # Descriptors: of the process that runs the tests, not of a container.
+        # MAX_DESCRIPTORS suits the process that runs the tests, not a container.
         environment = {
             **os.environ, "PUBLIC_OPERATIONS": "off", "RATE_LIMITS": "on", "TRUSTED_PROXIES": "", "MAX_DESCRIPTORS": "2000",
             **LIMITS, **settings}  # fmt: skip
@@ -163,7 +163,7 @@ def test_as_many_connections_as_it_takes_fit_its_memory_whatever_they_hold(balan
     time.sleep(1)
     head = (balancer.memory() - before) / count
     assert head > 8 * 1024, "the heads have come"
-    # Beside a head: an answer before it that is not read, and what the kernel has of two sockets.
+    # Each connection has a head, an unread answer to an earlier request, and what the kernel keeps for two sockets.
     assert before + connections * (2 * head + 8 * 1024) < limit
     assert balancer.ask("/healthz")[0] == 200
     for connection in held:

@@ -153,7 +153,7 @@ def test_sessions_are_kept_for_each_person_and_what_could_not_be_sent_waits(star
     # The width of the time decides where the line breaks.
     ben.shows(r"1 to 4000\s+characters")
     ben.write("/retry")
-    # While it is being sent again nothing has failed that could be given up.
+    # While the message is being sent again, there is no failed one to discard.
     ben.writes_until(r"(?s)\A(?!.*4000)", "/discard")
 
     other = subprocess.run(

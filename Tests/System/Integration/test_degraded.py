@@ -7,7 +7,7 @@ import pytest
 from parlor import ask_readiness, until
 from people import World, eventually
 
-AT_ONCE = 2.0  # seconds: that nobody answers is known without the 5 s that a request may take
+AT_ONCE = 2.0  # seconds: a gateway knows that nobody answers, and does not wait for the 5 s that a request may take
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ CALLS = {
     "parlor-elements": ("POST", "/api/rooms/{room}/elements", {"type": "note"}),
     "parlor-push": ("POST", "/api/devices", {"token": "ab12", "platform": "ios", "environment": "sandbox"}),
 }
-# Without it nobody is woken, and the product is whole: readiness does not wait for it.
+# Without it nobody is woken, but all else works, so readiness does not wait for it.
 NOT_REQUIRED = ["parlor-push"]
 EVENTS = {
     "parlor-messaging": ("message:send", {"text": "hello"}),

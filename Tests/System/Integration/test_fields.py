@@ -1,4 +1,4 @@
-"""A service that adds fields to messages and people (`stars.py`), through two real gateways, and killed."""
+"""A service that adds fields to messages and people (`stars.py`), used through a real gateway, and killed."""
 
 import asyncio
 import contextlib

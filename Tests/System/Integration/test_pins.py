@@ -19,7 +19,7 @@ class Pins(AddedServiceWithDatabase):
         return self.column("SELECT element FROM pins ORDER BY rowid")
 
     async def follows(self):
-        """Waits until it has stored a position. What was deleted before its first one is none of its facts."""
+        """Waits until it has stored a position. It gets no facts about what was deleted before its first one."""
         await eventually(lambda: asyncio.sleep(0, self.column("SELECT place FROM own WHERE place != 'null'")))
 
 

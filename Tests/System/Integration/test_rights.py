@@ -29,7 +29,7 @@ class Secrets:
         self.make()
 
     def make(self):
-        # Of another version than its own `parlor` it would hand out other peers' tokens.
+        # It asks `parlor` on the PATH for the peers. Another version's `parlor` could name other peers.
         environment = {**os.environ, "PATH": f"{binaries()}:{os.environ['PATH']}"}
         command = [ROOT / "deploy/make-secrets", self.own, "--for", self.hands, *self.flags]
         done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=START_DEADLINE)
@@ -202,7 +202,7 @@ def test_further_peers_come_with_a_file_and_a_table_with_its_tokens(tmp_path, st
     assert json.loads(polls.hear())["op"] == "res"
     polls.close()
 
-    # The same table as a file of one's own, with the tokens that it has digests of.
+    # The same table, given as a file, with the tokens whose digests it has.
     tokens = parlor.data / "bus"
     assert parlor.stop() == 0
     shutil.copytree(tokens, tmp_path / "bus")
@@ -210,7 +210,7 @@ def test_further_peers_come_with_a_file_and_a_table_with_its_tokens(tmp_path, st
 
 
 def test_a_service_may_ask_whatever_its_source_asks_of_others():
-    """A right that a service forgets to list would be missed only on a bus with rights, and in no other test."""
+    """The lack of a right that a service forgets to list shows only on a bus with rights, and in no other test."""
     shown = subprocess.run([binaries() / "parlor", "bus-peers"], capture_output=True, text=True, check=True).stdout
     peers = {peer["name"]: peer for peer in map(json.loads, shown.splitlines())}
     contracts = "".join(path.read_text() for path in (ROOT / "Shared/Kit/Contracts").rglob("*.swift"))
@@ -301,7 +301,7 @@ def test_a_user_of_nats_may_do_what_its_service_does_and_nothing_else(tmp_path, 
         assert rogue.refusal(*lines) == "", lines
     person = NATSPeer(port, "operator", secrets.text("tools", "bus.token"))
     for peer, own in [(rogue, "push"), (person, "operator")]:
-        # An event goes to one member of a queue group: in another's group it would be taken away from that one.
+        # An event goes to one member of a queue group: a peer in another's group would take events away from the other.
         assert peer.refusal(f"SUB parlor.event.messaging.log {own} 4") == ""
         assert "Permissions Violation" in peer.refusal("SUB parlor.event.messaging.log other 5")
     assert "Permissions Violation" in person.refusal("SUB parlor.event.messaging.> push 6")
@@ -387,7 +387,7 @@ def test_the_owner_of_a_database_gives_roles_and_counts_again_without_being_a_su
     assert counted.returncode == 0 and "all counts are right" in counted.stdout, counted.stderr
     for name in ["rooms", "messaging", "elements"]:
         assert f"{name}: 0 rooms counted" in counted.stdout
-    # A role that may more than it should loses that, which only a superuser may say.
+    # A role with more rights than it should have loses them. Only a superuser may take them away.
     assert sql(postgres, "ALTER ROLE parlor_push CREATEDB").returncode == 0
     give_roles(postgres.replace("/postgres?", "/managed?"), secrets)
     may = sql(postgres, "SELECT count(*) FROM pg_roles WHERE rolname LIKE 'parlor_%' AND (rolcreatedb OR rolsuper OR rolcreaterole)")
@@ -397,7 +397,7 @@ def test_the_owner_of_a_database_gives_roles_and_counts_again_without_being_a_su
 @pytest.mark.timeout(240)
 def test_journeys_are_as_ever_where_each_has_its_own_rights_and_no_role_reads_what_is_anothers(tmp_path, nats, postgres):
     secrets = Secrets(tmp_path / "secrets", "--cluster")
-    # What one role for all has made so far becomes its service's.
+    # Each service's role becomes the owner of what one role for all has made so far.
     earlier = Process(binaries() / "parlor", "--port", 0, "--data", tmp_path / "earlier", "--database-url", postgres)
     earlier.wait_until_ready()
     assert earlier.stop() == 0, earlier.log()

@@ -35,7 +35,7 @@ class Sender:
 
 
 async def kill_one_midway(sender: Sender, pids: list[int]):
-    """All requests of a room may go to one instance: each is halted in turn, until one has a request that it does not answer."""
+    """All requests of a room may go to one instance. So each instance is halted in turn, until one has a request that it does not answer."""
     sender.has_repeated.clear()
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)

@@ -24,7 +24,7 @@ def status(bus: str) -> subprocess.CompletedProcess:
 
 
 def rows(text: str) -> dict[str, list[dict]]:
-    """The tables' rows by their first column, each by the names of the columns."""
+    """Returns the tables' rows by their first column. A row has its values by the names of the columns."""
     found = {}
     for table in text.strip().split("\n\n"):
         lines = [re.split(r" {2,}", line.strip()) for line in table.splitlines()]
@@ -95,7 +95,7 @@ async def test_tail_shows_what_is_published_on_the_subjects_that_it_is_given(clu
     try:
         async with World(cluster) as world:
             alice, _, room = await world.pair()
-            # It may still be connecting: whoever tails sees what comes from then on.
+            # `tail` may still be connecting, and it shows only what comes after that.
             reading = asyncio.create_task(asyncio.to_thread(tail.stdout.readline))
             while not reading.done():
                 await alice.send(room, "for all to see")

@@ -1,7 +1,7 @@
 """docs/writing-a-service.md is followed word by word: each step builds and shows what the page says, and the last one is
-Examples/Polls. deploy/test-example names this file: it is no test_*.py, as each step is a build.
+Examples/Polls. deploy/test-example names this file. It is not a test_*.py, because each step is a build.
 
-TUTORIAL_SCRATCH is the folder of the build: with that of Examples/Polls, Parlor itself is not compiled again."""
+TUTORIAL_SCRATCH is the folder of the build. If it is that of Examples/Polls, Parlor itself is not compiled again."""
 
 import os
 import re
@@ -34,7 +34,7 @@ class Reader:
         return done.stdout
 
     def shell(self, script: str) -> str:
-        # The page's addresses, and what its packages and builds leave in a folder of their own.
+        # Replaces the page's address, its Python and its `swift run` by those of this test.
         script = script.replace(".venv/bin/python", sys.executable).replace("swift run ", f"{self.binaries()}/")
         if self.parlor:
             script = f"parlor={self.parlor.address}\n{script.replace('http://127.0.0.1:8080', self.parlor.address)}"
@@ -87,7 +87,7 @@ def test_the_page_leads_from_nothing_to_polls(tmp_path):
 
 
 def follow(reader: Reader, section: str):
-    """Does what a section says: its edits first, and with Parlor running again what is left."""
+    """Does what a section says: first its edits, then the rest with Parlor running again."""
     session, expected, end = [], [], 0
     for block in BLOCK.finditer(section):
         language, text, before = block[1], block[2], section[end : block.start()]

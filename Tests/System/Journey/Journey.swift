@@ -20,7 +20,7 @@ struct Journey {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "client-journey-\(UUID().uuidString)")
 
     private static let sends = 500
-    /// The number of network failures, at even distances.
+    /// The number of network failures, at even intervals.
     private static let cuts = 5
     /// Shorter than a test's limit, so that this reports what was missing.
     private static let maxWait: Duration = .seconds(45)

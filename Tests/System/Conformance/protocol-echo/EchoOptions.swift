@@ -44,7 +44,7 @@ struct EchoOptions {
         var configuration = EdgeConfiguration(endpoints: [engineIO, socketIO])
         // An echo sends everything back before anyone reads: the suites write much, and then read.
         configuration.maxUnsentBytes = 64 << 20
-        // Nobody signs in here, and a stranger's share does not fit the suites' largest message.
+        // Nobody signs in here, and the suites' largest message exceeds a stranger's share.
         configuration.limits.bufferedBytes.perAddress = nil
         return configuration
     }
