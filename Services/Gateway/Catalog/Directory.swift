@@ -136,7 +136,7 @@ package final class Directory: Sendable {
         // The bus lets a service announce only itself. A manifest must not direct requests to
         // another service's subjects either.
         guard message.subject == Subject.announce(of: manifest.service) else {
-            return refuse(message, "it is of another service")
+            return refuse(message, "it names another service")
         }
         guard !BusPeer.reservedNames.contains(manifest.service) else {
             return refuse(message, "its name is reserved")
@@ -144,7 +144,7 @@ package final class Directory: Sendable {
         if let excess = manifest.excess { return refuse(message, "it is too large", excess) }
         if let repeated = manifest.repeatedClaim { return refuse(message, "it declares something twice", repeated) }
         if let foreign = manifest.foreignSubject {
-            return refuse(message, "it names another's subject", foreign)
+            return refuse(message, "it names another service's subject", foreign)
         }
         guard learn(manifest) else { return }
         if !isKnown { noteHeard(manifest.service) }
@@ -247,7 +247,7 @@ package final class Directory: Sendable {
 
     /// Logs the reason here, and asks the service to log it too.
     private func reject(_ service: String, _ claim: String, of holder: String) {
-        noteRefused(service, "\(claim) is of \(holder)")
+        noteRefused(service, "\(claim) belongs to \(holder)")
         if isToBeLogged("\(claim) of \(holder)", of: service) {
             log.error(
                 "service rejected: another service already has what it claims",

@@ -71,7 +71,7 @@ package final class SyncEndpoint: Sendable {
         guard directory.catalog.isWhole else { throw .unavailable("A part of this service") }
         let since = try fields.optionalString("since")
         let cursor = since.flatMap { cursors.decode($0, for: call.caller.id) }
-        if since != nil, cursor == nil { throw .invalid("since", "is no cursor of yours") }
+        if since != nil, cursor == nil { throw .invalid("since", "is not one of your cursors") }
         if cursor == nil { try limits.passList(call.caller.id, call.address) }
         let heavySlot = try await limits.enterHeavy(call.caller.id, on: loop, by: origin.deadline)
         let response =

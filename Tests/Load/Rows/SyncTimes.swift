@@ -40,7 +40,7 @@ final class SyncTimes {
         let offset = off_t(next % Self.pages * Self.page.count)
         next += 1
         guard pwrite(descriptor, Self.page, Self.page.count, offset) == Self.page.count else {
-            throw ClientError("the disk takes no page")
+            throw ClientError("a page cannot be written")
         }
     }
 }

@@ -14,7 +14,7 @@ public func until(_ isSo: @MainActor () -> Bool) async {
         if withObservationTracking(isSo, onChange: { change.finish() }) { return }
         for await _ in changes {}
     }
-    Issue.record("it was never so")
+    Issue.record("the condition never became true")
 }
 
 /// Waits for a condition that cannot be observed, by polling.
@@ -23,7 +23,7 @@ public func lookUntil(_ isSo: @MainActor () async -> Bool) async {
     let end = ContinuousClock.now + maxWait
     while await !isSo() {
         guard !Task.isCancelled, ContinuousClock.now < end else {
-            Issue.record("it was never so")
+            Issue.record("the condition never became true")
             return
         }
         await Task.yield()

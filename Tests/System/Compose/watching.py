@@ -49,4 +49,4 @@ def check_dashboard(project: Project):
     rules = [rule for group in prometheus.get("rules")["data"]["groups"] for rule in group["rules"]]
     ill = [rule["name"] for rule in rules if rule["health"] != "ok"]
     held = not ill and {rule["name"] for rule in rules} == dashboard.alerts().keys() | {"ProgramGone"}
-    yield "Prometheus: alerts", held, f"{len(rules)} rules, that cannot be judged: {ill}"
+    yield "Prometheus: alerts", held, f"{len(rules)} rules; cannot be evaluated: {ill}"

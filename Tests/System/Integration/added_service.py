@@ -35,3 +35,8 @@ class AddedServiceWithDatabase(AddedService):
         """Returns the first column of a query."""
         with contextlib.closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True)) as db:
             return [row[0] for row in db.execute(sql)]
+
+    def execute(self, sql: str):
+        """Changes the database while the service is not running."""
+        with contextlib.closing(sqlite3.connect(self.database)) as db, db:
+            db.execute(sql)

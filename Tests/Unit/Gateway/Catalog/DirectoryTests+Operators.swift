@@ -63,7 +63,7 @@ extension DirectoryTests {
             try announce(Manifest(service: "gateway"), on: Subject.announce(of: "gateway"))
             #expect(
                 directory.known(nil).compactMap { known in known.refusal.map { "\(known.name): \($0.reason)" } } == [
-                    "gateway: its name is reserved", "rival: GET /api/polls is of polls",
+                    "gateway: its name is reserved", "rival: GET /api/polls belongs to polls",
                 ])
             #expect(directory.known("rival").map(\.offer) == [nil])
             clock.advance(by: .seconds(1200))

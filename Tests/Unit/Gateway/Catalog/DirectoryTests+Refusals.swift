@@ -15,7 +15,7 @@ extension DirectoryTests {
             try announce(Manifest(service: "evil"), on: Subject.announce(of: "evil"))
             #expect(try await announced.next() == "evil")
             #expect(directory.catalog.manifests.keys.sorted() == ["evil"])
-            #expect(log.text.contains("it is of another service"))
+            #expect(log.text.contains("it names another service"))
         }
     }
 
