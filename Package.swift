@@ -384,11 +384,11 @@ let package = Package(
                 path: "Services/Parlor/Demo", swiftSettings: settings),
             // Swift has no string among a target's settings, and C has.
             .target(
-                name: "CServices", path: "Services/Parlor/CServices",
+                name: "CServiceNames", path: "Services/Parlor/CServiceNames",
                 cSettings: [.define("PARLOR_SERVICES", to: "\"\(services.map(\.name).joined(separator: " "))\"")]),
             .target(
                 name: "ParlorServices",
-                dependencies: ["CServices", "Demo", "Gateway", "Operations", "ServiceKit"]
+                dependencies: ["CServiceNames", "Demo", "Gateway", "Operations", "ServiceKit"]
                     + services.map { .target(name: $0.name) },
                 path: "Services/Parlor/Services", swiftSettings: settings),
             .executableTarget(

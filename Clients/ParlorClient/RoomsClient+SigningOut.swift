@@ -15,9 +15,9 @@ extension RoomsClient {
         isSignedOut = true
         _ = nextGeneration()
         access.close()
-        // The mark comes before the tokens. If the app ends in between, the next start deletes the data, and the person
-        // signs out again. If the app ends later, nobody is signed in, so no client starts: `forgetSignedOut(in:)` then
-        // deletes the data.
+        // Before the tokens are removed, a mark on disk notes that the data has to be deleted. If the app ends in
+        // between, the next start deletes the data, but the person is still signed in, and has to sign out again. If the
+        // app ends later, nobody is signed in, so no client starts: `forgetSignedOut(in:)` then deletes the data.
         noteToBeForgotten()
         let signedOut = await attempt { try await tokens.signOut(device: deviceToken) }
         await order { await $0.stop() }

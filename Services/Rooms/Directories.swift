@@ -29,7 +29,7 @@ struct PeopleDirectory: Sendable {
 struct AnswerDirectory: Sendable {
     let bus: any MessageBus
 
-    /// Returns true if anybody else has ever written in one of these rooms of a person's.
+    /// Returns true if anybody but the person has ever written in one of these rooms, which are the person's.
     ///
     /// - Throws: `service_unavailable` if Messaging does not reply.
     func hasAnswer(to personID: String, in roomIDs: [String], _ context: BusContext) async throws(ServiceError) -> Bool

@@ -2,7 +2,8 @@ import Glibc
 import Reactor
 import TestClients
 
-/// The load generator: every client and every measurement lives on one loop, and so on one thread.
+/// The load generator. Its clients and measurements share one loop, and with it one thread. Only the rows `client` and
+/// `minute` run on the main actor.
 actor Bench {
     private let options: BenchOptions
     private let loop: EventLoop
@@ -31,8 +32,8 @@ actor Bench {
         return rows
     }
 
-    /// Runs a row three times in the short form, and takes the medians; some rows have medians of their own. An app's
-    /// minute always has three.
+    /// Runs a row three times in the short form, and takes the medians; some rows have medians of their own. The
+    /// row `minute` runs three times in the long form, too.
     private func rounds(of measurement: BenchOptions.Measurement, _ fixture: Fixture) async throws -> [Row] {
         var rounds = [try await rows(of: measurement, fixture)]
         if options.isShort ? measurement != .bus && measurement != .start : measurement == .minute {

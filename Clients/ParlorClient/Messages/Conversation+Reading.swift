@@ -47,7 +47,7 @@ extension Conversation {
             let page = try await backing.server.messages(
                 in: roomID, before: oldest, after: nil, limit: settings.refetchPageSize)
             let unread = page.items.filter(isUnread).map(\.id).filter { !found.contains($0) }
-            // Unread messages may be below a page that has none, so the loop goes on until `count` are found.
+            // Unread messages may be below a page that has none. Such a page ends the loop only once `count` are found.
             guard !unread.isEmpty || found.count < count else { break }
             found.formUnion(unread)
             await backing.receipts.add(unread, in: roomID)

@@ -17,7 +17,7 @@ public struct RoomCount: Hashable, Sendable {
     /// counts new elements and messages, and opening a room marks its elements as seen. From then on it is true if one
     /// of the two counts is above zero, or if the server had another reason. An added service's badge above zero is
     /// such a reason. If the server's value was true while all badges were zero, the reason is unknown, but it counts,
-    /// too. The next `room:badges` event or answer sets it to the server's value again.
+    /// too. The next `room:badges` event or answer begins with the server's value again.
     public private(set) var hasUnread: Bool
     /// True if the server's value was true for another reason than the two counts.
     private var isUnreadOtherwise: Bool

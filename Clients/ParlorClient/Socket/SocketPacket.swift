@@ -6,9 +6,9 @@ enum SocketPacket: Equatable, Sendable {
     case connected
     case refused(message: String, code: String?)
     case disconnect
-    /// An event with its first argument as JSON; null if there is none.
+    /// An event with its argument as JSON; null if there is none. The server sends one at most.
     case event(name: String, data: Data)
-    /// An ack with its first argument.
+    /// An ack with its argument as JSON; empty if there is none. The server sends one at most.
     case ack(id: Int, data: Data)
 
     /// Parses a packet.

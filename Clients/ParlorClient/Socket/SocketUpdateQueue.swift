@@ -4,8 +4,8 @@
 /// that TCP slows the server down. Acks and pings do not go through the queue. They wait for the handler only if the
 /// queue is full, because the reader then waits.
 ///
-/// An update gets its place at once, even if its sender then waits for room. So the order is always that of the
-/// socket's states.
+/// An update gets its place at once, even if its sender then waits for room. So updates are handled in the order in
+/// which the socket's state changed.
 final class SocketUpdateQueue: Sendable {
     struct Element: Sendable, Equatable {
         let update: SocketUpdate

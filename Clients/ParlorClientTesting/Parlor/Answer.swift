@@ -37,7 +37,11 @@ extension JSON {
     func required(_ name: String) throws(Parlor.Refused) -> String {
         guard let value = member(name) else { throw .invalid(name, "is missing") }
         guard let text = value.string else { throw .malformed("\(name) is not a string.") }
-        guard text.unicodeScalars.allSatisfy({ $0.value >= 32 || $0 == "\n" || $0 == "\t" || $0 == "\r" }) else {
+        // C0, DEL and C1, as on the server.
+        let isForbidden = { (scalar: Unicode.Scalar) in
+            scalar.properties.generalCategory == .control && !"\n\t\r".unicodeScalars.contains(scalar)
+        }
+        guard !text.unicodeScalars.contains(where: isForbidden) else {
             throw .invalid(name, "has control characters")
         }
         return text

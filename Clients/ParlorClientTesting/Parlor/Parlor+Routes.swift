@@ -127,7 +127,8 @@ extension Parlor {
             route.count == path.count && zip(route, path).allSatisfy { $0 == "*" || $0 == $1 }
         }
         return isRoute
-            ? Refused(status: 405, code: "method_not_allowed", message: "The route does not support this method.") : noRoute
+            ? Refused(status: 405, code: "method_not_allowed", message: "The route does not support this method.")
+            : noRoute
     }
 
     private static let noRoute = Refused(status: 404, code: "route_not_found", message: "There is no such route.")

@@ -61,7 +61,7 @@ package struct Replay {
     /// - Parameters:
     ///   - ends: the positions at which to stop.
     ///   - limit: the maximum number of events in a page.
-    ///   - maxBytes: the size at which a page ends, after the event that reaches it.
+    ///   - maxBytes: the size at which a page ends, after the entry that reaches it.
     /// - Returns: nil if a stream was added, removed or replaced since the cursor was made.
     package init?(
         from cursor: SyncCursor, to ends: [String: LogPosition], for userID: String, _ scope: Scope = .person,

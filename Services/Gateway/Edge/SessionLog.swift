@@ -22,8 +22,8 @@ package final class SessionLog: Sendable {
         var isStopped = false
     }
 
-    /// The interval after which a lost entry is noticed: half of the second within which tokens must be
-    /// refused.
+    /// A lost entry is noticed within this interval. An ended session's tokens must be refused within one second, and
+    /// this is half of it.
     package static let interval: Duration = .milliseconds(500)
     private static let settlingInterval: Duration = .milliseconds(2)
     private static let retryInterval: Duration = .milliseconds(250)

@@ -154,9 +154,8 @@ package actor SocketFront: LoopPart {
 
     // MARK: Order of events
 
-    /// Returns whether to receive a large event. The event is refused before it is read if it would
-    /// exceed a limit. Limits are only checked here; events are counted when they start, in their
-    /// order.
+    /// Returns whether to receive a large event. The event is refused before it is read if it would exceed a limit. Only
+    /// a refused event is counted here. Others are counted when they start, so that events count in their order.
     func takes(_ event: SocketIOEvent, ofBytes bytes: Int, on socket: Socket) -> Bool {
         guard let session = socket.context as? SocketSession else { return true }
         let catalog = directory.catalog
@@ -304,7 +303,8 @@ package actor SocketFront: LoopPart {
                 hold(event, until: offered.checks)
             }
         } catch {
-            // Finish it later: that starts waiting events. If each failed at once, the calls would nest without limit.
+            // Not within this call: finishing an event starts the next one. If each failed at once, the calls would nest
+            // without limit.
             enqueue { [session = LoopBound(session, to: loop)] in
                 $0.finish(request, of: session.object, since: began, .failure(error))
             }

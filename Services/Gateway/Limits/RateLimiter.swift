@@ -16,8 +16,8 @@ package final class RateLimiter: Sendable {
         let party: Party
     }
 
-    /// The time that one call uses up of one key's limit (the period divided by the count), in whole
-    /// nanoseconds: rounding errors of a `Double` would often refuse the last permitted call.
+    /// What one call takes from a key's limit, as a time: the period divided by the count. It is in whole nanoseconds,
+    /// because rounding errors of a `Double` would often refuse the last permitted call.
     private struct Share {
         let key: Key
         let window: Int

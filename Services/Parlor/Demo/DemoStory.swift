@@ -21,7 +21,7 @@ enum DemoStory {
         "Hello! I belong to the demo, and I answer whatever you write.",
         "Did you see me type? Ada and Ben see each other like that, in two windows.",
         "Try the board: a note that you drag here moves in the other window while you drag it.",
-        "Stop the server and write on. It waits here, and goes out once when the server is back.",
+        "Stop the server and write on. Your message waits here, and is sent exactly once, as soon as the server is back.",
         "Arrow keys work everywhere: up in an empty field goes to your last message.",
         "The moon in the account menu turns the lights off.",
     ]
@@ -180,8 +180,8 @@ struct DemoElement {
             })
     }
 
-    /// Returns a line through corners as if drawn by hand: the page smooths distant points, and a hand-drawn
-    /// line is never quite straight.
+    /// Returns a line through corners, as if drawn by hand. It has points in between, because the page rounds the
+    /// corners between distant points. It wobbles, because a hand-drawn line is never quite straight.
     static func sketch(_ corners: [(x: Int, y: Int)], x: Int, y: Int, pen: Int) -> DemoElement {
         var points: [Int] = []
         for (from, to) in zip(corners, corners.dropFirst()) {

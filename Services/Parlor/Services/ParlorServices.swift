@@ -1,4 +1,4 @@
-import CServices
+import CServiceNames
 import ServiceKit
 
 /// Parlor's services, in the order in which they start: those of the table `services` in Package.swift.

@@ -4,8 +4,8 @@ import Security
 import ServiceKit
 import Synchronization
 
-/// The token with which a team authenticates to Apple's push service. It is created when it is first needed,
-/// and again only when it is old, or when Apple reports it as expired. Apple refuses tokens that are created
+/// The token with which a team authenticates to Apple's push service. It is created when it is first needed. It is
+/// created again only when it is old, when Apple reports it as expired, or when the clock was set back. Apple refuses tokens that are created
 /// more often than every 20 minutes, or are older than an hour.
 final class ProviderTokens: Sendable {
     static let lifetime: Duration = .seconds(50 * 60)

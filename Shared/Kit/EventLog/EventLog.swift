@@ -23,8 +23,8 @@ public struct EventLog: Sendable {
     /// Appends an entry, and reports it (`Connection.report`): `LogPublisher` publishes it after the commit.
     ///
     /// Events to people who are not participants go into a second entry, without a room. A person who catches up gets
-    /// the entries of their rooms, and would miss these events in the room's entry. Of the events to such people, only
-    /// those that compose badges stay in the room's entry, as badges belong to the room.
+    /// the entries of their rooms, and would miss these events in the room's entry. Events with badges stay in the room's
+    /// entry all the same, as badges belong to the room.
     ///
     /// - Parameters:
     ///   - fact: what happened, if another service needs to know.

@@ -16,9 +16,9 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     private var probe: WebSocketConnection?
     private var heldPoll: (connection: HTTPConnection, exchange: Int)?
     private var isFlushQueued = false
-    /// False once the application has closed the socket, or was informed that it has closed. The engine may
-    /// have closed before: one POST may have a client's last messages and its close packet. The messages are
-    /// still delivered.
+    /// False once the application has closed the socket, or was informed that it has closed. It may still be true when
+    /// the engine has closed. If one POST has a client's last messages and its close packet, the engine closes at once,
+    /// and the messages are still delivered.
     private(set) var takesMessages = true
     /// The reason for the end, if it is more specific than the engine's.
     private var closeReason: SocketCloseReason?

@@ -151,7 +151,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         fail(open(nil), status: 503, reason: "too much is being sent", retryAfter: HTTPFailure.pauseWhenFull)
     }
 
-    /// Closes at once, as the client does not read.
+    /// Closes at once: the client does not read, or sends too much before an answer.
     private func cutOff() {
         edge.counters.slowCloses.add(1)
         channel.abort()
@@ -386,8 +386,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
         }
     }
 
-    /// Closes if no request is open. A request that has at least begun to arrive is answered first, and its answer ends
-    /// the connection.
+    /// Closes if no request is open. A request that has begun to arrive is answered first, and its answer ends the
+    /// connection. A new connection without a byte gets a short time for one.
     func drain() {
         guard exchange == nil, held == nil else { return }
         if !hasReceived {

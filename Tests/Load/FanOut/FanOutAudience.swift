@@ -86,7 +86,7 @@ final class FanOutAudience {
     /// - Parameter number: the messages that this socket had received before.
     func received(_ packet: UnsafeRawBufferPointer, number: Int) {
         let offset = sample?.mark ?? takeSample(packet)
-        // A packet without an id is no message that other sockets receive.
+        // A packet that is too short for an id is not one of the messages. With the mark 0 it shows as out of order.
         let mark = offset + 8 <= packet.count ? packet.loadUnaligned(fromByteOffset: offset, as: UInt64.self) : 0
         if number == marks.count {
             marks.append(mark)

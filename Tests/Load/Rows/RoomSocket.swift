@@ -7,7 +7,7 @@ final class RoomSocket {
     private(set) var ledger = DeliveryLedger()
     private(set) var acknowledged = 0
     private(set) var latencies = Latencies()
-    /// The number of `:global` events of all rooms.
+    /// The number of `message:new:global` events, of all rooms.
     private(set) var globals = 0
     /// Called after each ack and each event.
     var onProgress: (() -> Void)?

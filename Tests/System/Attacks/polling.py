@@ -11,8 +11,8 @@ from swarm import Script, Swarm
 class Handshakes(Attack):
     """Makes polling sessions as fast as it can, pipelined on a few connections whose answers it reads.
 
-    Each lives for 45 s without a CONNECT. An address that has its share of them gets 429. Over the limit of requests of an address,
-    its connections are closed.
+    Each lives for 45 s without a CONNECT. An address that has its share of them gets 429. If it sends more requests than its limit
+    allows, its connections are closed.
     """
 
     def __init__(self, name: str, request: bytes, count: int = 4):

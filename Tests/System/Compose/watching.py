@@ -1,4 +1,4 @@
-"""Checks that Prometheus scrapes every instance, and that all queries have results."""
+"""Checks that Prometheus scrapes every instance, accepts every query of the dashboard, and can evaluate all alerts."""
 
 import json
 import time
@@ -8,7 +8,7 @@ import dashboard
 from engine import Project, docker
 from parlor import PROGRAMS
 
-# Seconds for several scrapes, because a rate needs more than one.
+# Seconds until every instance must have been scraped.
 DEADLINE = 60.0
 PARTS = [name.removeprefix("parlor-") for name in PROGRAMS if name != "parlor-bus"]
 

@@ -7,8 +7,8 @@ from people import World
 
 
 def pytest_collection_modifyitems(items):
-    """Runs tests with a Parlor of their own last. So one Parlor of each form serves all journeys, and stops before the
-    next one starts."""
+    """Runs the tests that use `own_parlor` last. The others share one Parlor of each form, which stops before that of the
+    other form starts."""
     items.sort(key=lambda item: "own_parlor" in item.fixturenames)
 
 

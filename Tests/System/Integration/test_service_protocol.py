@@ -1,7 +1,7 @@
 """Runs the transcripts in Services/SERVICE-PROTOCOL.md against the real programs, so that the page and they cannot diverge.
 
-The transcripts are one story, on one Parlor: what one leaves, the next one finds. A line says who, `>` for what is sent
-and `<` for what comes. `$name` stands for what varies: it takes a value the first time, and has to have the same value
+The transcripts are one story, on one Parlor: what one leaves, the next one finds. Each line begins with a party's
+name. `>` follows if the party sends the line, `<` if it receives it. `$name` stands for what varies: it takes a value the first time, and has to have the same value
 from then on."""
 
 import asyncio

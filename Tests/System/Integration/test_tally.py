@@ -1,5 +1,5 @@
-"""A service that is added later (`tally.py`) and needs what happened before: from the log's beginning, and by a snapshot where the
-log's beginning was deleted; killed while it catches up."""
+"""A service that is added later (`tally.py`) needs what happened before. It reads the log from its beginning, or a snapshot if the
+beginning was deleted. Tests also kill it while it catches up."""
 
 import asyncio
 import contextlib

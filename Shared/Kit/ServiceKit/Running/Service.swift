@@ -18,8 +18,8 @@ public protocol Service: Sendable {
     static var commands: [Command] { get }
     /// The priority of its database's threads. A service whose work no one waits for yields to the others.
     static var priority: ThreadPriority { get }
-    /// The service's rights on a bus with tokens. It serves and publishes subjects that begin with its name, and
-    /// requests and subscribes to others that are listed here. Everything else is forbidden there.
+    /// The service's rights on a bus with tokens. It may serve, publish and request subjects that begin with its name,
+    /// and use those that every service needs (`BusPeer.service`). What else it needs is listed here.
     static var peer: BusPeer { get }
 
     init(_ context: ServiceContext) throws

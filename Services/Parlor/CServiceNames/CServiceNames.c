@@ -1,3 +1,3 @@
-#include "CServices.h"
+#include "CServiceNames.h"
 
 const char *parlor_services(void) { return PARLOR_SERVICES; }
