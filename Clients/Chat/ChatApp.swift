@@ -10,9 +10,12 @@ final class ChatApp {
     enum Controller {
         case rooms(RoomsController)
         case room(RoomController)
+        case person(PersonController)
     }
 
     private var controller: Controller
+    /// Whether the list that was left last had people with their rooms.
+    @ObservationIgnored private var wasGrouped = false
     @ObservationIgnored private let client: RoomsClient
     @ObservationIgnored private let status: StatusLine
     @ObservationIgnored private let display: any Display
@@ -64,18 +67,28 @@ final class ChatApp {
         }
         switch controller {
         case .rooms(let rooms):
+            wasGrouped = rooms.isGrouped
             switch rooms.press(key) {
             case .stay: break
             case .quit: isOver = true
+            case .openChat(let person): controller = .person(PersonController(person, client, status))
             case .open(let room):
                 controller = .room(leaving.removeValue(forKey: room.id) ?? RoomController(room, client, status))
             }
         case .room(let room):
             guard room.press(key, in: size) else { return }
-            controller = .rooms(RoomsController(client, status, selecting: room.roomID))
+            showList(selecting: room.roomID)
             leaving[room.roomID] = room
             Task { await close(room) }
+        case .person(let chat):
+            guard chat.press(key, in: size) else { return }
+            showList(selecting: chat.person.id)
+            Task { await chat.close() }
         }
+    }
+
+    private func showList(selecting id: String) {
+        controller = .rooms(RoomsController(client, status, selecting: id, isGrouped: wasGrouped))
     }
 
     private func close(_ room: RoomController) async {
@@ -88,7 +101,7 @@ final class ChatApp {
         let (end, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         Task {
             if case .room(let room) = controller { await room.close() }
-            // This also stores and sends what was typed and read in rooms that are still being left.
+            // This also stores and sends what was typed and read in rooms that are still open, or are being left.
             await client.enterBackground()
             continuation.finish()
         }
@@ -107,6 +120,7 @@ final class ChatApp {
         switch controller {
         case .rooms(let rooms): rooms.screen.frame(in: size)
         case .room(let room): room.frame(in: size)
+        case .person(let chat): chat.frame(in: size)
         }
     }
 
@@ -129,7 +143,11 @@ final class ChatApp {
             frame = self.frame
         }
         display.show(frame.lines, cursor: frame.cursor)
-        if case .room(let room) = controller { room.noteShown() }
+        switch controller {
+        case .rooms: break
+        case .room(let room): room.noteShown()
+        case .person(let chat): chat.noteShown()
+        }
     }
 }
 

@@ -8,76 +8,52 @@ extension RoomController {
     /// - Returns: false if there is no such command.
     func begin(_ command: String, _ argument: String) -> Bool {
         switch command {
-        case "help": notice = Self.help
+        case "help": prompt.notice = Self.help
         case "read":
-            run { controller in
-                try await controller.conversation.markAllRead()
+            prompt.run { [conversation] in
+                try await conversation.markAllRead()
                 return "All messages are marked as read."
             }
-        case "note" where argument.isEmpty: notice = "/note TEXT"
+        case "note" where argument.isEmpty: prompt.notice = "/note TEXT"
         case "note":
             openBoard().create(type: "note", content: ["text": .string(argument)])
-            notice = "The note is on the board."
+            prompt.notice = "The note is on the board."
         case "board":
             _ = openBoard()
-            (boardTop, notice) = (0, "")
+            (boardTop, prompt.notice) = (0, "")
         case "edit", "remove":
             let words = argument.split(separator: " ", maxSplits: 1).map(String.init)
-            notice = changeElement(
+            prompt.notice = changeElement(
                 words.first.flatMap { Int($0) }, to: command == "edit" ? words.dropFirst().first ?? "" : nil)
         case "mine", "theirs":
             for conflict in openBoard().conflicts { openBoard().resolve(conflict.id, overwriting: command == "mine") }
-            notice = ""
-        case "name" where argument.isEmpty: notice = "/name NAME"
+            prompt.notice = ""
+        case "name" where argument.isEmpty: prompt.notice = "/name NAME"
         case "name":
-            run { controller in
-                try await controller.client.rooms.rename(controller.roomID, to: argument)
+            prompt.run { [client, roomID] in
+                try await client.rooms.rename(roomID, to: argument)
                 return ""
             }
-        case "retry", "discard": run { await $0.settleFailed(command == "retry") }
-        case "clear": ask(.clear, "Delete everything on the board?")
+        case "retry": prompt.settle(failed) { [conversation] in await conversation.retry($0) }
+        case "discard": prompt.settle(failed) { [conversation] in await conversation.discard($0) }
+        case "clear":
+            prompt.ask("Delete everything on the board?") {
+                try await self.openBoard().clear()
+                return "Everything on the board was deleted."
+            }
         case "delete":
-            let last = conversation.items.last { $0.senderID == client.user.id && $0.message != nil }
-            if let last { ask(.delete(messageID: last.id), "Delete “\(last.text)”?") }
-            if last == nil { notice = "You have no message in this room." }
+            guard let last = conversation.items.last(where: { $0.senderID == client.user.id && $0.message != nil })
+            else {
+                prompt.notice = "You have no message in this room."
+                break
+            }
+            prompt.ask("Delete “\(last.text)”?") { [conversation] in
+                try await conversation.delete(last.id)
+                return "The message was deleted."
+            }
         default: return false
         }
         return true
-    }
-
-    func confirm(_ question: Question) {
-        switch question {
-        case .clear:
-            run { controller in
-                try await controller.openBoard().clear()
-                return "Everything on the board was deleted."
-            }
-        case .delete(let messageID):
-            run { controller in
-                try await controller.conversation.delete(messageID)
-                return "The message was deleted."
-            }
-        }
-    }
-
-    private func ask(_ question: Question, _ text: String) {
-        asked = question
-        notice = "\(text.replacing("\n", with: " ").cut(to: 50)) y: yes, any other key: no"
-    }
-
-    /// Runs a command when those before it have ended.
-    ///
-    /// - Parameter command: returns the notice to show.
-    private func run(_ command: @escaping @MainActor (RoomController) async throws -> String) {
-        notice = "…"
-        running = Task { [previous = running] in
-            await previous?.value
-            do {
-                notice = try await command(self)
-            } catch {
-                notice = error.localizedDescription
-            }
-        }
     }
 
     /// Changes or deletes an element of the board, and returns the notice to show.
@@ -107,11 +83,7 @@ extension RoomController {
         return "Changing “\(name)”."
     }
 
-    private func settleFailed(_ isRetry: Bool) async -> String {
-        let failed = conversation.items.filter { if case .failed = $0.state { true } else { false } }
-        for item in failed {
-            if isRetry { await conversation.retry(item.id) } else { await conversation.discard(item.id) }
-        }
-        return failed.isEmpty ? "Nothing has failed." : ""
+    private func failed() -> [MessageItem.ID] {
+        conversation.items.filter { if case .failed = $0.state { true } else { false } }.map(\.id)
     }
 }

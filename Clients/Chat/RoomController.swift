@@ -3,8 +3,6 @@ import Observation
 import ParlorClient
 
 /// One room: its messages, its input line, and the commands that begin with a slash.
-///
-/// Commands run in the background, one after the other, so keys never wait. The notice shows their outcome.
 @MainActor @Observable
 final class RoomController {
     let roomID: String
@@ -12,30 +10,15 @@ final class RoomController {
     @ObservationIgnored let client: RoomsClient
     @ObservationIgnored private let status: StatusLine
     @ObservationIgnored private let room: Room
-    @ObservationIgnored var running: Task<Void, Never>?
-    private var input = LineEditor()
-    /// The number of lines by which the view is scrolled up from the newest message.
-    private var offset = 0 { didSet { anchor = nil } }
-    /// The last visible item of a view that is scrolled up, and the number of its lines below the view. It keeps the
-    /// view in place while the lines below change.
-    @ObservationIgnored private var anchor: (id: MessageItem.ID, hiddenLines: Int)?
+    @ObservationIgnored private let view = MessageView<MessageItems>()
+    @ObservationIgnored let prompt = ChatPrompt()
     /// True once the view no longer goes to the first unread message by itself. It has done so, the room has loaded
     /// without one, or the person has scrolled or pressed Enter.
     @ObservationIgnored private var isPlaced = false
-    /// The items that are visible in the last frame; nil while the board is shown.
-    @ObservationIgnored private var drawn: Slice<MessageItems>?
-    var notice = "/help"
-    /// The open question. `y` confirms it, and any other key cancels it.
-    var asked: Question?
     /// The first visible line of the board; nil while the messages are shown.
     var boardTop: Int?
     /// The board. It is opened at its first use, and closed when the room is left.
     @ObservationIgnored private(set) var liveBoard: Board?
-
-    enum Question {
-        case clear
-        case delete(messageID: String)
-    }
 
     static let help =
         "/read  /note TEXT  /board  /edit N TEXT  /remove N  /clear  /name NAME  /delete  /retry  /discard  PgUp older  Esc back"
@@ -52,56 +35,30 @@ final class RoomController {
 
     func frame(in size: WindowSize) -> Frame {
         if let board {
-            drawn = nil
+            view.hide()
             return board.frame(in: size)
         }
         placeAtFirstUnread(in: size)
-        keepPlace(in: size)
-        // Each item has at least one line, so more items cannot be visible.
-        let items = conversation.items.suffix(size.rows + offset)
-        let (frame, count, below) = screen(of: items).drawn(in: size, scrolledBy: offset)
-        drawn = items.dropLast(below).suffix(count)
-        if offset > 0, anchor == nil, let last = drawn?.last {
-            anchor = (last.id, max(0, offset - screen(of: items.suffix(below)).lineCount(in: size)))
-        }
-        return frame
-    }
-
-    /// Keeps the visible messages in place. If lines were added or removed below a view that is scrolled up, the offset
-    /// changes by their number.
-    private func keepPlace(in size: WindowSize) {
-        let items = conversation.items
-        guard let anchor, let index = items.lastIndex(where: { $0.id == anchor.id }) else { return }
-        let place = screen(of: items[(index + 1)...]).lineCount(in: size) + anchor.hiddenLines
-        if place != offset { offset = place }
+        return view.frame(of: conversation.items, in: size, as: screen)
     }
 
     /// Scrolls to the first unread message when the room has loaded. Messages that arrive later do not move the view.
     private func placeAtFirstUnread(in size: WindowSize) {
         guard !isPlaced, conversation.isVerified || conversation.firstUnread != nil else { return }
         isPlaced = true
-        let items = conversation.items
-        guard let first = conversation.firstUnread, let index = items.firstIndex(where: { $0.id == first }) else {
-            return
-        }
-        offset = screen(of: items[index...]).lastOffset(in: size)
+        if let first = conversation.firstUnread { view.show(first, of: conversation.items, in: size, as: screen) }
     }
 
-    /// Scrolls up. Only the items that the new view needs are laid out. At the top, older messages are fetched.
+    /// Scrolls up. At the top, older messages are fetched.
     private func scroll(by lines: Int, in size: WindowSize) {
         isPlaced = true
-        // A message may have arrived since the last frame.
-        keepPlace(in: size)
-        let wanted = max(0, offset + lines)
-        let last = screen(of: conversation.items.suffix(size.rows + wanted)).lastOffset(in: size)
-        offset = min(wanted, last)
-        if wanted >= last { Task { await conversation.loadOlder() } }
+        guard view.scrollUp(by: lines, of: conversation.items, in: size, as: screen) else { return }
+        Task { await conversation.loadOlder() }
     }
 
     private func scrollDown(by lines: Int, in size: WindowSize) {
         isPlaced = true
-        keepPlace(in: size)
-        offset = max(0, offset - lines)
+        view.scrollDown(by: lines, of: conversation.items, in: size, as: screen)
     }
 
     // MARK: The board
@@ -154,28 +111,18 @@ final class RoomController {
         if !conversation.isVerified { states.insert("checking…", at: 0) }
         return RoomScreen(
             title: room.title(), status: states.joined(separator: ", "), entries: items.map(entry),
-            typing: typing(in: room), notice: notice, input: input)
+            typing: prompt.isAsking ? "" : typing(in: room), notice: prompt.notice, input: prompt.input)
     }
 
     /// Notes that the last frame is on the screen. Its messages count as read after half a second.
     func noteShown() {
-        if let drawn { conversation.setVisible(drawn) }
+        if let drawn = view.drawn { conversation.setVisible(drawn) }
     }
 
     private func entry(of item: MessageItem) -> RoomScreen.Entry {
         let isMine = item.senderID == client.user.id
         let sender = room.participants.first { $0.userId == item.senderID }
-        var entry = RoomScreen.Entry(
-            author: isMine ? "You" : sender?.displayName ?? "Somebody", text: item.text,
-            time: item.createdAt.formatted(date: .omitted, time: .shortened), isMine: isMine)
-        guard isMine else { return entry }
-        switch item.state {
-        case .queued, .sent: entry.mark = "…"
-        case .stored: entry.mark = "✓"
-        case .read: entry.mark = "✓✓"
-        case .failed(let failure): (entry.mark, entry.hasFailed) = ("not sent: \(failure.message)", true)
-        }
-        return entry
+        return RoomScreen.Entry(item, by: isMine ? "You" : sender?.displayName ?? "Somebody", isMine: isMine)
     }
 
     private func typing(in room: Room) -> String {
@@ -196,11 +143,7 @@ final class RoomController {
             scrollBoard(key, in: size)
             return false
         }
-        if let asked {
-            self.asked = nil
-            if key == .character("y") { confirm(asked) } else { notice = "Nothing was done." }
-            return false
-        }
+        if prompt.answer(key) { return false }
         switch key {
         case .escape: return true
         case .enter: enter()
@@ -209,13 +152,8 @@ final class RoomController {
         case .pageDown: scrollDown(by: size.rows / 2, in: size)
         case .down: scrollDown(by: 1, in: size)
         default:
-            guard input.press(key) else { break }
-            notice = ""
-            if input.isEmpty || input.isCommand {
-                conversation.stoppedTyping()
-            } else {
-                conversation.typed()
-            }
+            guard prompt.press(key) else { break }
+            if prompt.isMessage { conversation.typed() } else { conversation.stoppedTyping() }
         }
         return false
     }
@@ -237,24 +175,8 @@ final class RoomController {
     }
 
     private func enter() {
-        (isPlaced, offset) = (true, 0)
-        if input.isCommand {
-            let words = input.text.dropFirst().split(separator: " ", maxSplits: 1).map(String.init)
-            // Spaces alone are not an argument.
-            let argument = words.count > 1 ? words[1].trimmingCharacters(in: .whitespaces) : ""
-            guard begin(words.first ?? "", argument) else {
-                notice = "Unknown command. To send a slash, begin with //. \(Self.help)"
-                return
-            }
-            _ = input.take()
-        } else {
-            let text = input.take()
-            conversation.send(text.hasPrefix("//") ? String(text.dropFirst()) : text)
-        }
+        isPlaced = true
+        view.showNewest()
+        prompt.enter(help: Self.help, begin: begin) { conversation.send($0) }
     }
-}
-
-extension LineEditor {
-    /// True for a command, which begins with one slash. A text with two slashes is a message, sent with one of them.
-    fileprivate var isCommand: Bool { characters.first == "/" && characters.dropFirst().first != "/" }
 }

@@ -11,6 +11,7 @@ final class RoomsController {
     enum Step {
         case stay, quit
         case open(Room)
+        case openChat(Person)
     }
 
     private enum Shown {
@@ -23,11 +24,13 @@ final class RoomsController {
         case search
     }
 
-    /// What Enter opens or starts on a row. On a heading (a person above their rooms) Enter does nothing.
+    /// What Enter opens or starts on a row.
     private enum Choice {
         case room(Room)
-        case person(Person)
-        case heading
+        /// The chat with a person over all shared rooms.
+        case chat(Person)
+        /// A new room with a person.
+        case partner(Person)
     }
 
     /// The next page is fetched when the selection is this close to the last row.
@@ -45,11 +48,16 @@ final class RoomsController {
     private var searched = ""
     private var notice = ""
 
-    init(_ client: RoomsClient, _ status: StatusLine, selecting roomID: String? = nil) {
+    /// - Parameter isGrouped: whether people with their rooms are shown first, and not all rooms.
+    init(_ client: RoomsClient, _ status: StatusLine, selecting id: String? = nil, isGrouped: Bool = false) {
         self.client = client
         self.status = status
-        selectedID = roomID
+        shown = isGrouped ? .people : .rooms
+        selectedID = id
     }
+
+    /// True while people are shown with their rooms.
+    var isGrouped: Bool { shown == .people }
 
     // MARK: What is shown
 
@@ -72,7 +80,7 @@ final class RoomsController {
     private var help: String {
         switch shown {
         case .rooms: "Enter open  + new  n name  s sort  p people  r reload  q quit"
-        case .people: "Enter open  n name  p rooms  q quit"
+        case .people: "Enter open the room, or the chat with the person  n name  p rooms  q quit"
         case .partners: "Enter start  type a name to search  Esc back"
         }
     }
@@ -92,7 +100,7 @@ final class RoomsController {
         case .rooms: client.rooms.rooms.map(row)
         case .people:
             client.rooms.people.flatMap { entry in
-                [(entry.id, ListScreen.Row(kind: .heading, title: entry.person.displayName), Choice.heading)]
+                [(entry.id, ListScreen.Row(kind: .heading, title: entry.person.displayName), Choice.chat(entry.person))]
                     + entry.rooms.map(row)
             }
         case .partners:
@@ -112,7 +120,7 @@ final class RoomsController {
     private func row(of person: Person, rooms: Int) -> (id: String, row: ListScreen.Row, choice: Choice) {
         let shared = rooms == 0 ? "" : rooms == 1 ? ", 1 room" : ", \(rooms) rooms"
         let row = ListScreen.Row(title: person.displayName, detail: "@\(person.username)\(shared)")
-        return (person.id, row, .person(person))
+        return (person.id, row, .partner(person))
     }
 
     private func row(of room: Room) -> (id: String, row: ListScreen.Row, choice: Choice) {
@@ -138,10 +146,9 @@ final class RoomsController {
         return (others + [elements]).joined(separator: ", ") + last
     }
 
-    /// Returns the index of the selected row, or of the first row that can be selected.
+    /// Returns the index of the selected row, or of the first room or person to choose.
     private func selection(in rows: [(id: String, row: ListScreen.Row, choice: Choice)]) -> Int {
-        rows.firstIndex { $0.id == selectedID && $0.row.kind == .choice } ?? rows.firstIndex { $0.row.kind == .choice }
-            ?? 0
+        rows.firstIndex { $0.id == selectedID } ?? rows.firstIndex { $0.row.kind == .choice } ?? 0
     }
 
     // MARK: Keys
@@ -175,7 +182,7 @@ final class RoomsController {
         case .character("s") where shown == .rooms: client.rooms.order = client.rooms.order.next
         case .character("p"): shown = shown == .people ? .rooms : .people
         case .character("+"):
-            (shown, searched) = (.partners, "")
+            (shown, searched, selectedID) = (.partners, "", nil)
             Task { await client.rooms.peopleWithoutRooms.search("") }
         case .character("n"):
             if case .room(let room) = selected { question = (.name(roomID: room.id), LineEditor()) }
@@ -191,11 +198,10 @@ final class RoomsController {
 
     private func move(by distance: Int) {
         let rows = rows
-        let choices = rows.indices.filter { rows[$0].row.kind == .choice }
-        guard let current = choices.firstIndex(of: selection(in: rows)) else { return }
-        let index = min(max(current + distance, 0), choices.count - 1)
-        selectedID = rows[choices[index]].id
-        if shown == .partners, index + Self.ahead >= choices.count {
+        guard !rows.isEmpty else { return }
+        let index = min(max(selection(in: rows) + distance, 0), rows.count - 1)
+        selectedID = rows[index].id
+        if shown == .partners, index + Self.ahead >= rows.count {
             Task { await client.rooms.peopleWithoutRooms.loadMore() }
         }
     }
@@ -203,8 +209,9 @@ final class RoomsController {
     private func choose() -> Step {
         switch selected {
         case .room(let room): return .open(room)
-        case .person(let person): question = (.newRoom(person), LineEditor())
-        case .heading, nil: break
+        case .chat(let person): return .openChat(person)
+        case .partner(let person): question = (.newRoom(person), LineEditor())
+        case nil: break
         }
         return .stay
     }

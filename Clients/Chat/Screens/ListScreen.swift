@@ -3,7 +3,7 @@ struct ListScreen: Equatable {
     struct Row: Equatable {
         enum Kind: Equatable {
             case choice
-            /// A person above their rooms. A heading cannot be selected.
+            /// A person above their rooms.
             case heading
         }
 
@@ -68,7 +68,10 @@ struct ListScreen: Equatable {
     }
 
     private func line(of row: Row, isSelected: Bool, in width: Int) -> String {
-        if row.kind == .heading { return Style.bold(" \(row.title.harmlessLine)".fitted(to: width)) }
+        if row.kind == .heading {
+            let text = "\(isSelected ? "›" : "") \(row.title.harmlessLine)".fitted(to: width)
+            return isSelected ? Style.reverse(text) : Style.bold(text)
+        }
         let mark = isSelected ? "› " : "  "
         let presence = row.isActive ? "● " : ""
         // Names of badges come from the server. They are cut, so that the title has room.

@@ -17,6 +17,8 @@ struct RoomScreen: Equatable {
     var typing: String
     var notice = ""
     var input: LineEditor
+    /// The room to which a message goes, if there are several.
+    var target: String?
 
     /// Draws the screen.
     ///
@@ -39,9 +41,13 @@ struct RoomScreen: Equatable {
         let body = Array(repeating: "", count: height - shown.count) + shown.map(\.line)
         let first = shown.first?.entry ?? entries.count
         let end = shown.last.map { $0.entry + 1 } ?? entries.count
-        let (line, column) = InputLine(prompt: "> ", editor: input).drawn(in: size.columns)
+        let (line, column) = InputLine(prompt: prompt(in: size), editor: input).drawn(in: size.columns)
         let lines = [header] + body + hints.map { Style.dim($0.fitted(to: size.columns)) } + [line]
         return (Frame(lines: lines, cursor: (column, lines.count - 1)), end - first, entries.count - end)
+    }
+
+    private func prompt(in size: WindowSize) -> String {
+        (target.map { $0.harmlessLine.cut(to: size.columns / 2 - 2) } ?? "") + "> "
     }
 
     /// Returns the offset at which the first line is at the top.

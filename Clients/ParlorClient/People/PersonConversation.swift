@@ -318,8 +318,11 @@ public final class PersonConversation {
 
     /// Deletes one of the person's own messages for everyone, as ``Conversation/delete(_:)`` does.
     ///
-    /// - Throws: `ClientFailure` or `CancellationError`.
-    public func delete(_ id: Item.ID) async throws { try await opened[id.roomID]?.delete(id.itemID) }
+    /// - Throws: `ClientFailure` or `CancellationError`; `room_not_found` also if the chat no longer shows the room.
+    public func delete(_ id: Item.ID) async throws {
+        guard let conversation = opened[id.roomID] else { throw ClientFailure.roomGone }
+        try await conversation.delete(id.itemID)
+    }
 
     /// Notes that items appeared on the screen, as ``Conversation/noteVisible(_:)`` does.
     public func noteVisible(_ items: some Sequence<Item>) {
