@@ -215,9 +215,11 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
                 ])
         }
         let position = try await consumer.begin(followed, because: reason)
-        // From a position that is not in the log, the next page would lead here again, at once.
-        let page = try await client.page(of: stream, LogQuery(after: position, limit: 0), context)
-        guard Self.reasonToBegin(position, page) == nil else { throw FollowingError.notInLog }
+        if position != followed.end {
+            // From a position that is not in the log, the next page would lead here again, at once.
+            let page = try await client.page(of: stream, LogQuery(after: position, limit: 0), context)
+            guard Self.reasonToBegin(position, page) == nil else { throw FollowingError.notInLog }
+        }
         return try await database.write(durability) { [stream] in
             try LogPositionsStore($0).begin(stream, at: position, after: known)
         }
