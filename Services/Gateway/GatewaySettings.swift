@@ -173,7 +173,9 @@ struct GatewaySettings: Sendable {
 
     private static func scope(of limit: String) -> String {
         switch limit {
-        case "requests": "per address; the first number, per person, is ignored"
+        case "requests", "register": "per address; the first number, per person, is ignored"
+        case "refresh": "per person and per address; a token refresh only per address"
+        case "unknown": "per person and per address; an unknown route only per address"
         case "login", "sign_ins": "per address, and at a password change also per person"
         default: "per person and per address"
         }

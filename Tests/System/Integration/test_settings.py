@@ -24,7 +24,7 @@ def settings_of(program: str) -> list[tuple[str, str, str, str]]:
     assert shown.returncode == 0 and shown.stderr == ""
     return [
         match.groups()
-        for match in re.finditer(r"^  (--\S+) ([A-Z_]+) +(.*?)(?: \[([^\[\]]*)\])?$", shown.stdout, re.MULTILINE)
+        for match in re.finditer(r"^  (--\S+) ([A-Z_]+) +(.*?)(?: \[([^\[\];]*)(?:; [^\[\]]*)?\])?$", shown.stdout, re.MULTILINE)
     ]
 
 

@@ -48,7 +48,7 @@ public struct Configuration: Sendable {
         let width = names.map(\.count).max() ?? 0
         for (name, setting) in zip(names, settings) {
             let padding = String(repeating: " ", count: width - name.count)
-            let values = [setting.standard, setting.bounds ?? ""].filter { !$0.isEmpty }.joined(separator: "; ")
+            let values = setting.standard + (setting.bounds.map { "; \($0)" } ?? "")
             lines.append("\(name)\(padding)  \(setting.help)" + (values.isEmpty ? "" : " [\(values)]"))
         }
         lines += ["", "Each is read from the environment too, by the name after its flag. The flag wins."]
