@@ -8,7 +8,8 @@ extension RequestDescription {
     static let conversation = RequestDescription(
         "Lists the messages of all rooms that are shared with a person, in ascending order.",
         takes: .object(
-            ["userId": .id], optional: ["before": Schema.string.noted("The `page.next` of the previous page."), "limit": .integer]),
+            ["userId": .id],
+            optional: ["before": Schema.string.noted("The `page.next` of the previous page."), "limit": .integer]),
         gives: .array(of: Message.schema), isPaged: true, errors: [.userNotFound])
 }
 

@@ -15,7 +15,8 @@ struct Message: Sendable {
         "Message",
         .object([
             "id": .id, "roomId": .id,
-            "seq": Schema.integer(from: 1).noted("Numbers the messages of a room, in the order of `createdAt`."), "senderId": .id,
+            "seq": Schema.integer(from: 1).noted("Numbers the messages of a room, in the order of `createdAt`."),
+            "senderId": .id,
             "sender": .object(["id": .id, "username": .string, "firstName": Schema.string.orNull]),
             "receiverId": Schema.id.orNull.noted("The other person of a two-person room."), "text": .string,
             "content": Schema.string.noted("Repeats `text`."), "createdAt": .time,

@@ -170,7 +170,9 @@ actor Drill {
     /// synced.
     private static func makeFolder(_ given: String?, beside binaries: String) throws -> String {
         if let given {
-            guard mkdir(given, 0o700) == 0 else { throw ClientError("\(given) must not exist yet; the drill creates it") }
+            guard mkdir(given, 0o700) == 0 else {
+                throw ClientError("\(given) must not exist yet; the drill creates it")
+            }
             return given
         }
         var template = Array("\(binaries)/drill-data.XXXXXX".utf8CString)

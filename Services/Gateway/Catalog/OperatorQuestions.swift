@@ -53,7 +53,9 @@ package final class OperatorQuestions: Sendable {
             count += 1
             return true
         }
-        guard isAccepted else { return log.warning("too many operator requests in progress", ["subject": message.subject]) }
+        guard isAccepted else {
+            return log.warning("too many operator requests in progress", ["subject": message.subject])
+        }
         Task {
             await work(self, question)
             inProgress.withLock { $0 -= 1 }

@@ -14,7 +14,7 @@ extension Schema {
     /// check them.
     ///
     /// - Returns: nil if it is no object, or a `$ref` to an invalid name. A part nested deeper than 24 levels is left
-    ///   out.
+    ///   out; a property there accepts any value.
     public init?(_ json: JSONValue, depth: Int = 0) {
         guard depth < Self.maxDepth, let object = json.object else { return nil }
         self.init()
