@@ -132,7 +132,7 @@ final class PersonController {
     private func choose(_ beginning: String) -> String {
         guard !beginning.isEmpty else {
             chat.chosenRoomID = nil
-            return "Rooms: \(chat.rooms.map(name).joined(separator: ", ")). Messages go to the latest one."
+            return "Rooms: \(chat.rooms.map(name).joined(separator: "; ")). Messages go to the latest one."
         }
         let exact = chat.rooms.filter { name(of: $0).compare(beginning, options: .caseInsensitive) == .orderedSame }
         let found =

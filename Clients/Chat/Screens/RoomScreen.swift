@@ -71,7 +71,9 @@ struct RoomScreen: Equatable {
     }
 
     private func lines(of entry: Entry, in width: Int) -> [String] {
-        let head = "\(entry.time)  \(entry.author.harmlessLine): ".cut(to: width / 2)
+        let time = "\(entry.time)  "
+        let author = entry.author.harmlessLine.cut(to: max(1, width / 2 - time.columns - 2))
+        let head = "\(time)\(author): "
         let tail = entry.mark.isEmpty ? "" : "  \(entry.mark.harmlessLine)"
         let wrapped = (entry.text.harmless + tail).wrapped(to: max(1, width - head.columns))
         return wrapped.enumerated().map { index, text in

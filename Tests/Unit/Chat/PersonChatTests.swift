@@ -49,7 +49,7 @@ struct PersonChatTests {
         // The list shows the latest message after a pause.
         await harness.clock.advance(by: .seconds(1))
         harness.write("/to")
-        await harness.untilShown { $0.contains("Rooms: Plans, Trips.") && $0.contains("\nPlans> ") }
+        await harness.untilShown { $0.contains("Rooms: Plans; Trips.") && $0.contains("\nPlans> ") }
         await quit()
     }
 
