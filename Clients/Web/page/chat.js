@@ -132,6 +132,11 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     if (items.length > 0) list.refresh();
   }
 
+  /** Returns whether there is no message yet, so that the first one will be in view. */
+  function isBeginning() {
+    return (drawn === "empty" || drawn === "loading") && empty.clientHeight > 0;
+  }
+
   let typed = "";
   function drawTyping({ typing: typists }) {
     const line = typists.length === 0 ? "" : typists.length > 1 ? t("typingMany") : t("typingOne", { name: nameOf(typists[0]) ?? "…" });
@@ -227,7 +232,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
       settle(conversation.snapshot);
     },
     focus: composer.focus,
-    isAtEnd: () => !document.hidden && list.isAtEnd && scroller.clientHeight > 0,
+    isAtEnd: () => !document.hidden && (scroller.hidden ? isBeginning() : list.isAtEnd && scroller.clientHeight > 0),
     end() {
       ends.forEach((end) => end());
       document.removeEventListener("visibilitychange", onVisible);
