@@ -214,8 +214,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     /// Returns the next event, if its client has some of its share left.
     private func next(in interval: inout TimeShares.Interval) throws(HTTPParseError) -> HTTPEvent? {
-        // Continue while input is dropped, even over the share: dropping costs no time, keeping
-        // would cost memory.
+        // Continue while input is dropped, even over the share, because keeping it would cost memory. A body in tiny
+        // chunks takes time all the same.
         guard isProxys else { return interval.goesOn() || parser.isDropping ? try parser.next() : nil }
         // Only the request says who its client is, and the next one may be another client's.
         interval.pass(to: nil)

@@ -27,11 +27,6 @@ struct BoardCommandTests {
         harness.write("/note milk")
     }
 
-    private func quit() async {
-        harness.press(.control("c"))
-        await harness.end()
-    }
-
     @Test("a note whose request fails stays on the board, and is sent later")
     func note() async throws {
         await enterRoom()
@@ -45,7 +40,7 @@ struct BoardCommandTests {
         let stored = try await harness.client.api.elements(in: harness.roomID).items
         #expect(stored.map { $0.content["text"] } == [.string("milk")])
         harness.press(.escape)
-        await quit()
+        await harness.quit()
     }
 
     @Test("a note that the server refuses for good stays on the board with the reason, which the room points to")
@@ -56,7 +51,7 @@ struct BoardCommandTests {
         harness.write("/board")
         await harness.untilShown("• milk  #1  not saved: Too long.")
         harness.press(.escape)
-        await quit()
+        await harness.quit()
     }
 
     @Test("clearing the board drops changes that wait to be sent, so that nothing comes back")
@@ -73,7 +68,7 @@ struct BoardCommandTests {
         #expect(!harness.display.text.contains("milk"))
         #expect(harness.device.requests.count { $0 == creation } <= 1)
         harness.press(.escape)
-        await quit()
+        await harness.quit()
     }
 
     @Test("an edit of content that cannot be read completely is not made, and says why")
@@ -94,6 +89,6 @@ struct BoardCommandTests {
             $0.contains("Not changed: this program cannot read all of “milk”.") || $0.contains("Changing")
         }
         #expect(!harness.display.text.contains("Changing"))
-        await quit()
+        await harness.quit()
     }
 }

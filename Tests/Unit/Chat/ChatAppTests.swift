@@ -12,11 +12,6 @@ struct ChatAppTests {
 
     init() throws { harness = try ChatHarness() }
 
-    private func quit() async {
-        harness.press(.control("c"))
-        await harness.end()
-    }
-
     private func enterRoom() async {
         await harness.untilShown("› Plans  ben, 0 elements")
         harness.press(.enter)
@@ -36,7 +31,7 @@ struct ChatAppTests {
         harness.press(.character("r"), .character("p"))
         await harness.untilShown("People")
         harness.device.delayAnswers(by: .zero)
-        await quit()
+        await harness.quit()
     }
 
     @Test("a badge of an added service is in the room's row, and goes with its last count")
@@ -55,7 +50,7 @@ struct ChatAppTests {
         await rest()
         harness.server.setBadge("polls", to: 0, in: harness.roomID, of: harness.ada.id)
         await harness.untilShown { $0.contains(" dice 99+  ") && !$0.contains("polls") }
-        await quit()
+        await harness.quit()
     }
 
     @Test("quitting in a room waits at most a second for the server")
@@ -64,7 +59,7 @@ struct ChatAppTests {
         harness.device.loseNextAnswer(droppingSocket: false)
         harness.press(.control("c"))
         await harness.clock.advance(by: .seconds(1))
-        await harness.end()
+        await harness.untilOver()
         #expect(harness.clock.elapsed == .seconds(1))
     }
 
@@ -81,7 +76,7 @@ struct ChatAppTests {
         #expect(
             try await harness.client.outbox.unsentCount() == 1
                 || harness.server.texts(in: harness.roomID).contains("Hi!"))
-        await harness.end()
+        await harness.untilOver()
     }
 
     @Test("only messages that were drawn are read")
@@ -101,7 +96,7 @@ struct ChatAppTests {
         await harness.untilShown("Rooms of ada")
         await harness.clock.advance(by: .seconds(1))
         await harness.untilShown("(15)")
-        await quit()
+        await harness.quit()
     }
 
     @Test("a room opens at the first unread message, and stays where the person has scrolled")
@@ -115,7 +110,7 @@ struct ChatAppTests {
         await harness.untilShown { $0.contains("You: old 5.") && !$0.contains("new 9.") }
         harness.write("Hello")
         await harness.untilShown { $0.contains("You: Hello") && $0.contains("new 12.") && !$0.contains("new 1.") }
-        await quit()
+        await harness.quit()
     }
 
     @Test("/read marks all messages as read, also those that were never shown")
@@ -130,7 +125,7 @@ struct ChatAppTests {
         await harness.untilShown("Rooms of ada")
         await harness.clock.advance(by: .seconds(1))
         await harness.untilShown { !$0.contains("(") }
-        await quit()
+        await harness.quit()
     }
 
     @Test("a failure is shown above the list")
@@ -146,7 +141,7 @@ struct ChatAppTests {
         harness.server.refuseNext("GET /api/users/without-rooms", with: refusal)
         harness.write("d")
         await harness.untilShown { $0.contains("Out of order.") && $0.contains("› cleo") }
-        await quit()
+        await harness.quit()
     }
 
     @Test("a waiting command does not block the keys, and shows its outcome at the end")
@@ -164,7 +159,7 @@ struct ChatAppTests {
         await harness.clock.advance(by: .seconds(20))
         await harness.untilShown("Everything on the board was deleted.")
         harness.device.delayAnswers(by: .zero)
-        await quit()
+        await harness.quit()
     }
 
     @Test("a person who returns to a room at once is in it")
@@ -174,7 +169,7 @@ struct ChatAppTests {
         await harness.untilShown("\n> ")
         try harness.server.post("Still there?", in: harness.roomID, by: harness.ben.id)
         await harness.untilShown("ben: Still there?")
-        await quit()
+        await harness.quit()
     }
 
     @Test("a pasted text is one message with its lines, and two slashes begin one that starts with a slash")
@@ -190,7 +185,7 @@ struct ChatAppTests {
         harness.write("/home/ada")
         await harness.untilShown("> /home/ada")
         await harness.untilShown("Unknown command.")
-        await quit()
+        await harness.quit()
     }
 
     @Test("commands that cannot be undone ask first")
@@ -213,7 +208,7 @@ struct ChatAppTests {
         harness.press(.character("y"))
         await harness.untilShown("Everything on the board was deleted.")
         #expect(harness.server.texts(in: harness.roomID).isEmpty)
-        await quit()
+        await harness.quit()
     }
 
     @Test("/name without a name keeps the room's name, and shows what it needs", arguments: ["/name", "/name  "])
@@ -225,7 +220,7 @@ struct ChatAppTests {
         harness.write("/name Trips")
         await harness.untilShown { $0.hasPrefix("Trips ") }
         #expect(harness.device.requests.count { $0.hasSuffix("/name") } == 1)
-        await quit()
+        await harness.quit()
     }
 
     @Test("the board shows all elements, and scrolls")
@@ -246,7 +241,7 @@ struct ChatAppTests {
         await harness.untilShown("• note 250.")
         harness.press(.escape)
         await harness.untilShown("\n> ")
-        await quit()
+        await harness.quit()
     }
 
     @Test("the board is live, and single elements can be changed and deleted")
@@ -269,7 +264,7 @@ struct ChatAppTests {
         harness.write("/board")
         await harness.untilShown { $0.contains("• oats  #1") && !$0.contains("bread") && !$0.contains("…") }
         harness.press(.escape)
-        await quit()
+        await harness.quit()
     }
 
     @Test("long messages scroll by lines, and every line can be seen")
@@ -287,7 +282,7 @@ struct ChatAppTests {
             await TestClock.settle()
         }
         #expect(seen.count == 40)
-        await quit()
+        await harness.quit()
     }
 
     @Test("messages that arrive or disappear below a view that is scrolled up do not move it")
@@ -313,7 +308,7 @@ struct ChatAppTests {
         for _ in 1...4 { harness.press(.down) }
         await harness.untilShown("short.")
         await harness.client.close(conversation)
-        await quit()
+        await harness.quit()
     }
 
     @Test("people are loaded page by page, and a typed name is searched")
@@ -332,7 +327,7 @@ struct ChatAppTests {
         await harness.untilShown("› person110")
         harness.press(.enter)
         await harness.untilShown("A room with person110")
-        await quit()
+        await harness.quit()
     }
 
     @Test("a second room with the same person begins like the first one")
@@ -349,6 +344,6 @@ struct ChatAppTests {
         harness.write("xyz")
         await harness.untilShown("Nobody found.")
         harness.press(.escape)
-        await quit()
+        await harness.quit()
     }
 }

@@ -46,10 +46,11 @@ final class ChatHarness {
 
     func untilShown(_ text: String) async { await untilShown { $0.contains(text) } }
 
+    /// Waits until the program has ended.
     func untilOver() async { await running.value }
 
-    /// Waits until the program has ended.
-    func end() async {
+    func quit() async {
+        press(.control("c"))
         await untilOver()
     }
 }

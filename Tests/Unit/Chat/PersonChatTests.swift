@@ -27,11 +27,6 @@ struct PersonChatTests {
         return trips
     }
 
-    private func quit() async {
-        harness.press(.control("c"))
-        await harness.end()
-    }
-
     @Test("it has the messages of all shared rooms, and a message goes to the latest room, or to the chosen one")
     func rooms() async throws {
         let trips = try await openChat()
@@ -50,7 +45,7 @@ struct PersonChatTests {
         await harness.clock.advance(by: .seconds(1))
         harness.write("/to")
         await harness.untilShown { $0.contains("Rooms: Plans; Trips.") && $0.contains("\nPlans> ") }
-        await quit()
+        await harness.quit()
     }
 
     @Test("what it shows is read, and Esc goes back to the person")
@@ -63,7 +58,7 @@ struct PersonChatTests {
         for _ in 0..<20 where harness.display.text.contains("(") { await harness.clock.advance(by: .milliseconds(200)) }
         await harness.untilShown { !$0.contains("(") }
         #expect(harness.device.requests.count { $0 == "messages:mark-read" } >= 2)
-        await quit()
+        await harness.quit()
     }
 
     @Test("the person's last message is deleted in its room, once that is confirmed")
@@ -82,6 +77,6 @@ struct PersonChatTests {
         harness.press(.character("y"))
         await harness.untilShown { $0.contains("The message was deleted.") && !$0.contains("Trips: oops") }
         #expect(harness.server.texts(in: trips) == ["two"])
-        await quit()
+        await harness.quit()
     }
 }

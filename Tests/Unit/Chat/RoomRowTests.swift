@@ -32,7 +32,7 @@ struct RoomRowTests {
         await harness.untilShown { row(first, "✉", in: $0) && row(second, "✎", in: $0) }
         #expect(!harness.display.text.contains("Plans  created"))
         harness.press(.control("c"))
-        await harness.end()
+        await harness.untilOver()
     }
 
     @Test("a failure reads as the library words it")
@@ -42,6 +42,6 @@ struct RoomRowTests {
             #expect(status.text(with: failure) == failure.errorDescription)
         }
         harness.press(.control("c"))
-        await harness.end()
+        await harness.untilOver()
     }
 }

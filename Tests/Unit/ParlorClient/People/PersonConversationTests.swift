@@ -31,6 +31,14 @@ struct PersonConversationTests {
         return second
     }
 
+    /// Makes a room with messages from Ben, and returns it with four rooms whose messages will be later.
+    private func makeQuietRoom(_ texts: [String]) async throws -> (quiet: String, rooms: [String]) {
+        let quiet = try makeRoom()
+        for text in texts { try home.server.post(text, in: quiet, by: home.ben.id) }
+        await home.clock.advance(by: .seconds(2))
+        return (quiet, [home.roomID] + (try (0..<3).map { _ in try makeRoom() }))
+    }
+
     private func opened(_ client: RoomsClient) async -> PersonConversation {
         let chat = client.openConversation(with: home.ben)
         await until { chat.isVerified }
@@ -106,10 +114,7 @@ struct PersonConversationTests {
 
     @Test("older messages come by pages, in the order of all rooms, without a hole, and only needed rooms are opened")
     func older() async throws {
-        let quiet = try makeRoom()
-        try home.server.post("quiet", in: quiet, by: home.ben.id)
-        await home.clock.advance(by: .seconds(2))
-        let rooms = [home.roomID] + (try (0..<3).map { _ in try makeRoom() })
+        let (quiet, rooms) = try await makeQuietRoom(["quiet"])
         for number in 1...130 {
             let room = rooms[number % 7 % 4]
             try home.server.post("\(number)", in: room, by: number.isMultiple(of: 2) ? home.ada.id : home.ben.id)
@@ -137,10 +142,7 @@ struct PersonConversationTests {
 
     /// Opens a chat of five rooms. While the device has no network, the one that the chat did not need gets 90 messages.
     private func missMany() async throws -> (client: RoomsClient, chat: PersonConversation, roomID: String) {
-        let second = try makeRoom()
-        for number in 1...25 { try home.server.post("old \(number)", in: second, by: home.ben.id) }
-        await home.clock.advance(by: .seconds(2))
-        let rooms = [home.roomID] + (try (0..<3).map { _ in try makeRoom() })
+        let (second, rooms) = try await makeQuietRoom((1...25).map { "old \($0)" })
         for number in 1...80 { try home.server.post("\(number)", in: rooms[number % 4], by: home.ben.id) }
         let client = try await home.connected()
         let chat = await opened(client)
@@ -193,10 +195,7 @@ struct PersonConversationTests {
 
     @Test("a chat that is closed while it opens a room for older messages leaves all rooms, and fetches no more")
     func closedWhileLoading() async throws {
-        let quiet = try makeRoom()
-        try home.server.post("quiet", in: quiet, by: home.ben.id)
-        await home.clock.advance(by: .seconds(2))
-        let rooms = [home.roomID] + (try (0..<3).map { _ in try makeRoom() })
+        let (quiet, rooms) = try await makeQuietRoom(["quiet"])
         for number in 1...240 { try home.server.post("\(number)", in: rooms[number % 4], by: home.ben.id) }
         let client = try await home.connected()
         let chat = await opened(client)
