@@ -205,18 +205,18 @@ final class HTTPConnection: ChannelHandler, Waiting {
         }
     }
 
-    /// The number of bytes to receive before they are parsed. A head arrives in pieces of `smallBuffer` bytes, which
-    /// every client may buffer. So no client is refused while it waits for its share of the loop's time.
+    /// The number of bytes to receive before they are parsed. Heads and dropped chunks arrive in pieces of
+    /// `smallBuffer` bytes, which every client may buffer. So no client is refused while it waits for its share of the
+    /// loop's time.
     private var portion: Int {
         if parser.isTakingLargeBody { return .max }
-        return parser.progress == .body ? Self.portion : EdgeLimits.smallBuffer
+        return parser.progress == .body && !parser.isDroppingChunks ? Self.portion : EdgeLimits.smallBuffer
     }
 
     /// Returns the next event, if its client has some of its share left.
     private func next(in interval: inout TimeShares.Interval) throws(HTTPParseError) -> HTTPEvent? {
-        // Continue while input is dropped, even over the share, because keeping it would cost memory. A body in tiny
-        // chunks takes time all the same.
-        guard isProxys else { return interval.goesOn() || parser.isDropping ? try parser.next() : nil }
+        // Dropping input of a known length takes no time, and keeping it would cost memory.
+        guard isProxys else { return interval.goesOn() || parser.isDroppingUnparsed ? try parser.next() : nil }
         // Only the request says who its client is, and the next one may be another client's.
         interval.pass(to: nil)
         let found = if let event = held.take() { event } else { try parser.next() }

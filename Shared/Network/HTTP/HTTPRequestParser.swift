@@ -68,9 +68,14 @@ public struct HTTPRequestParser: Sendable {
         if case .body = state { mayTakeLargeBody } else { false }
     }
 
-    /// True while the rest of a refused body arrives, of which `next` keeps nothing.
-    public var isDropping: Bool {
-        if case .draining = state { true } else { false }
+    /// True while the rest of a refused body of a known length arrives. `next` drops it without parsing it.
+    public var isDroppingUnparsed: Bool {
+        if case .draining = state { body.announcedLength != nil } else { false }
+    }
+
+    /// True while the chunks of a refused body arrive. `next` parses them to find their end, and keeps nothing.
+    public var isDroppingChunks: Bool {
+        if case .draining = state { body.announcedLength == nil } else { false }
     }
 
     public var progress: Progress {

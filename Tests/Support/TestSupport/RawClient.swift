@@ -33,6 +33,9 @@ public final class RawClient {
     /// `close`, for other threads.
     public var disconnect: @Sendable () -> Void { { [socket] in socket.disconnect() } }
 
+    /// `send`, for other threads. If the connection has ended, nothing is sent.
+    public var sendFromElsewhere: @Sendable (String) -> Void { { [socket] text in try? socket.send(text) } }
+
     /// Reads more bytes. Returns false if the connection has ended, cleanly or by a reset.
     private func fill() throws -> Bool {
         do {

@@ -64,6 +64,42 @@ struct TimeSharesTests {
         }
     }
 
+    @Test("the chunks of a refused body wait for their client's share, and a body of a known length is dropped at once")
+    func refusedBodies() async throws {
+        // Called on the loop's thread, so that all of it comes before the share does, however busy the machine is.
+        let steps = Mutex<[String: @Sendable () -> Void]>([:])
+        let behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in
+            if request.path == "/spend" { Self.run(for: 0.02) }
+            steps.withLock { $0[request.path] }?()
+            responder.send(HTTPResponse(status: 200))
+        })
+        let buffered = Atomic(-1)
+        let configuration = Self.configuration(percent: 1).with { $0.http.maxBodyBytes = 1000 }
+        try await TestServer.run(configuration: configuration, behaviour) { server in
+            let (chunked, whole, other) = (try server.client(), try server.client(), try server.client(from: 2))
+            let chunks = String(repeating: "1\r\nx\r\n", count: 600)
+            try chunked.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + chunks)
+            try whole.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4000\r\n\r\n")
+            #expect(try chunked.response().status == 413 && whole.response().status == 413)
+            let counters = server.edge.counters
+            let (sendChunked, sendWhole) = (chunked.sendFromElsewhere, whole.sendFromElsewhere)
+            let sendOther = other.sendFromElsewhere
+            steps.withLock {
+                $0["/spend"] = {
+                    sendChunked(chunks)
+                    sendWhole(String(repeating: "x", count: 3500))
+                    sendOther("GET /turn HTTP/1.1\r\nHost: x\r\n\r\n")
+                }
+                // Both bodies are received by the next turn.
+                $0["/turn"] = { sendOther("GET /count HTTP/1.1\r\nHost: x\r\n\r\n") }
+                $0["/count"] = { buffered.store(counters.bufferedBytes, ordering: .relaxed) }
+            }
+            #expect(try server.client().request("GET", "/spend").status == 200)
+            #expect(try other.response().status == 200 && other.response().status == 200)
+            #expect(buffered.load(ordering: .relaxed) == 4096)
+        }
+    }
+
     @Test("a share has the configured size, also above half and beside whole parts", arguments: [30, 70])
     func shares(percent: Int) async throws {
         let group = try EventLoopGroup(loopCount: 1)
