@@ -29,6 +29,8 @@ package actor SocketFront: LoopPart {
 
     private var sessions = SessionTable()
     private var lastSession = 0
+    /// The number of waiting events that one socket continues with in a turn.
+    private static let maxResumedPerTurn = 64
     /// Numbers the events of this loop's sockets, for the request ids in logs.
     private var lastEvent = 0
 
@@ -223,10 +225,13 @@ package actor SocketFront: LoopPart {
 
     /// Continues with the waiting events, even of a client that has left: what it sent before still counts.
     private func resume(_ session: SocketSession) {
-        while let request = session.waiting.first, session.mayStart(request.event) {
+        for _ in 0..<Self.maxResumedPerTurn {
+            guard let request = session.waiting.first, session.mayStart(request.event) else { return }
             _ = session.waiting.popFirst()
             start(request, of: session)
         }
+        // Those that are refused at once may be thousands.
+        loop.inNextTurn { [self] in resume(session) }
     }
 
     /// Starts an event. Events start in order. Those that change the socket's rooms are finished before the

@@ -16,6 +16,10 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     private var probe: WebSocketConnection?
     private var heldPoll: (connection: HTTPConnection, exchange: Int)?
     private var isFlushQueued = false
+    /// True while some packets of a POST wait for a later turn.
+    private var isPosting = false
+    /// The number of a POST's packets that are taken in a turn.
+    private static let maxPacketsPerTurn = 64
     /// False once the application has closed the socket, or was informed that it has closed. It may still be true when
     /// the engine has closed. If one POST has a client's last messages and its close packet, the engine closes at once,
     /// and the messages are still delivered.
@@ -139,8 +143,27 @@ final class EngineConnection: Waiting, WebSocketReceiver {
         perform(engine.poll(), answering: (connection, exchange))
     }
 
+    /// Handles a POST. If it has many packets, other clients have their turns meanwhile, and a POST that comes before
+    /// its answer waits.
     func post(_ body: [UInt8], on connection: HTTPConnection, exchange: Int) {
-        perform(engine.post(body[...]), answering: (connection, exchange))
+        guard !isPosting else {
+            return edge.loop.inNextTurn { [self] in post(body, on: connection, exchange: exchange) }
+        }
+        let limit =
+            isUnconnected ? edge.configuration.limits.maxUnconnectedMessages : PollingPayload.maxReceivedPackets
+        takePackets(engine.post(body[...], atMost: limit)[...], answering: (connection, exchange))
+    }
+
+    private func takePackets(
+        _ actions: ArraySlice<EngineAction>, answering request: (connection: HTTPConnection, exchange: Int)
+    ) {
+        perform(actions.prefix(Self.maxPacketsPerTurn), answering: request)
+        let rest = actions.dropFirst(Self.maxPacketsPerTurn)
+        isPosting = !rest.isEmpty
+        guard isPosting else { return }
+        edge.loop.inNextTurn { [self] in
+            edge.shares.perform(for: handshake.client.subscriber) { [self] in takePackets(rest, answering: request) }
+        }
     }
 
     /// Handles the loss of the held GET's connection.
@@ -183,7 +206,7 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     // MARK: Actions
 
     func perform(
-        _ actions: [EngineAction], answering request: (connection: HTTPConnection, exchange: Int)? = nil
+        _ actions: some Sequence<EngineAction>, answering request: (connection: HTTPConnection, exchange: Int)? = nil
     ) {
         for action in actions {
             switch action {

@@ -69,14 +69,19 @@ struct HTTPBuffer {
             let subject = coming() ?? latest
             // Bytes that come through a proxy have no client until a head names one.
             after.address = countedAddress ?? subject.map { edge.configuration.client(of: $0, from: peer).subscriber }
-            after.standing = standing(of: subject, unread: unread, taken: taken)
+            after.standing = standing(of: subject, at: after.address, unread: unread, taken: taken)
         }
         return edge.count(after, in: &counted) == nil
     }
 
-    private mutating func standing(of subject: HTTPRequest?, unread: Int, taken: Int) -> ClientUsage.Standing {
+    private mutating func standing(
+        of subject: HTTPRequest?, at address: IPAddress?, unread: Int, taken: Int
+    ) -> ClientUsage.Standing {
         if standing == nil, unread + taken > EdgeLimits.smallBuffer, let subject {
+            // It may verify a token, which takes as long as many small requests.
+            var interval = edge.shares.begin(for: address)
             standing = edge.standing(of: subject)
+            _ = interval.goesOn()
         }
         guard case .known(let person) = standing else { return .stranger }
         // An answer that was within its client's limit must not be cut off because others use much.

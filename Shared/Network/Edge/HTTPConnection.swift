@@ -23,8 +23,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private var exchange: HTTPExchange?
     private var exchangeCount = 0
     private var isProcessing = false
-    /// The event of a proxy's connection that waits because its client has used its share of the loop's time.
-    private var held: HTTPEvent?
+    private var input: FairInput
     /// True while the connection waits for its share of the loop's time. It then continues by itself.
     private var isResting = false
     /// True once the client sends nothing more.
@@ -50,6 +49,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         self.edge = edge
         countedAddress = edge.configuration.countedAddress(of: channel.peer.ip)
         buffer = HTTPBuffer(of: channel.peer.ip, countedAs: countedAddress, edge: edge)
+        input = FairInput(from: channel.peer.ip, countedAs: countedAddress, edge.configuration)
         self.parser = parser ?? HTTPRequestParser(limits: edge.configuration.http)
         channel.receive(atMost: EdgeLimits.smallBuffer)
         deadline.start(after: edge.configuration.headTimeout, on: edge.loop) { [unowned self] in timerFired() }
@@ -138,8 +138,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
         if isReleased { return true }
         return buffer.count(
             unread: channel.isStalled ? channel.pendingCost : 0,
-            taken: parser.heldBytes(with: held) + (exchange?.bytes ?? 0),
-            coming: exchange == nil ? parser.unfinished ?? held?.request : nil)
+            taken: parser.heldBytes(with: input.held) + (exchange?.bytes ?? 0),
+            coming: exchange == nil ? parser.unfinished ?? input.held?.request : nil)
     }
 
     /// Records that the request belongs to a connected socket.
@@ -166,7 +166,8 @@ final class HTTPConnection: ChannelHandler, Waiting {
         var left = Self.maxRequestsPerTurn
         var interval = edge.shares.begin(for: countedAddress, received: received)
         do throws(HTTPParseError) {
-            while left > 0, exchange == nil, !isReleased, channel.isOpen, !isUnread, let event = try next(in: &interval)
+            while left > 0, exchange == nil, !isReleased, channel.isOpen, !isUnread,
+                let event = try input.next(from: &parser, in: &interval)
             {
                 switch event {
                 case .request(let request):
@@ -186,7 +187,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         if exchange == nil, !isReleased {
             deadline.set(for: parser.progress, on: edge, isStalled: channel.isStalled)
         }
-        if isProxys, held == nil { interval.pass(to: nil) }
+        input.end(&interval, parser)
         let goesOn = interval.goesOn()
         if isReleased { return }
         // When a client has used its share, stop receiving from it too.
@@ -211,20 +212,6 @@ final class HTTPConnection: ChannelHandler, Waiting {
     private var portion: Int {
         if parser.isTakingLargeBody { return .max }
         return parser.progress == .body && !parser.isDroppingChunks ? Self.portion : EdgeLimits.smallBuffer
-    }
-
-    /// Returns the next event, if its client has some of its share left.
-    private func next(in interval: inout TimeShares.Interval) throws(HTTPParseError) -> HTTPEvent? {
-        // Dropping input of a known length takes no time, and keeping it would cost memory.
-        guard isProxys else { return interval.goesOn() || parser.isDroppingUnparsed ? try parser.next() : nil }
-        // Only the request says who its client is, and the next one may be another client's.
-        interval.pass(to: nil)
-        let found = if let event = held.take() { event } else { try parser.next() }
-        guard let event = found, let request = event.request else { return found }
-        interval.pass(to: client(of: request).subscriber)
-        if interval.goesOn() { return event }
-        held = event
-        return nil
     }
 
     /// True if the client has not read its answers.
@@ -283,10 +270,12 @@ final class HTTPConnection: ChannelHandler, Waiting {
         let incoming = incoming(request)
         // At the end of the turn the channel has this connection as its handler, which an upgrade can then replace.
         edge.loop.atEndOfTurn { [self] in
-            // The channel may have closed since, and a new handler on it would never be informed.
-            guard exchange?.id == incoming.exchange, channel.isOpen, incoming.endpoint != nil else { return }
-            if isWhole { incoming.serve() } else { incoming.askForBody() }
-            goOn()
+            edge.shares.perform(for: client(of: request).subscriber) { [self] in
+                // The channel may have closed since, and a new handler on it would never be informed.
+                guard exchange?.id == incoming.exchange, channel.isOpen, incoming.endpoint != nil else { return }
+                if isWhole { incoming.serve() } else { incoming.askForBody() }
+                goOn()
+            }
         }
     }
 
@@ -389,7 +378,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     /// Closes if no request is open. A request that has begun to arrive is answered first, and its answer ends the
     /// connection. A new connection without a byte gets a short time for one.
     func drain() {
-        guard exchange == nil, held == nil else { return }
+        guard exchange == nil, input.held == nil else { return }
         if !hasReceived {
             deadline.shortenForDrain()
         } else if parser.progress == .idle {

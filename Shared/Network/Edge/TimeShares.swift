@@ -126,6 +126,15 @@ final class TimeShares {
         if !share.isWaking { wakeLater(share) }
     }
 
+    /// Does work and charges it to an address: at once if the address has some of its share left, otherwise once it
+    /// has again.
+    func perform(for address: IPAddress?, _ work: @escaping () -> Void) {
+        var interval = begin(for: address)
+        guard interval.goesOn() else { return wait(for: address) { [self] in perform(for: address, work) } }
+        work()
+        _ = interval.goesOn()
+    }
+
     private func wakeLater(_ share: Share) {
         share.isWaking = true
         let left = share.paid - (.now() + allowance)

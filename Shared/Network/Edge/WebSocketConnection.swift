@@ -47,6 +47,9 @@ final class WebSocketConnection: ChannelHandler {
     /// (RFC 6455, section 5.5.3, permits it), so a flood gets few answers.
     private static let maxPromptPongs = 10
 
+    /// The number of bytes that are received at a time, before and after the client's CONNECT.
+    private static let portions = (unconnected: EdgeLimits.smallBuffer, connected: 16 * 1024)
+
     let client: IPAddress
     /// True while its socket is connected to a namespace.
     private var isConnected = false
@@ -105,7 +108,7 @@ final class WebSocketConnection: ChannelHandler {
         parser = WebSocketParser(role: .server, maxMessageBytes: maxMessageBytes)
         parser.append(received)
         channel.handler = self
-        channel.receive(atMost: .max)
+        channel.receive(atMost: Self.portions.unconnected)
         edge.add(self)
     }
 
@@ -116,6 +119,7 @@ final class WebSocketConnection: ChannelHandler {
     func note(isConnected: Bool, maxMessageBytes: Int) -> Bool {
         parser.maxMessageBytes = maxMessageBytes
         self.isConnected = isConnected
+        channel.receive(atMost: isConnected ? Self.portions.connected : Self.portions.unconnected)
         let share: ClientUsage.ConnectionShare = isConnected ? .connected : .unconnected
         if isReleased || share == self.share { return true }
         guard edge.usage.moveConnection(of: client.subscriber, to: share) else {

@@ -1,6 +1,9 @@
 /// The head of a request while its lines arrive. Each line is checked when it is complete, so malformed input
 /// is refused before the head ends.
 struct HTTPHead {
+    /// The limit of members of a list that are taken apart. Lists of codings and expectations have one or two.
+    private static let maxMembers = 16
+
     /// The request without its headers, which are collected separately: inside an optional, all of them would
     /// be copied for each new one.
     private var request: HTTPRequest?
@@ -86,7 +89,7 @@ struct HTTPHead {
     /// last coding. No other coding is supported.
     private static func checkTransferCoding(_ request: HTTPRequest) throws(HTTPParseError) {
         guard request.version == .http11 else { throw HTTPParseError(400, "Transfer-Encoding in HTTP/1.0") }
-        let codings = request.headers.members("Transfer-Encoding")
+        let codings = request.headers.members("Transfer-Encoding", atMost: maxMembers)
         guard codings.last == "chunked", codings.count(where: { $0 == "chunked" }) == 1 else {
             throw HTTPParseError(400, "the last transfer coding is not chunked")
         }
@@ -105,7 +108,7 @@ struct HTTPHead {
     /// Returns true if the client waits for 100 before it sends its body (RFC 9110, section 10.1.1).
     static func expectsContinue(_ request: HTTPRequest) throws(HTTPParseError) -> Bool {
         guard request.version == .http11, request.headers.contains("Expect") else { return false }
-        guard request.headers.members("Expect").allSatisfy({ $0 == "100-continue" }) else {
+        guard request.headers.members("Expect", atMost: maxMembers).allSatisfy({ $0 == "100-continue" }) else {
             throw HTTPParseError(417, "100-continue is the only supported expectation")
         }
         return true

@@ -52,8 +52,13 @@ public struct HTTPHeaders: Sendable {
     /// Returns the members of a list in lower case, over all its fields, in order, including empty ones. Only ASCII
     /// letters are lowercased: Unicode has a sign (U+212A) that becomes a `k`, and two servers must not read one field
     /// differently.
-    public func members(_ name: String) -> [String] {
-        all(name).flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.map { member in
+    ///
+    /// - Parameter limit: the number of members of each field that are taken apart; the rest of the field is one more.
+    public func members(_ name: String, atMost limit: Int = .max) -> [String] {
+        let members = all(name).flatMap {
+            $0.split(separator: ",", maxSplits: limit, omittingEmptySubsequences: false)
+        }
+        return members.map { member in
             let member = member.utf8.map(\.lowercased)
             return member.span.text(member.span.trimming(0..<member.count))
         }

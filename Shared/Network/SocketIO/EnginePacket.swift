@@ -50,13 +50,14 @@ public enum PollingPayload {
 
     /// Parses the body of a POST.
     ///
-    /// - Throws: if any packet is malformed, or there are more than `maxReceivedPackets`; none of them is
-    ///   used then.
-    public static func parse(_ body: ArraySlice<UInt8>) throws(ProtocolViolation) -> [EnginePacket] {
+    /// - Throws: if any packet is malformed, or there are more than `limit`; none of them is used then.
+    public static func parse(
+        _ body: ArraySlice<UInt8>, atMost limit: Int = maxReceivedPackets
+    ) throws(ProtocolViolation) -> [EnginePacket] {
         guard String(validating: body, as: UTF8.self) != nil else {
             throw ProtocolViolation("a payload that is not UTF-8")
         }
-        guard body.count(where: { $0 == separator }) < maxReceivedPackets else {
+        guard body.count(where: { $0 == separator }) < limit else {
             throw ProtocolViolation("a payload of too many packets")
         }
         var packets: [EnginePacket] = []

@@ -92,11 +92,15 @@ public struct EngineSession: Sendable {
     }
 
     /// Handles a POST that has arrived completely, with its body. So two of them never overlap here.
-    public mutating func post(_ body: ArraySlice<UInt8>) -> [EngineAction] {
+    ///
+    /// - Parameter limit: the limit of packets in it.
+    public mutating func post(
+        _ body: ArraySlice<UInt8>, atMost limit: Int = PollingPayload.maxReceivedPackets
+    ) -> [EngineAction] {
         guard state == .polling else { return [.refuse] }
         do throws(ProtocolViolation) {
             var actions: [EngineAction] = []
-            for packet in try PollingPayload.parse(body) where isOpen { actions += try receive(packet) }
+            for packet in try PollingPayload.parse(body, atMost: limit) where isOpen { actions += try receive(packet) }
             return actions + [.answer(Array("ok".utf8))]
         } catch {
             return [.refuse] + end(.violation(error))

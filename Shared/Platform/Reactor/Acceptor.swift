@@ -8,7 +8,7 @@ final class Acceptor: PollSource, @unchecked Sendable {
     /// any processor time, and short for a waiting client.
     static let pause: Duration = .milliseconds(100)
     /// The limit of accepts in a turn, as a flood of connections must not starve existing ones.
-    private static let maxPerTurn = 64
+    private static let maxPerTurn = 16
 
     private let socket: Socket
     private let loop: EventLoop

@@ -33,6 +33,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
     /// The limit of work and tasks in a turn, so that they do not starve reads and writes.
     private static let maxJobsPerTurn = 1024
+    /// The limit of timers in a turn. Thousands may be due at once, such as the deadlines of one peer's connections.
+    private static let maxTimersPerTurn = 64
     /// The number of jobs after which other threads are woken for the work that they were given.
     private static let jobsBetweenWakeups = 64
     /// The limit of how often a turn's end runs. It runs again for output that it causes itself, such as a write in
@@ -243,12 +245,12 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         let current = LoopInstant.now()
         guard deadline <= current else { return false }
         let limit = timers.latest
-        var hadAny = false
-        while let timer = timers.popDue(at: current, armedUpTo: limit) {
-            hadAny = true
+        var left = Self.maxTimersPerTurn
+        while left > 0, let timer = timers.popDue(at: current, armedUpTo: limit) {
+            left -= 1
             timer.work?()
         }
-        return hadAny
+        return left < Self.maxTimersPerTurn
     }
 
     private func finishTurn() {

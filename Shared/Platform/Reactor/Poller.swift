@@ -38,8 +38,9 @@ final class Poller {
         var generation: UInt32
     }
 
-    /// The limit of events that one call of epoll_wait reports; the rest comes in the next turn.
-    private static let maxEvents = 512
+    /// The limit of events in a turn. The kernel reports the others in the next turn, before these again. So a peer with
+    /// hundreds of connections does not delay the tasks, timers and writes of others.
+    private static let maxEvents = 64
     private static let wakeToken = UInt64.max
 
     private let epoll: Int32

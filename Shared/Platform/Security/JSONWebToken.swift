@@ -5,6 +5,9 @@ public enum JSONWebToken {
     /// The length limit of a token. Longer ones are refused before anything is decoded: ours have 300 bytes,
     /// other issuers' a few thousand.
     public static let maxLength = 16 * 1024
+    /// The length limit of a token's encoded header. It is parsed before the signature is checked, and names little more
+    /// than an algorithm and a key.
+    private static let maxHeaderLength = 1024
 
     /// Signs a token that `verify` accepts.
     ///
@@ -42,7 +45,9 @@ public enum JSONWebToken {
         // Split only as far as needed to see that there are too many parts: a token that consists of dots
         // would have thousands.
         let parts = bytes.split(separator: UInt8(ascii: "."), maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count == 3, let signature = Base64URL.decode(parts[2]) else { throw .malformed }
+        guard parts.count == 3, parts[0].count <= maxHeaderLength, let signature = Base64URL.decode(parts[2]) else {
+            throw .malformed
+        }
         let header = try object(parts[0])
         // A critical extension must be understood, and none is supported (RFC 7515, section 4.1.11).
         guard let algorithm = header["alg"]?.string, header["crit"] == nil else { throw .malformed }

@@ -1,5 +1,6 @@
 """Other ways in: IPv6, a balancer, polling with an account, the operations port, few descriptors, and unusual HTTP."""
 
+import base64
 import contextlib
 import itertools
 import json
@@ -152,9 +153,9 @@ def polls_unread(target: Target, path: str) -> Script:
     return Script(repeat=wire.request("GET", path), pause=0, reads=0, receive_buffer=4096)
 
 
-def packets(target: Target, path: str) -> Script:
+def packets(target: Target, path: str, count: int) -> Script:
     typing = "42" + json.dumps(["message:typing", {"roomId": target.given["room"], "isTyping": True}])
-    return Script(repeat=wire.request("POST", path, body="\x1e".join([typing] * 5000).encode()), pause=0)
+    return Script(repeat=wire.request("POST", path, body="\x1e".join([typing] * count).encode()), pause=0)
 
 
 class Operations(Attack):
@@ -207,6 +208,10 @@ class OddHTTP(Attack):
 
 LOGIN = "/api/auth/login"
 CHUNKED = wire.request("POST", LOGIN, Transfer_Encoding="chunked")
+# A token that takes long to parse, in a head that makes the server ask who sent it before the body has come.
+LONG_TOKEN = wire.request(
+    "POST", LOGIN, length=1,
+    token=base64.urlsafe_b64encode(json.dumps({f"\u20ac{n}": n for n in range(600)}).encode()).decode().rstrip("=") + ".e30.x")
 ONE_BYTE = b"1\r\nx\r\n"
 
 
@@ -250,7 +255,8 @@ ALL = [
     ],
     PollingWithAccount("polling-never", lambda target, path: Script()),
     PollingWithAccount("polling-unread", polls_unread),
-    PollingWithAccount("polling-packets", packets),
+    PollingWithAccount("polling-packets", lambda target, path: packets(target, path, 5000)),
+    PollingWithAccount("polling-packets-4096", lambda target, path: packets(target, path, 4096)),
     PollingWithAccount("polling-posts-unfinished", lambda target, path: Script(
         then=wire.request("POST", path, length=990_000) + b"4" + b"x" * 980_000, drip=b"x", every=SLOWLY)),
     Operations("operations-idle", 3000, lambda: IDLE),
@@ -272,6 +278,8 @@ ALL = [
     OddHTTP("expect-continue-large", 500, lambda target: Script(
         then=wire.request("POST", LOGIN, length=1 << 20, Expect="100-continue"), repeat=b"x" * 10_000)),
     OddHTTP("absurd-heads", 130, absurd_heads),
+    OddHTTP("long-tokens", 300, lambda target: Script(then=LONG_TOKEN, leaves_after=0.05)),
+    OddHTTP("comma-lists", 20, lambda target: Script(then=wire.request("POST", LOGIN, Transfer_Encoding="," * 30_000))),
     OddHTTP("connects-anew", 200, lambda target: Script(leaves_after=0.02)),
     OddHTTP("readyz-flood", 20, lambda target: Script(repeat=wire.request("GET", "/readyz") * 200)),
     OddHTTP("metrics-flood", 20, lambda target: Script(repeat=wire.request("GET", "/metrics") * 200)),

@@ -51,15 +51,17 @@ class HeldPolls(Attack):
 
 
 class TinyPackets(Attack):
-    """POSTs of 4,096 empty messages each to polling sessions that have not connected.
+    """POSTs of 4,096 empty packets each to polling sessions that have not connected.
 
-    A session that has not connected may send 64 messages. Then it is closed, and its POSTs are refused.
+    A session that has not connected may send 64 messages, and as many packets in a POST. Then it is closed, and its POSTs
+    are refused.
     """
 
-    name = "tiny-packets"
+    def __init__(self, name: str, packet: bytes):
+        self.name, self.packet = name, packet
 
     def run(self, target: Target, fate: Fate):
-        body = b"\x1e".join([b"4"] * 4096)
+        body = b"\x1e".join([self.packet] * 4096)
         opened = target.open()
         while target.left > 0:
             try:
@@ -88,5 +90,6 @@ ALL = [
     Handshakes("handshakes", wire.request("GET", wire.POLLING)),
     Handshakes("handshakes-31k", FAT),
     HeldPolls(),
-    TinyPackets(),
+    TinyPackets("tiny-packets", b"4"),
+    TinyPackets("tiny-pongs", b"3"),
 ]

@@ -29,6 +29,8 @@ final class TestDelegate: EdgeDelegate {
         var onEvent: @Sendable (Socket, SocketIOEvent) -> Void = { socket, event in
             if let id = event.ackID { socket.send(.ack(id, event.arguments)) }
         }
+        /// Called when the server asks whose a request is.
+        var onLookup: @Sendable () -> Void = {}
         /// Called with messages of the plain WebSocket at `/ws`.
         var onMessage: @Sendable (PlainWebSocket, String) -> Void = { _, _ in }
     }
@@ -54,7 +56,10 @@ final class TestDelegate: EdgeDelegate {
         behaviour.onLargeBody(request)
     }
 
-    func person(of request: HTTPRequest) -> String? { request.headers["Authorization"] }
+    func person(of request: HTTPRequest) -> String? {
+        behaviour.onLookup()
+        return request.headers["Authorization"]
+    }
 
     func secondsToWait(of client: IPAddress) -> Int? { behaviour.secondsToWait(client) }
 

@@ -64,8 +64,10 @@ struct TimeSharesTests {
         }
     }
 
-    @Test("the chunks of a refused body wait for their client's share, and a body of a known length is dropped at once")
-    func refusedBodies() async throws {
+    @Test(
+        "the chunks of a refused body wait for their client's share, and a body of a known length is dropped at once",
+        arguments: [false, true])
+    func refusedBodies(behindProxy: Bool) async throws {
         // Called on the loop's thread, so that all of it comes before the share does, however busy the machine is.
         let steps = Mutex<[String: @Sendable () -> Void]>([:])
         let behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in
@@ -74,27 +76,36 @@ struct TimeSharesTests {
             responder.send(HTTPResponse(status: 200))
         })
         let buffered = Atomic(-1)
-        let configuration = Self.configuration(percent: 1).with { $0.http.maxBodyBytes = 1000 }
+        let configuration = Self.configuration(percent: 1).with {
+            $0.http.maxBodyBytes = 1000
+            if behindProxy { $0.trustedProxies = [IPNetwork("127.0.0.0/8")].compactMap(\.self) }
+        }
+        func head(_ line: String, from client: Int = 1) -> String {
+            "\(line) HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.\(client)\r\n"
+        }
         try await TestServer.run(configuration: configuration, behaviour) { server in
             let (chunked, whole, other) = (try server.client(), try server.client(), try server.client(from: 2))
             let chunks = String(repeating: "1\r\nx\r\n", count: 600)
-            try chunked.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + chunks)
-            try whole.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4000\r\n\r\n")
+            try chunked.send(head("POST /") + "Transfer-Encoding: chunked\r\n\r\n" + chunks + chunks)
+            try whole.send(head("POST /") + "Content-Length: 4000\r\n\r\n")
             #expect(try chunked.response().status == 413 && whole.response().status == 413)
             let counters = server.edge.counters
             let (sendChunked, sendWhole) = (chunked.sendFromElsewhere, whole.sendFromElsewhere)
             let sendOther = other.sendFromElsewhere
+            let (turn, count) = (head("GET /turn", from: 2) + "\r\n", head("GET /count", from: 2) + "\r\n")
             steps.withLock {
                 $0["/spend"] = {
                     sendChunked(chunks)
                     sendWhole(String(repeating: "x", count: 3500))
-                    sendOther("GET /turn HTTP/1.1\r\nHost: x\r\n\r\n")
+                    sendOther(turn)
                 }
                 // Both bodies are received by the next turn.
-                $0["/turn"] = { sendOther("GET /count HTTP/1.1\r\nHost: x\r\n\r\n") }
+                $0["/turn"] = { sendOther(count) }
                 $0["/count"] = { buffered.store(counters.bufferedBytes, ordering: .relaxed) }
             }
-            #expect(try server.client().request("GET", "/spend").status == 200)
+            let spending = try server.client()
+            try spending.send(head("GET /spend") + "\r\n")
+            #expect(try spending.response().status == 200)
             #expect(try other.response().status == 200 && other.response().status == 200)
             #expect(buffered.load(ordering: .relaxed) == 4096)
         }
@@ -120,6 +131,50 @@ struct TimeSharesTests {
         let paid = Duration.milliseconds(524) * 100 / percent
         // Minus the time that may be used at once.
         #expect(began.duration(to: woken) > paid - .milliseconds(10))
+    }
+
+    @Test("work for an address over its share waits, and another's runs at once")
+    func performing() async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        defer { group.shutdown() }
+        let loop = group.loops[0]
+        let (busy, other) = (try #require(IPAddress("192.0.2.1")), try #require(IPAddress("192.0.2.2")))
+        let order = await withCheckedContinuation { continuation in
+            loop.execute {
+                nonisolated(unsafe) var order: [String] = []
+                let shares = TimeShares(percent: 1, on: loop)
+                shares.perform(for: busy) {
+                    Self.run(for: 0.005)
+                    order.append("first")
+                }
+                shares.perform(for: busy) {
+                    order.append("second")
+                    continuation.resume(returning: order)
+                }
+                shares.perform(for: other) { order.append("other") }
+            }
+        }
+        #expect(order == ["first", "other", "second"])
+    }
+
+    @Test("finding out who sends a long head counts as its client's time")
+    func lookups() async throws {
+        let taken = Mutex<[String]>([])
+        var behaviour = TestDelegate.Behaviour(onRequest: { request, _, responder in
+            taken.withLock { $0.append(request.path) }
+            responder.send(HTTPResponse(status: 200))
+        })
+        behaviour.onLookup = { Self.run(for: 0.02) }
+        try await TestServer.run(configuration: Self.configuration(percent: 1), behaviour) { server in
+            let (long, second, other) = (try server.client(), try server.client(), try server.client(from: 2))
+            let field = "X: " + String(repeating: "x", count: 5000)
+            try long.send("POST / HTTP/1.1\r\nHost: x\r\n\(field)\r\nContent-Length: 1\r\n\r\n")
+            #expect(try other.request("GET", "/before").status == 200)
+            try second.send("GET /second HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try other.request("GET", "/after").status == 200)
+            #expect(taken.withLock { $0 } == ["/before", "/after"])
+            #expect(try second.response().status == 200)
+        }
     }
 
     @Test("a share used up within an interval stays used up for all of it, even if the thread does not run")

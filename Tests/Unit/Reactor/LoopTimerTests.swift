@@ -102,6 +102,25 @@ struct LoopTimerTests {
 }
 
 @Suite struct TimerQueueTests {
+    @Test("hundreds of timers that are due at once do not hold the loop")
+    func manyAtOnce() async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        defer { group.shutdown() }
+        let loop = group.loops[0]
+        let fired = await withCheckedContinuation { continuation in
+            loop.execute {
+                nonisolated(unsafe) var count = 0
+                for number in 0..<500 {
+                    loop.schedule(after: .zero) {
+                        count += 1
+                        if number == 0 { loop.inNextTurn { continuation.resume(returning: count) } }
+                    }
+                }
+            }
+        }
+        #expect(fired > 0 && fired < 500)
+    }
+
     @Test("any sequence of arming, moving and cancelling fires as a sorted list would")
     func againstAList() throws {
         let loop = try EventLoop(index: 0, resolver: WorkerPool(threads: 1, maxWaiting: 1))

@@ -92,6 +92,13 @@ struct JSONWebTokenTests {
         #expect(error(token(header: header, claims: claims)) == .malformed)
     }
 
+    @Test("a token with a long header is refused before the header is parsed")
+    func longHeader() {
+        func header(_ letters: Int) -> String { #"{"alg":"HS256","x":"\#(String(repeating: "x", count: letters))"}"# }
+        #expect(error(token(header: header(700), claims: #"{"exp":1001}"#)) == nil)
+        #expect(error(token(header: header(800), claims: #"{"exp":1001}"#)) == .malformed)
+    }
+
     @Test("a token that is not valid yet is refused, and fractions of a second are accepted")
     func times() {
         let header = #"{"alg":"HS256"}"#

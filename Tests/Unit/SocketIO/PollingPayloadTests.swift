@@ -30,6 +30,8 @@ struct PollingPayloadTests {
         let most = PollingPayload.maxReceivedPackets
         #expect(try PollingPayload.parse(body(most)).count == most)
         #expect(throws: ProtocolViolation.self) { try PollingPayload.parse(body(most + 1)) }
+        #expect(try PollingPayload.parse(body(64), atMost: 64).count == 64)
+        #expect(throws: ProtocolViolation.self) { try PollingPayload.parse(body(65), atMost: 64) }
     }
 
     @Test("a payload that is not UTF-8 is refused")
