@@ -18,6 +18,9 @@ final class TimeShares {
     /// The time for which a reading of the thread's CPU time is precise enough. A reading takes a system
     /// call.
     private static let markInterval: Duration = .milliseconds(1)
+    /// The duration of a turn after which at most one more address continues in it. Others continue in the next turns, as
+    /// many addresses may have some of their shares again at once.
+    private static let wakeTime: Duration = .milliseconds(1)
     /// The cost of received bytes besides the work: the kernel's part, and copies.
     private static let nanosecondsPerKilobyte = 500
 
@@ -85,6 +88,8 @@ final class TimeShares {
     /// A recent instant, and the CPU time of the thread then.
     private var mark = (at: LoopInstant(nanoseconds: 0), threadTime: Duration.zero)
     private var sizeToPrune = 1024
+    /// The start of the turn in which an address continued last.
+    private var lastWakeTurn = LoopInstant(nanoseconds: 0)
 
     /// - Parameter percent: the share of the loop's time; nil: no limit.
     init(percent: Int?, on loop: EventLoop) {
@@ -143,6 +148,10 @@ final class TimeShares {
     }
 
     private func wake(_ share: Share) {
+        if lastWakeTurn == loop.now, LoopInstant.now() - loop.now > Self.wakeTime {
+            return loop.inNextTurn { [self] in wake(share) }
+        }
+        lastWakeTurn = loop.now
         let waiting = share.waiting
         share.waiting = []
         var next = 0
