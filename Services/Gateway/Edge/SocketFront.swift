@@ -225,13 +225,18 @@ package actor SocketFront: LoopPart {
 
     /// Continues with the waiting events, even of a client that has left: what it sent before still counts.
     private func resume(_ session: SocketSession) {
+        if session.isResuming { return }
         for _ in 0..<Self.maxResumedPerTurn {
             guard let request = session.waiting.first, session.mayStart(request.event) else { return }
             _ = session.waiting.popFirst()
             start(request, of: session)
         }
         // Those that are refused at once may be thousands.
-        loop.inNextTurn { [self] in resume(session) }
+        session.isResuming = true
+        loop.inNextTurn { [self] in
+            session.isResuming = false
+            resume(session)
+        }
     }
 
     /// Starts an event. Events start in order. Those that change the socket's rooms are finished before the

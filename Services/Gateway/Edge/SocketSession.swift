@@ -25,6 +25,8 @@ final class SocketSession {
     var waiting = WaitingEvents()
     /// True while the socket is being caught up, or a join, leave or typing event is being handled. Later events wait.
     var isChangingRooms = false
+    /// True while more waiting events are to start in the loop's next turn.
+    var isResuming = false
     /// The events in progress, including those that are held.
     var inFlight = 0
     var held = HeldEvents()

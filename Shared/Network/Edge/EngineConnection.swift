@@ -16,14 +16,19 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     private var probe: WebSocketConnection?
     private var heldPoll: (connection: HTTPConnection, exchange: Int)?
     private var isFlushQueued = false
-    /// True while some packets of a POST wait for a later turn.
-    private var isPosting = false
-    /// The number of a POST's packets that are taken in a turn.
-    private static let maxPacketsPerTurn = 64
+    /// A POST of which some packets wait for their turn. The session counts its bytes.
+    private typealias Post = (
+        rest: ArraySlice<EngineAction>, bytes: Int, request: (connection: HTTPConnection, exchange: Int)
+    )
+    private var post: Post?
+    /// The number of a POST's packets that are taken before other clients have their turns.
+    private static let packetsAtATime = 64
     /// False once the application has closed the socket, or was informed that it has closed. It may still be true when
     /// the engine has closed. If one POST has a client's last messages and its close packet, the engine closes at once,
-    /// and the messages are still delivered.
+    /// and the messages are still delivered, unless the session ends meanwhile.
     private(set) var takesMessages = true
+    /// True once the session's end has been handled.
+    private var hasEnded = false
     /// The reason for the end, if it is more specific than the engine's.
     private var closeReason: SocketCloseReason?
 
@@ -146,24 +151,43 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     /// Handles a POST. If it has many packets, other clients have their turns meanwhile, and a POST that comes before
     /// its answer waits.
     func post(_ body: [UInt8], on connection: HTTPConnection, exchange: Int) {
-        guard !isPosting else {
-            return edge.loop.inNextTurn { [self] in post(body, on: connection, exchange: exchange) }
+        let client = handshake.client.subscriber
+        guard post == nil else {
+            return edge.shares.wait(for: client) { [self] in
+                // A body whose connection is gone is not counted any more.
+                guard connection.isAnswering(exchange) else { return }
+                edge.shares.perform(for: client) { [self] in post(body, on: connection, exchange: exchange) }
+            }
         }
         let limit =
             isUnconnected ? edge.configuration.limits.maxUnconnectedMessages : PollingPayload.maxReceivedPackets
-        takePackets(engine.post(body[...], atMost: limit)[...], answering: (connection, exchange))
+        let actions = engine.post(body[...], atMost: limit)
+        guard actions.count > Self.packetsAtATime else {
+            return perform(actions, answering: (connection, exchange))
+        }
+        post = Post(rest: actions[...], bytes: body.count, request: (connection, exchange))
+        connection.handOver(exchange)
+        if countQueue() == nil { takePackets() } else { close(.overload) }
     }
 
-    private func takePackets(
-        _ actions: ArraySlice<EngineAction>, answering request: (connection: HTTPConnection, exchange: Int)
-    ) {
-        perform(actions.prefix(Self.maxPacketsPerTurn), answering: request)
-        let rest = actions.dropFirst(Self.maxPacketsPerTurn)
-        isPosting = !rest.isEmpty
-        guard isPosting else { return }
-        edge.loop.inNextTurn { [self] in
-            edge.shares.perform(for: handshake.client.subscriber) { [self] in takePackets(rest, answering: request) }
+    private func takePackets() {
+        guard let (rest, _, request) = post else { return }
+        let actions = rest.prefix(Self.packetsAtATime)
+        guard actions.count < rest.count else {
+            // The last action answers the POST, and the next one may follow at once.
+            endPost()
+            return perform(actions, answering: request)
         }
+        post?.rest.removeFirst(actions.count)
+        perform(actions, answering: request)
+        edge.loop.inNextTurn { [self] in
+            edge.shares.perform(for: handshake.client.subscriber) { [self] in takePackets() }
+        }
+    }
+
+    private func endPost() {
+        post = nil
+        countQueue()
     }
 
     /// Handles the loss of the held GET's connection.
@@ -277,7 +301,7 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     @discardableResult
     private func countQueue() -> ClientUsage.Excess? {
         edge.count(
-            engine.queuedCost + heldBytes, of: handshake.client.subscriber, in: &counted,
+            engine.queuedCost + heldBytes + (post?.bytes ?? 0), of: handshake.client.subscriber, in: &counted,
             as: standing)
     }
 
@@ -344,6 +368,8 @@ final class EngineConnection: Waiting, WebSocketReceiver {
         takesMessages = false
         closeReason = closeReason ?? reason
         perform(engine.close())
+        // The engine may have closed before, in a POST whose close packet waits for its turn.
+        end(.closedByServer)
     }
 
     /// Closes once the client has received what was sent.
@@ -355,7 +381,13 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     func drain() { close(.draining) }
 
     private func end(_ reason: EngineCloseReason) {
+        if hasEnded { return }
+        hasEnded = true
         takesMessages = false
+        if let unfinished = post {
+            endPost()
+            unfinished.request.connection.answer(unfinished.request.exchange, with: .enginePayload(EngineSession.postAnswer))
+        }
         timers.cancelAll()
         endUnconnected()
         edge.retire(self)

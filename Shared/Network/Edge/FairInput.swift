@@ -28,11 +28,16 @@ struct FairInput {
         guard interval.goesOn() || parser.isDroppingUnparsed || held != nil else { return nil }
         let found = if let event = held.take() { event } else { try parser.next() }
         guard isProxys, let event = found, let request = event.request else { return found }
-        latestClient = configuration.client(of: request, from: peer).subscriber
+        note(request)
         interval.pass(to: latestClient)
         if interval.goesOn() { return event }
         held = event
         return nil
+    }
+
+    /// Notes that the input that follows is this request's, or comes after it.
+    mutating func note(_ request: HTTPRequest) {
+        if isProxys { latestClient = configuration.client(of: request, from: peer).subscriber }
     }
 
     /// Charges the rest of the interval to the client whose input has to wait: that of the held event, or of the body

@@ -267,6 +267,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     /// - Parameter isWhole: false if it is not decided yet whether to take its large body.
     func resume(with request: HTTPRequest, isWhole: Bool) {
         hasReceived = true
+        input.note(request)
         let incoming = incoming(request)
         // At the end of the turn the channel has this connection as its handler, which an upgrade can then replace.
         edge.loop.atEndOfTurn { [self] in
@@ -326,6 +327,15 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     /// The id of the request that is being answered.
     var requestID: String { exchange?.requestID ?? "" }
+
+    func isAnswering(_ id: Int) -> Bool { exchange?.id == id }
+
+    /// Stops counting the request's bytes: its session holds and counts them now.
+    func handOver(_ id: Int) {
+        guard isAnswering(id) else { return }
+        exchange?.bytes = 0
+        _ = countBytes()
+    }
 
     /// Holds the request as its session's GET until it is answered.
     func hold(_ id: Int, for session: EngineConnection) {

@@ -76,8 +76,8 @@ struct HTTPExchange {
     let isHead: Bool
     /// The CORS headers for the page that asked.
     let originFields: HTTPHeaders
-    /// The size of its head and body, which the code that answers holds.
-    let bytes: Int
+    /// The size of its head and body, while the code that answers holds them.
+    var bytes: Int
     /// The session that holds this request as its GET.
     var poll: EngineConnection?
 

@@ -91,6 +91,9 @@ public struct EngineSession: Sendable {
         }
     }
 
+    /// The body of the answer to a POST.
+    public static let postAnswer = Array("ok".utf8)
+
     /// Handles a POST that has arrived completely, with its body. So two of them never overlap here.
     ///
     /// - Parameter limit: the limit of packets in it.
@@ -101,7 +104,7 @@ public struct EngineSession: Sendable {
         do throws(ProtocolViolation) {
             var actions: [EngineAction] = []
             for packet in try PollingPayload.parse(body, atMost: limit) where isOpen { actions += try receive(packet) }
-            return actions + [.answer(Array("ok".utf8))]
+            return actions + [.answer(Self.postAnswer)]
         } catch {
             return [.refuse] + end(.violation(error))
         }

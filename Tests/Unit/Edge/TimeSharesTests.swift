@@ -111,6 +111,39 @@ struct TimeSharesTests {
         }
     }
 
+    @Test("the chunks of a body that was refused on another loop are charged to the proxy's client, too")
+    func refusedElsewhere() async throws {
+        let group = try EventLoopGroup(loopCount: 1)
+        defer { group.shutdown() }
+        let (proxy, client) = (try #require(IPAddress("127.0.0.1")), try #require(IPAddress("192.0.2.1")))
+        let configuration = EdgeConfiguration.socketIO().with {
+            $0.trustedProxies = [IPNetwork("127.0.0.1")].compactMap(\.self)
+        }
+        var parser = HTTPRequestParser(limits: configuration.http)
+        let body = "7d00\r\n" + String(repeating: "x", count: 32_000) + "\r\n"
+        parser.append(
+            Array(
+                ("POST / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.1\r\nTransfer-Encoding: chunked\r\n\r\n" + body)
+                    .utf8))
+        let request = try #require(try parser.next()?.request)
+        let loop = group.loops[0]
+        let left = await withCheckedContinuation { [parser] continuation in
+            loop.execute {
+                var parser = parser
+                let shares = TimeShares(percent: 100, on: loop)
+                var interval = shares.begin(for: client, received: 1 << 30)
+                _ = interval.goesOn()
+                _ = parser.dropBody()
+                var input = FairInput(from: proxy, countedAs: nil, configuration)
+                input.note(request)
+                var next = shares.begin(for: nil)
+                let event = try? input.next(from: &parser, in: &next)
+                continuation.resume(returning: event == nil ? parser.bufferedBytes : 0)
+            }
+        }
+        #expect(left > 0)
+    }
+
     @Test("a share has the configured size, also above half and beside whole parts", arguments: [30, 70])
     func shares(percent: Int) async throws {
         let group = try EventLoopGroup(loopCount: 1)
