@@ -46,3 +46,51 @@ test("what waits for a frame is done if the page is hidden before it, and not ag
     Object.assign(globalThis, { setTimeout });
   }
 });
+
+/** An element's children, as far as `reconcile` needs them. `placed` has those that were put into the document. */
+function container() {
+  const children = [];
+  const parent = {
+    children,
+    placed: [],
+    get firstElementChild() {
+      return children[0] ?? null;
+    },
+    insertBefore(element, next) {
+      element.remove();
+      children.splice(next ? children.indexOf(next) : children.length, 0, element);
+      parent.placed.push(element.id);
+    },
+  };
+  parent.make = (id) => ({
+    id,
+    get nextElementSibling() {
+      return children[children.indexOf(this) + 1] ?? null;
+    },
+    remove() {
+      if (children.includes(this)) children.splice(children.indexOf(this), 1);
+    },
+  });
+  return parent;
+}
+
+test("elements that stay in order are not moved when others go or come", async () => {
+  const { setTimeout } = globalThis;
+  browser();
+  try {
+    const { reconcile } = await import("../../Clients/Web/page/dom.js");
+    const parent = container();
+    const show = (...ids) => {
+      parent.placed = [];
+      reconcile(parent, ids, (id) => id, parent.make, () => {});
+      assert.deepEqual(parent.children.map(({ id }) => id), ids);
+      return parent.placed;
+    };
+    assert.deepEqual(show("a", "b", "c", "d", "e"), ["a", "b", "c", "d", "e"]);
+    assert.deepEqual(show("b", "c", "d", "e", "f"), ["f"], "the first goes, and one comes");
+    assert.deepEqual(show("b", "d", "f"), [], "some go");
+    assert.deepEqual(show("f", "b", "d"), ["f"], "the last goes to the front");
+  } finally {
+    Object.assign(globalThis, { setTimeout });
+  }
+});

@@ -108,10 +108,17 @@ export function chatView(parlor, conversation, { me, nameOf }) {
       const seq = item.message?.seq ?? 0;
       if (seq > lastAnnounced && !item.isOwn) {
         announce(t("saidNew", { name: nameOf(item.senderId) ?? item.message.sender.username, text: item.text.slice(0, 300) }));
-        list.row(item.id)?.classList.add("arriving");
+        arrive(list.row(item.id));
       }
     }
     lastAnnounced = Math.max(lastAnnounced, newest);
+  }
+
+  function arrive(row) {
+    if (!row) return;
+    row.classList.add("arriving");
+    // Else a row that leaves the document and returns would appear anew.
+    row.addEventListener("animationend", () => row.classList.remove("arriving"), { once: true });
   }
 
   let drawn = "";

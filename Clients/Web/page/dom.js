@@ -54,20 +54,21 @@ export function text(element, value) {
  */
 export function reconcile(parent, items, key, make, update) {
   const present = keyed(parent);
-  const wanted = new Set();
-  let next = parent.firstElementChild;
-  for (const item of items) {
-    const id = key(item);
-    wanted.add(id);
-    const element = present.get(id) ?? addKeyed(present, id, make(item));
-    update(element, item);
-    if (element === next) next = next.nextElementSibling;
-    else parent.insertBefore(element, next);
-  }
+  // First, because an element that is moved loses the focus and its scroll position: all that follow one that goes
+  // would be moved before it.
+  const wanted = new Set(items.map(key));
   for (const [id, element] of present) {
     if (wanted.has(id)) continue;
     element.remove();
     present.delete(id);
+  }
+  let next = parent.firstElementChild;
+  for (const item of items) {
+    const id = key(item);
+    const element = present.get(id) ?? addKeyed(present, id, make(item));
+    update(element, item);
+    if (element === next) next = next.nextElementSibling;
+    else parent.insertBefore(element, next);
   }
 }
 

@@ -183,27 +183,33 @@ export class WindowedList {
     if (!isMoved && !isChanged) return false;
     this.#first = first;
     this.#last = last;
-    const wanted = new Set();
+    const shown = this.#items.slice(first, last);
+    this.#removeAllBut(new Set(shown.map(this.#key)));
     let next = this.#before.nextSibling;
-    for (let index = first; index < last; index += 1) {
-      const item = this.#items[index];
+    for (const [step, item] of shown.entries()) {
       const key = this.#key(item);
-      wanted.add(key);
       let row = this.#rows.get(key);
       if (!row) {
         row = this.#make(item);
         this.#rows.set(key, row);
       }
-      this.#update(row, index);
+      this.#update(row, first + step);
       if (row === next) next = next.nextSibling;
       else this.#content.insertBefore(row, next);
     }
+    return isMoved;
+  }
+
+  /**
+   * Removes the other rows from the document. This comes before rows are placed: a row that is placed before one that
+   * goes would be moved, and so would all rows after it. A row that is moved loses the focus and selected text.
+   */
+  #removeAllBut(wanted) {
     for (const [key, row] of this.#rows) {
       if (wanted.has(key)) continue;
       row.remove();
       this.#rows.delete(key);
     }
-    return isMoved;
   }
 
   #measure() {

@@ -186,3 +186,27 @@ def test_messages_that_arrive_in_view_never_count_as_unread(pair, ben):
     first.shows(".jump")
     ben.send(room, "out of view")
     first.until(lambda: first.badge("Kitchen") == "1" and first.driver.title.startswith("(1)"), "one unread")
+
+
+def test_rows_that_stay_keep_their_place_and_the_focus_when_a_message_arrives(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ada.send(room, *(f"old {number}" for number in range(60)))
+    window = open_window()
+    window.enter(ada, room)
+    window.shows(".bubble", "old 59")
+    window.write("", send=False)
+    window.press(Keys.ARROW_UP)
+    window.until(lambda: "old 59" in window.focused()["name"], "the last message has the focus")
+    window.run("""
+        window.__moved = 0;
+        const gone = new Set();
+        new MutationObserver((changes) => changes.forEach(({ removedNodes, addedNodes }) => {
+            removedNodes.forEach((row) => gone.add(row));
+            addedNodes.forEach((row) => gone.has(row) && (__moved += 1));
+        })).observe(document.querySelector(".lines"), { childList: true });""")
+    for number in range(8):
+        ben.send(room, f"new {number}")
+        window.shows(".bubble", f"new {number}")
+    window.lacks(".line.arriving")
+    assert window.run("return __moved") == 0
+    assert "old 59" in window.focused()["name"]
