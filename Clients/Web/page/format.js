@@ -12,15 +12,17 @@ function format(name, make) {
 
 const MINUTE = 60_000, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
 
-/** Formats a time relative to now, such as "5 min. ago". A time that is a week old or older becomes a date. */
+/** Formats a time relative to now, such as "5 min. ago". A time at least seven calendar days ago becomes a date. */
 export function relativeTime(time) {
   const date = new Date(time);
   const age = Date.now() - date.getTime();
   if (age < MINUTE) return t("justNow");
   const relative = format("relative", () => new Intl.RelativeTimeFormat(language(), { numeric: "auto", style: "narrow" }));
   if (age < HOUR) return relative.format(-Math.floor(age / MINUTE), "minute");
-  if (age < DAY) return relative.format(-Math.floor(age / HOUR), "hour");
-  if (age < 7 * DAY) return relative.format(-Math.floor(age / DAY), "day");
+  const days = daysSince(date);
+  // The day on which summer time ends has 25 hours.
+  if (age < DAY || days === 0) return relative.format(-Math.floor(age / HOUR), "hour");
+  if (days < 7) return relative.format(-days, "day");
   return shortDate(date);
 }
 
@@ -55,7 +57,7 @@ export function clockTime(time) {
 /** Formats a day as "Today", "Yesterday", or as a date in words. */
 export function dayName(time) {
   const date = new Date(time);
-  const days = Math.round((startOfDay(new Date()) - startOfDay(date)) / DAY);
+  const days = daysSince(date);
   if (days === 0) return t("today");
   if (days === 1) return t("yesterday");
   const isThisYear = date.getFullYear() === new Date().getFullYear();
@@ -68,6 +70,11 @@ export function dayName(time) {
 export function dayKey(time) {
   const date = new Date(time);
   return date.getFullYear() * 512 + date.getMonth() * 32 + date.getDate();
+}
+
+/** Returns how many calendar days ago, in local time, `date` is. Days have 23 to 25 hours, so the quotient is rounded. */
+function daysSince(date) {
+  return Math.round((startOfDay(new Date()) - startOfDay(date)) / DAY);
 }
 
 function startOfDay(date) {

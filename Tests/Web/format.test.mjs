@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { mock, test } from "node:test";
+
+// Summer time ends on 25 October 2026 at 3:00, and begins on 29 March.
+process.env.TZ = "Europe/Berlin";
+globalThis.document = { documentElement: {} };
+Object.defineProperty(globalThis, "navigator", { value: { languages: ["en"] } });
+const { relativeTime } = await import("../../Clients/Web/page/format.js");
+
+function shown(now, time) {
+  mock.timers.enable({ apis: ["Date"], now: new Date(now) });
+  try {
+    return relativeTime(time);
+  } finally {
+    mock.timers.reset();
+  }
+}
+
+test("what is more than a day old is as many days old as the calendar says", () => {
+  assert.equal(shown("2026-06-10T10:00", "2026-06-09T11:00"), "23h ago");
+  assert.equal(shown("2026-06-10T10:00", "2026-06-09T09:00"), "yesterday");
+  assert.equal(shown("2026-06-10T10:00", "2026-06-08T22:00"), "2d ago", "36 hours");
+  assert.equal(shown("2026-06-10T10:00", "2026-06-04T09:00"), "6d ago");
+  assert.equal(shown("2026-06-10T10:00", "2026-06-03T22:00"), "Jun 3");
+});
+
+test("days are counted also where summer time begins or ends", () => {
+  assert.equal(shown("2026-10-25T23:45", "2026-10-25T00:15"), "24h ago", "a day of 25 hours");
+  assert.equal(shown("2026-10-26T00:30", "2026-10-24T23:30"), "2d ago", "26 hours");
+  assert.equal(shown("2026-03-30T00:30", "2026-03-28T23:00"), "2d ago", "24.5 hours");
+  assert.equal(shown("2026-03-30T12:00", "2026-03-28T12:00"), "2d ago", "47 hours");
+});
