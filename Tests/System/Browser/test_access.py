@@ -105,3 +105,14 @@ def test_a_phone_shows_one_thing_at_a_time_all_of_it_large_enough_to_touch(ada, 
     check()
     window.shows(".back").click()
     window.row("Kitchen")
+
+
+def test_sizes_change_at_once_where_motion_is_reduced(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ben.send(room, "hello")
+    window = open_window()
+    window.enter(ada, room)
+    window.shows(".bubble", "hello")
+    assert window.run("return matchMedia('(prefers-reduced-motion: reduce)').matches")
+    height = "const space = document.querySelector('.lines > div'); space.style.height = '123px'; return space.offsetHeight"
+    assert window.run(height) == 123, "the list of messages scrolls by what it has just set"
