@@ -11,6 +11,8 @@ import { failed } from "./failed.js";
 /** The maximum number of older pages that are fetched to open a room at its first unread message. */
 const SEARCHED_PAGES = 12;
 
+const newestSeq = (items) => items.findLast((item) => item.message)?.message.seq ?? 0;
+
 /** A room's conversation: its messages in a windowed list, who is typing, and the composer. */
 export function chatView(parlor, conversation, { me, nameOf }) {
   const start = h("div", { class: "start" });
@@ -25,7 +27,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
   const composer = composerView(conversation.roomId, {
     send(words) {
       isSettled = true;
-      if (conversation.send(words) != null) list.scrollToEnd();
+      if (conversation.send(words) != null) showEnd();
     },
     typed: () => conversation.typed(),
     stopped: () => conversation.stoppedTyping(),
@@ -67,6 +69,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     lastRead = items.findLastIndex((item) => item.isOwn && item.state === "read");
     list.setItems(items);
     settle(shot);
+    holdUnseen(shot);
     arrivals(items);
     drawState(shot);
     drawTyping(shot);
@@ -80,7 +83,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
   function settle(shot) {
     if (isSettled || shot.items.length === 0) return;
     const { items, firstUnreadId, hasOlder, isVerified } = shot;
-    if (firstUnreadId && list.has(firstUnreadId)) list.scrollToKey(firstUnreadId, Math.min(96, scroller.clientHeight / 4));
+    if (firstUnreadId && list.has(firstUnreadId)) list.scrollToKey(firstUnreadId, gapAbove());
     else list.scrollToEnd();
     if (!isVerified) return;
     const isFartherBack = firstUnreadId && hasOlder && items.find((item) => !item.isOwn)?.id === firstUnreadId;
@@ -98,8 +101,35 @@ export function chatView(parlor, conversation, { me, nameOf }) {
   }
   let searched = 0;
 
+  /**
+   * Moves the view from the end back to the first message that arrived since the person looked, if that is above the
+   * view: many messages came at once, or while the page was hidden. Else nobody would ever read it.
+   */
+  function holdUnseen({ isVerified, firstUnreadId }) {
+    // Before the view has settled, `settle` goes to an unread message that was there before.
+    const isReading = isSettled ? seenTo > 0 : isVerified && !firstUnreadId;
+    if (!isReading || !list.isAtEnd || scroller.clientHeight === 0) return;
+    const first = unseen().find(isUnread);
+    if (first && !list.visible().includes(first)) list.scrollToKey(first.id, gapAbove());
+  }
+
+  /** Returns the messages of others after the last one that was in view. */
+  function unseen() {
+    const { items } = list;
+    return items.slice(items.findLastIndex((item) => item.message && item.message.seq <= seenTo) + 1).filter((item) => item.message && !item.isOwn);
+  }
+
+  function isUnread(item) {
+    return !item.isOwn && item.message && !item.message.readBy.some((reader) => reader.userId === me);
+  }
+
+  /** Returns the distance, in pixels, between the upper edge and a message that the view goes to. */
+  function gapAbove() {
+    return Math.min(96, scroller.clientHeight / 4);
+  }
+
   function arrivals(items) {
-    const newest = items.findLast((item) => item.message)?.message.seq ?? 0;
+    const newest = newestSeq(items);
     if (lastAnnounced === null) {
       if (conversation.snapshot.isVerified) lastAnnounced = newest;
       return;
@@ -162,17 +192,12 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     const isSeen = !document.hidden && scroller.clientHeight > 0;
     if (isSeen) {
       const seen = list.visible();
-      const unread = seen.filter((item) => !item.isOwn && item.message && !item.message.readBy.some((reader) => reader.userId === me)).map((item) => item.id);
+      const unread = seen.filter(isUnread).map((item) => item.id);
       if (unread.length) conversation.noteVisible(unread);
       // Before the view has settled, it may have been at the end for a moment, which does not count.
-      if (isSettled) seenTo = Math.max(seenTo, seen.findLast((item) => item.message)?.message.seq ?? 0);
+      if (isSettled) seenTo = Math.max(seenTo, newestSeq(seen));
     }
-    let fresh = 0;
-    for (let index = list.items.length - 1; index >= 0 && seenTo > 0; index -= 1) {
-      const item = list.items[index];
-      if (item.message && item.message.seq <= seenTo) break;
-      if (item.message && !item.isOwn) fresh += 1;
-    }
+    const fresh = seenTo > 0 ? unseen().length : 0;
     jump.hidden = list.isAtEnd;
     jump.classList.toggle("has-new", fresh > 0);
     const label = fresh > 0 ? t("jumpToNew", { count: fresh }) : t("jumpToLatest");
@@ -184,8 +209,14 @@ export function chatView(parlor, conversation, { me, nameOf }) {
 
   function toLatest() {
     isSettled = true;
-    list.scrollToEnd();
+    showEnd();
     composer.focus();
+  }
+
+  /** Goes to the end because the person asks for it, so messages above the view do not hold it. */
+  function showEnd() {
+    seenTo = Math.max(seenTo, newestSeq(list.items));
+    list.scrollToEnd();
   }
 
   function focusRow(index) {
@@ -237,6 +268,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     shown() {
       list.refresh();
       settle(conversation.snapshot);
+      holdUnseen(conversation.snapshot);
     },
     focus: composer.focus,
     isAtEnd: () => !document.hidden && (scroller.hidden ? isBeginning() : list.isAtEnd && scroller.clientHeight > 0),

@@ -210,3 +210,49 @@ def test_rows_that_stay_keep_their_place_and_the_focus_when_a_message_arrives(ad
     window.lacks(".line.arriving")
     assert window.run("return __moved") == 0
     assert "old 59" in window.focused()["name"]
+
+
+IS_IN_VIEW = """
+    const bubble = [...document.querySelectorAll(".bubble")].find((bubble) => bubble.textContent === arguments[0]);
+    const box = bubble?.getBoundingClientRect(), view = document.querySelector(".scroller").getBoundingClientRect();
+    return Boolean(box && box.top >= view.top && box.bottom <= view.bottom);"""
+
+
+def return_to_messages_that_came_while_hidden(window, sender, room: str):
+    """Sends more messages than fit into the view while another tab is in front of the page."""
+    page = window.driver.current_window_handle
+    sender.send(room, "seen")
+    window.shows(".bubble", "seen")
+    window.until(lambda: all(message["readStatus"] for message in sender.messages(room)), "it is read")
+    window.driver.switch_to.new_window("tab")
+    sender.send(room, *(f"number {number}" for number in range(30)))
+    titles = lambda: [target["title"] for target in window.command("Target.getTargets")["targetInfos"]]  # noqa: E731
+    window.until(lambda: any(title.startswith("(30) Kitchen") for title in titles()), "the hidden page's title")
+    window.driver.switch_to.window(page)
+
+
+def test_messages_that_came_while_hidden_are_read_from_the_first_and_then_count_no_more(pair, ben):
+    first, _, room = pair
+    return_to_messages_that_came_while_hidden(first, ben, room)
+    first.until(lambda: first.run(IS_IN_VIEW, "number 0"), "the first of them")
+    first.shows(".jump.has-new", "new messages")
+
+    def are_read() -> bool:
+        first.run("document.querySelector('.scroller').scrollBy(0, 100)")
+        return all(message["readStatus"] for message in ben.messages(room))
+
+    first.until(are_read, "all are read by scrolling down")
+    first.until(lambda: first.driver.title.startswith("Kitchen"), "the title without a count")
+    first.lacks(".jump")
+
+
+def test_who_writes_instead_of_reading_what_came_while_hidden_sees_the_end(pair, ben):
+    first, second, room = pair
+    return_to_messages_that_came_while_hidden(first, ben, room)
+    first.shows(".jump.has-new", "new messages")
+    first.write("I am back")
+    first.wait_until_sent()
+    second.shows(".bubble", "I am back")
+    first.until(lambda: first.last_state() == "Read", "read")
+    assert first.run(IS_IN_VIEW, "I am back")
+    first.lacks(".jump")
