@@ -68,7 +68,7 @@ export function boardView(board) {
   }
 
   function makeItem(item) {
-    const node = h("div", { class: "item", tabindex: "0", role: "group", "aria-keyshortcuts": "Enter Delete ArrowUp ArrowDown ArrowLeft ArrowRight", title: "", "data-id": item.id, on: {
+    const node = h("div", { class: "item", tabindex: "0", role: "group", "aria-keyshortcuts": "Enter Delete ArrowUp ArrowDown ArrowLeft ArrowRight F10", title: "", "data-id": item.id, on: {
       focus: () => choose(item.id), dblclick: () => edit(item.id),
       click: (event) => node.wasDragged && event.preventDefault(),
     } });
@@ -153,13 +153,14 @@ export function boardView(board) {
   let barred = "";
   function drawBar() {
     const item = chosen && find(chosen);
-    const key = item ? `${item.id}/${item.state}/${item.type}` : "";
+    if (item) bar.setAttribute("aria-label", labelOf(item));
+    // It is drawn again only if it has other buttons: else a button would go while it is pressed, or has the focus.
+    const key = item ? `${item.id}/${item.state === "failed"}/${item.type}` : "";
     if (key === barred) return;
     barred = key;
     bar.hidden = !item;
     if (!item) return;
     const small = (sign, label, click, more = "") => h("button", { class: `icon-button ${more}`, type: "button", title: label, "aria-label": label, on: { click } }, icon(sign, 19));
-    bar.setAttribute("aria-label", labelOf(item));
     fill(bar,
       item.state === "failed" && [small("retry", t("retry"), () => board.retry(item.id)), small("close", t("discard"), () => board.discard(item.id))],
       TYPES.includes(item.type) && item.type !== "stroke" && small("pencil", t("edit"), () => edit(item.id)),
@@ -310,6 +311,7 @@ export function boardView(board) {
   element.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && (isDrawing || chosen)) {
       event.preventDefault();
+      if (bar.contains(event.target)) return keyed(layer).get(chosen)?.focus({ preventScroll: true });
       setDrawing(false);
       keyed(layer).get(chosen)?.blur();
       choose(null);
@@ -328,6 +330,9 @@ export function boardView(board) {
       } else {
         board.move(item.id, { x: box.x + way[0] * step, y: box.y + way[1] * step });
       }
+    } else if (event.key === "F10") {
+      choose(item.id);
+      bar.querySelector("button").focus();
     } else if (event.key === "Enter") edit(item.id);
     else if (event.key === "Delete" || event.key === "Backspace") remove(item.id);
     else return;

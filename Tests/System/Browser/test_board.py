@@ -101,3 +101,25 @@ def test_esc_closes_a_dialog_on_a_phone_and_stays_in_the_room(ada, ben, open_win
     assert room in window.driver.current_url
     window.press(Keys.ESCAPE)
     window.row("Kitchen")
+
+
+def test_a_button_of_an_element_keeps_the_focus_when_its_change_is_stored(pair, ada):
+    first, second, room = pair
+    note, other = ada.put(room, "mine", z=1), ada.put(room, "other", x=300, z=5)
+    depth = lambda: next(e["content"]["z"] for e in ada.elements(room) if e["id"] == note["id"])  # noqa: E731
+    first.item(note)
+    first.run("arguments[0].focus()", first.item(note))
+    first.press(Keys.F10)
+    while first.focused()["name"] != "To front":
+        first.press(Keys.TAB)
+    first.press(Keys.ENTER)
+    first.until(lambda: depth() == 6, "it is in front")
+    ada.edit(room, other, text="and then", z=5)
+    first.shows(".item", "and then")
+    assert first.focused()["name"] == "To front"
+    first.press(Keys.TAB + Keys.ENTER)
+    first.until(lambda: depth() == 4, "it is behind the other")
+    first.press(Keys.ESCAPE)
+    first.until(lambda: "is-chosen" in first.focused()["class"], "back on the element")
+    first.press(Keys.ESCAPE)
+    first.lacks(".item-bar")

@@ -113,7 +113,7 @@ export default {
   deletedMeanwhile: "Dieses Element wurde inzwischen gelöscht.",
   ok: "OK",
   notSaved: "Nicht gespeichert",
-  moveHint: "Pfeiltasten verschieben, Umschalt + Pfeile ändern die Größe, Enter bearbeitet, Entf löscht",
+  moveHint: "Pfeiltasten verschieben, Umschalt + Pfeile ändern die Größe, Enter bearbeitet, Entf löscht, F10 geht zu seinen Knöpfen",
   drawHint: "Zum Zeichnen ziehen. Esc beendet.",
   cancel: "Abbrechen",
   save: "Speichern",

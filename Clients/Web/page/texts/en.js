@@ -114,7 +114,7 @@ export default {
   deletedMeanwhile: "This item was deleted meanwhile.",
   ok: "OK",
   notSaved: "Not saved",
-  moveHint: "Arrow keys move, Shift + arrows resize, Enter edits, Delete removes",
+  moveHint: "Arrow keys move, Shift + arrows resize, Enter edits, Delete removes, F10 goes to its buttons",
   drawHint: "Drag to draw. Esc ends.",
   cancel: "Cancel",
   save: "Save",
