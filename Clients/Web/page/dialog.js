@@ -5,7 +5,9 @@ import { t } from "./texts.js";
 let count = 0;
 
 /**
- * Opens a modal dialog. The browser keeps the focus in it, and Esc closes it. `body(close)` returns its content.
+ * Opens a modal dialog. The browser keeps the focus in it. Esc and a press beside it close it. If something was written
+ * in it, Esc asks first, and a press beside it does nothing: on a phone that is how one puts the keyboard away.
+ * `body(close)` returns its content.
  * @returns a promise of the value that was passed to `close`, or of undefined.
  */
 export function openDialog(title, body) {
@@ -23,14 +25,22 @@ export function openDialog(title, body) {
         if (before?.isConnected) before.focus?.({ preventScroll: true });
         resolve(result);
       },
+      cancel: async (event) => {
+        if (!isWrittenIn()) return;
+        event.preventDefault();
+        if (await ask(t("discardAsk"), t("discardLead"), t("discard"))) close();
+      },
       mousedown: (event) => {
-        if (event.target === dialog) close();
+        if (event.target === dialog && !isWrittenIn()) close();
       },
     } },
       h("div", { class: "dialog-head" },
         h("h2", { id }, title),
         h("button", { class: "icon-button", type: "button", "aria-label": t("close"), on: { click: () => close() } }, icon("close"))),
       h("div", { class: "dialog-body" }, body(close)));
+    // What one searches for is quickly typed again.
+    const fields = [...dialog.querySelectorAll("textarea, input:not([type=search])")].map((field) => [field, field.value]);
+    const isWrittenIn = () => fields.some(([field, value]) => field.value !== value);
     document.body.append(dialog);
     dialog.showModal();
     dialog.querySelector("[data-focus]")?.focus();

@@ -123,3 +123,28 @@ def test_a_button_of_an_element_keeps_the_focus_when_its_change_is_stored(pair, 
     first.until(lambda: "is-chosen" in first.focused()["class"], "back on the element")
     first.press(Keys.ESCAPE)
     first.lacks(".item-bar")
+
+
+def test_a_half_written_note_is_discarded_only_on_purpose(pair, ada):
+    first, _, room = pair
+
+    def press_beside():
+        ActionChains(first.driver, duration=0).move_to_element(first.one(".side-head")).click().perform()
+
+    note = first.all(".tool")[0]
+    note.click()
+    first.shows("dialog textarea")
+    press_beside()
+    first.lacks("dialog")
+    note.click()
+    first.shows("dialog textarea").send_keys("half a")
+    press_beside()
+    first.shows("dialog textarea").send_keys(" note" + Keys.ESCAPE)
+    first.shows("dialog .danger", "Discard")
+    first.press(Keys.ESCAPE)
+    first.lacks("dialog .danger")
+    assert first.one("dialog textarea").get_attribute("value") == "half a note"
+    first.press(Keys.ESCAPE)
+    first.shows("dialog .danger", "Discard").click()
+    first.lacks("dialog")
+    assert ada.elements(room) == []

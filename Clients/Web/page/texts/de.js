@@ -115,6 +115,8 @@ export default {
   notSaved: "Nicht gespeichert",
   moveHint: "Pfeiltasten verschieben, Umschalt + Pfeile ändern die Größe, Enter bearbeitet, Entf löscht, F10 geht zu seinen Knöpfen",
   drawHint: "Zum Zeichnen ziehen. Esc beendet.",
+  discardAsk: "Geschriebenes verwerfen?",
+  discardLead: "Es ist noch nicht gespeichert.",
   cancel: "Abbrechen",
   save: "Speichern",
   add: "Hinzufügen",

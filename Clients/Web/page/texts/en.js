@@ -116,6 +116,8 @@ export default {
   notSaved: "Not saved",
   moveHint: "Arrow keys move, Shift + arrows resize, Enter edits, Delete removes, F10 goes to its buttons",
   drawHint: "Drag to draw. Esc ends.",
+  discardAsk: "Discard what you wrote?",
+  discardLead: "It has not been saved.",
   cancel: "Cancel",
   save: "Save",
   add: "Add",
