@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
+import "./support/english.mjs";
+import { relativeTime } from "../../Clients/Web/page/format.js";
 
 // Summer time ends on 25 October 2026 at 3:00, and begins on 29 March.
 process.env.TZ = "Europe/Berlin";
-globalThis.document = { documentElement: {} };
-Object.defineProperty(globalThis, "navigator", { value: { languages: ["en"] } });
-const { relativeTime } = await import("../../Clients/Web/page/format.js");
 
 function shown(now, time) {
   mock.timers.enable({ apis: ["Date"], now: new Date(now) });

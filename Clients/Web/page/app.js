@@ -8,7 +8,7 @@ import { roomView, noRoomView } from "./room.js";
 import { forgetDrafts } from "./composer.js";
 import { showUnread, shownBadges, watch } from "./unread.js";
 import { followDemoLink } from "./demo.js";
-import { toast } from "./dialog.js";
+import { closeDialogs, toast } from "./dialog.js";
 
 /** The time, in milliseconds, after which a hidden page leaves its room. Shorter visits to other tabs do not count. */
 const REST_AFTER = 15_000;
@@ -25,6 +25,7 @@ export function begin(parlor) {
     const wanted = status === "signedIn" ? user.id : status;
     if (wanted === shown && !force) return;
     shown = wanted;
+    closeDialogs();
     view?.end();
     view = null;
     fill(app, banner);
@@ -104,6 +105,7 @@ function houseView(parlor, redraw) {
     if (roomId === shown) return;
     const isFirst = shown === undefined;
     shown = roomId;
+    closeDialogs();
     room?.end();
     fill(stage);
     house.dataset.pane = roomId ? "room" : "list";

@@ -47,6 +47,11 @@ export function openDialog(title, body) {
   });
 }
 
+/** Closes all dialogs, because the account or the room that they belong to is no longer shown. */
+export function closeDialogs() {
+  for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
+}
+
 /** Asks for a confirmation. Resolves with true if the person confirms, and otherwise with false. */
 export function ask(title, lead, action) {
   return openDialog(title, (close) => [

@@ -43,8 +43,11 @@ export function t(key, values = {}) {
   });
 }
 
-/** Returns the text for a failure: the one for its code. If there is none, the server's own text, or a general one. */
+/**
+ * Returns the text for a failure: the one for its code. If there is none, the server's own text, or a general one. The
+ * message of an error of the page itself is not for people.
+ */
 export function failureText(failure) {
   const known = TABLES[current][`error.${failure?.code}`];
-  return known ?? (failure?.kind === "refused" || !failure?.kind ? failure?.message : null) ?? t("error.unknown");
+  return known ?? (failure?.kind === "refused" ? failure.message : null) ?? t("error.unknown");
 }

@@ -76,6 +76,30 @@ def test_two_tabs_of_one_person_refresh_once_and_sign_out_together(ada, ben, ope
     window.shows("input[name=username]")
 
 
+def test_a_dialog_ends_with_its_room_and_its_account(ada, ben, open_window):
+    window = open_window()
+    window.enter(ada)
+    for name in ("Kitchen", "Garden"):
+        ada.room_with(ben, name)
+        window.row(name).click()
+        window.shows(".name-button", name)
+    window.all(".tool")[0].click()
+    window.shows("dialog textarea").send_keys("about the garden")
+    window.driver.back()
+    window.shows(".name-button", "Kitchen")
+    window.lacks("dialog")
+    window.all(".tool")[0].click()
+    window.shows("dialog textarea").send_keys("private")
+    first = window.driver.current_window_handle
+    window.open_tab()
+    window.shows("[aria-haspopup]").click()
+    window.shows(".menu .button", "Sign out").click()
+    window.shows("input[name=username]")
+    window.driver.switch_to.window(first)
+    window.shows("input[name=username]")
+    window.lacks("dialog")
+
+
 def test_where_site_data_is_blocked_one_signs_in_and_writes_and_reads_that_it_does_not_last(ada, ben):
     room = ada.room_with(ben, "Kitchen")
     window = Window(stores=False)
