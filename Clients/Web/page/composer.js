@@ -4,6 +4,8 @@ import { t } from "./texts.js";
 
 const LONGEST = 4000;
 const drafts = new Map();
+/** The id of the person whose drafts these are. */
+let writer = null;
 
 /**
  * The input for a message. Enter sends, Shift+Enter starts a new line, Esc leaves the input. Unsent text is kept for
@@ -69,6 +71,12 @@ export function composerView(roomId, { send, typed, stopped, goUp }) {
   }
   area.value = drafts.get(roomId) ?? "";
   return { element: form, begin: resize, focus: () => area.focus({ preventScroll: true }) };
+}
+
+/** Keeps the drafts of a person who has signed in, and removes those of anybody else. */
+export function keepDraftsOf(userId) {
+  if (userId !== writer) drafts.clear();
+  writer = userId;
 }
 
 /** Removes all drafts, because the person has signed out. */

@@ -29,6 +29,11 @@ class Person:
         assert answer.status_code < 300, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer.json()["data"] if answer.content else None
 
+    def end_other_sessions(self):
+        """Ends the sessions of the person's windows, as from another device."""
+        self.token = self._ask("POST", "/api/auth/login", {"username": self.username, "password": PASSWORD})["token"]
+        self._ask("DELETE", "/api/auth/sessions")
+
     def room_with(self, other: "Person", name: str | None = None) -> str:
         body = {"otherUserId": other.id} | ({"name": name} if name else {})
         return self._ask("POST", "/api/rooms", body)["id"]

@@ -100,6 +100,20 @@ def test_a_dialog_ends_with_its_room_and_its_account(ada, ben, open_window):
     window.lacks("dialog")
 
 
+def test_what_is_half_written_outlives_a_session_that_ends_by_itself_but_for_its_writer_only(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    window = open_window()
+    window.enter(ada, room)
+    for person, shown in ((ada, "half a mess"), (ben, "")):
+        window.shows(".composer textarea").clear()
+        window.write("half a mess", send=False)
+        ada.end_other_sessions()
+        window.shows(".problem", "ended")
+        fill(window, person.username, PASSWORD)
+        window.row("Kitchen").click()
+        assert window.shows(".composer textarea").get_attribute("value") == shown
+
+
 def test_where_site_data_is_blocked_one_signs_in_and_writes_and_reads_that_it_does_not_last(ada, ben):
     room = ada.room_with(ben, "Kitchen")
     window = Window(stores=False)
