@@ -170,6 +170,31 @@ test("older pages load on request, the first unread is marked, and the cache wor
   assert.equal(cached.snapshot.isVerified, false);
 });
 
+test("a cache that is read after the page has come adds nothing to it, and gets it", async () => {
+  const { network, clock, a, b, roomId } = await pair();
+  const theirs = b.parlor.open(roomId).conversation;
+  for (let count = 1; count <= 120; count += 1) theirs.send(`m${count}`);
+  await clock.until("all are stored", () => b.parlor.unsent.snapshot.waiting === 0);
+  await a.parlor.stop();
+  const key = `${a.user.id}/cache/${roomId}/messages`;
+  await a.storage.write([[key, theirs.snapshot.items.slice(0, 10).map(({ message }) => message)]]);
+  const { read } = a.storage;
+  let letRead;
+  const isRead = new Promise((resolve) => { letRead = resolve; });
+  a.storage.read = async (asked) => {
+    if (asked === key) await isRead;
+    return read(asked);
+  };
+  const again = await network.device(a.user, { storage: a.storage });
+  await caughtUp(clock, again);
+  const mine = again.parlor.open(roomId).conversation;
+  await clock.until("the page has come", () => mine.snapshot.isVerified);
+  letRead();
+  await clock.advance(1_000);
+  assert.equal(mine.snapshot.items.length, 50);
+  assert.equal((await read(key)).length, 50);
+});
+
 test("the first unread is found also if joining has brought more than a page", async () => {
   const { clock, a, b, roomId } = await pair();
   const theirs = b.parlor.open(roomId).conversation;

@@ -151,8 +151,10 @@ export class Conversation extends Observable {
     this.#unfollow = this.#backing.outbox.follow(this.#lane, (entry, message) => this.#noteOutbox(entry, message));
     this.#backing.cache.messages(this.roomId).then((cached) => {
       if (visit !== this.#visit) return;
-      this.#store.showCached(cached);
-      this.#cacheWriter.begin(this.#store.version);
+      const isEmpty = this.#store.items.length === 0;
+      if (!this.#loading.isFetched) this.#store.showCached(cached);
+      // Messages that came before the cache was read are not in it.
+      this.#cacheWriter.begin(isEmpty ? this.#store.version : undefined);
       this.#changed();
     });
     this.#loader.enter();
