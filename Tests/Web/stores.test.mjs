@@ -26,6 +26,19 @@ test("a deleted message comes back neither with a late event nor with an older p
   assert.deepEqual(seqs(store), [1]);
 });
 
+test("before a page is loaded, there is what comes before the cached messages", () => {
+  const store = new MessageStore("ada", ["ada", "bob"]);
+  assert.equal(store.hasOlder, false);
+  store.showCached([message(5), message(6)]);
+  assert.equal(store.hasOlder, true);
+  store.showCached([message(1)]);
+  assert.equal(store.hasOlder, false, "the first message of all");
+  store.merge({ items: [message(5), message(6)], next: "more" }, { newest: true });
+  assert.equal(store.hasOlder, true);
+  store.merge(newest(3), { before: 5 });
+  assert.equal(store.hasOlder, false);
+});
+
 test("whatever the order of events and pages, the messages come out the same", () => {
   for (let seed = 1; seed <= 200; seed += 1) {
     const random = seeded(seed);

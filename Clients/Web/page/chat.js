@@ -6,7 +6,7 @@ import { makeMessage, updateMessage } from "./message.js";
 import { explainTimes } from "./format.js";
 import { composerView } from "./composer.js";
 import { announce, ask, toast } from "./dialog.js";
-import { failed } from "./failed.js";
+import { failed, outdated } from "./failed.js";
 
 /** The maximum number of older pages that are fetched to open a room at its first unread message. */
 const SEARCHED_PAGES = 12;
@@ -22,6 +22,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
   } }, start, lines);
   explainTimes(scroller);
   const empty = h("div");
+  const notice = h("div", { role: "status" });
   const typing = h("div", { class: "typing-line" });
   const jump = h("button", { class: "button jump", type: "button", hidden: true, on: { click: toLatest } });
   const composer = composerView(conversation.roomId, {
@@ -33,7 +34,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     stopped: () => conversation.stoppedTyping(),
     goUp: () => focusRow(list.items.length - 1),
   });
-  const element = h("section", { class: "chat", "aria-label": t("chat") }, scroller, empty, typing, h("div", { class: "composer" }, jump, composer.element));
+  const element = h("section", { class: "chat", "aria-label": t("chat") }, notice, scroller, empty, typing, h("div", { class: "composer" }, jump, composer.element));
 
   let isSettled = false;
   /** The `seq` of the last message that was announced; null until the server has confirmed what is shown. */
@@ -72,6 +73,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     holdUnseen(shot);
     arrivals(items);
     drawState(shot);
+    drawNotice(shot);
     drawTyping(shot);
   }
 
@@ -159,7 +161,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     if (state === drawn) return;
     drawn = state;
     text(start, state === "older" ? t("loading") : state === "beginning" ? t("beginning") : "\u00a0");
-    if (state === "failed-older") fill(start, h("button", { class: "text-button", type: "button", on: { click: () => conversation.loadOlder() } }, t("tryAgain")));
+    if (state === "failed-older") fill(start, h("button", { class: "text-button", type: "button", on: { click: loadMore } }, t("tryAgain")));
     scroller.hidden = items.length === 0;
     empty.className = items.length ? "" : "chat-empty";
     if (items.length > 0) fill(empty);
@@ -167,6 +169,20 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     else if (state === "empty") fill(empty, h("div", { class: "empty" }, h("h2", {}, t("emptyChat")), h("p", {}, t("emptyChatLead"))));
     else fill(empty, h("div", { class: "empty" }, failed(t("chatFailed"), failure, () => conversation.refresh())));
     if (items.length > 0) list.refresh();
+  }
+
+  /** Loads what failed: older messages, or those that are shown, without which older ones cannot be loaded. */
+  function loadMore() {
+    return conversation.snapshot.isVerified ? conversation.loadOlder() : conversation.refresh();
+  }
+
+  let isNoticed = false;
+  function drawNotice({ items, isVerified, failure }) {
+    // Without a connection, the page says so for all that it shows.
+    const isOutdated = items.length > 0 && !isVerified && failure !== null && parlor.connection.snapshot.state === "connected";
+    if (isOutdated === isNoticed) return;
+    isNoticed = isOutdated;
+    fill(notice, isOutdated && outdated(t("chatOutdated"), () => conversation.refresh()));
   }
 
   /** Returns whether there is no message yet, so that the first one will be in view. */

@@ -2,7 +2,7 @@ import { h, fill, text, reconcile, appendKeyed, keyed, onceAFrame } from "./dom.
 import { icon } from "./icons.js";
 import { t } from "./texts.js";
 import { chosen, keepChoice } from "./choices.js";
-import { failed } from "./failed.js";
+import { failed, outdated } from "./failed.js";
 import { roomMark, personMark, wordmark } from "./marks.js";
 import { relativeTime, explainTimes, shortDate, peopleLine } from "./format.js";
 import { personName, badgeText } from "../parlor/display.js";
@@ -56,6 +56,7 @@ export function roomListView(parlor, redraw) {
   const list = h("div", { class: "rooms", on: { keydown: move } });
   const rows = h("div", { role: "list" });
   const notice = h("div");
+  const warning = h("div", { role: "status" });
   list.append(rows, notice);
   explainTimes(list);
   const element = h("nav", { class: "side", "aria-label": t("rooms") },
@@ -72,7 +73,7 @@ export function roomListView(parlor, redraw) {
           draw();
         }),
         sorting)),
-    list);
+    warning, list);
 
   function matches(room) {
     return !query || `${room.displayName}\n${room.participants.map((person) => `${person.username} ${person.firstName ?? ""}`).join("\n")}`.toLocaleLowerCase().includes(query);
@@ -94,6 +95,7 @@ export function roomListView(parlor, redraw) {
     reconcile(rows, entries.slice(0, limit), keyOf, make, update);
     if (entries.length > limit) addLater();
     drawNotice(entries.length, all.length, isLoaded, isLoading, failure);
+    drawWarning(all.length > 0 && !isLoaded && failure !== null && parlor.connection.snapshot.state === "connected");
   }
 
   function addMore() {
@@ -108,7 +110,7 @@ export function roomListView(parlor, redraw) {
 
   let notified = "";
   function drawNotice(shown, all, isLoaded, isLoading, failure) {
-    const state = shown > 0 ? (failure && !isLoaded ? "failed-some" : "")
+    const state = shown > 0 ? ""
       : all > 0 && query ? `no-match/${query}` : isLoaded ? "none" : failure && !isLoading ? `failed/${failure.code}` : "loading";
     if (state === notified) return;
     notified = state;
@@ -125,6 +127,14 @@ export function roomListView(parlor, redraw) {
     } else {
       fill(notice);
     }
+  }
+
+  let isWarned = false;
+  /** Without a connection, the page says so for all that it shows. */
+  function drawWarning(isOutdated) {
+    if (isOutdated === isWarned) return;
+    isWarned = isOutdated;
+    fill(warning, isOutdated && outdated(t("roomsOutdated"), () => rooms.refresh()));
   }
 
   function makeRow(roomId) {
@@ -223,7 +233,7 @@ export function roomListView(parlor, redraw) {
     else if (step < 0) filter.focus();
   }
 
-  const unsubscribe = rooms.subscribe(later);
+  const ends = [rooms.subscribe(later), parlor.connection.subscribe(later)];
   const clock = setInterval(later, 30_000);
   draw();
   return {
@@ -234,7 +244,7 @@ export function roomListView(parlor, redraw) {
     },
     end() {
       entries = [];
-      unsubscribe();
+      ends.forEach((end) => end());
       clearInterval(clock);
       menu.close();
     },

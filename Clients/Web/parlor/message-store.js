@@ -40,8 +40,9 @@ export class MessageStore {
     return this.#items;
   }
 
+  /** Before a page has been loaded, there is at least what comes before the cached messages. */
   get hasOlder() {
-    return (this.#floor ?? 1) > 1;
+    return (this.#floor ?? this.#items[0]?.message.seq ?? 1) > 1;
   }
 
   get floor() {

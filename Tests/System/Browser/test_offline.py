@@ -96,3 +96,48 @@ def test_a_page_whose_connection_the_server_ends_says_so_and_connects_on_demand(
     for window in (first, second):
         window.go("about:blank")
     assert parlor.stop() == 0, parlor.process.log()
+
+
+REFUSE_ROOMS = """
+const { fetch } = window;
+window.fetch = (address, ...rest) => localStorage.refuses && /\\/api\\/rooms/.test(address)
+    ? Promise.resolve(new Response('{"error":{"code":"service_unavailable","message":"busy"}}', { status: 503 })) : fetch(address, ...rest);"""
+
+COUNT_STORED = """
+const [key, done] = arguments;
+const request = indexedDB.open(`parlor ${location.origin}`);
+request.onsuccess = () => {
+    const reading = request.result.transaction("entries").objectStore("entries").get(key);
+    reading.onsuccess = () => { request.result.close(); done(reading.result?.length ?? 0); };
+};
+"""
+
+
+def test_what_is_stored_and_cannot_be_loaded_again_is_said_to_be_old_until_it_can(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ada.send(room, *(f"old {number}" for number in range(60)))
+    window = open_window()
+    script = window.command("Page.addScriptToEvaluateOnNewDocument", source=REFUSE_ROOMS)
+    window.enter(ada, room)
+    window.shows(".bubble", "old 59")
+    for key in ("rooms", f"{room}/messages"):
+        stored = f"{ada.id}/cache/{key}"
+        window.until(lambda: window.driver.execute_async_script(COUNT_STORED, stored), f"{key} is stored")
+    window.run("localStorage.refuses = 1")
+    window.reload()
+    window.shows(".bubble", "old 59")
+    window.shows(".chat .notice", "out of date")
+    window.shows(".side .notice", "out of date")
+    window.shows(".bubble", "old 59").click()
+    window.run("document.querySelector('.scroller').scrollTop = 0")
+    window.shows(".bubble", "old 10")
+    assert window.texts(".start") == ["Try again"], "it is not the beginning"
+    assert window.one(".line").get_attribute("aria-setsize") == "-1"
+    # At once, because the page also tries again by itself.
+    window.run("""
+        delete localStorage.refuses;
+        document.querySelector(".start button").click();
+        document.querySelector(".side .notice button").click();""")
+    window.lacks(".notice")
+    window.until(lambda: window.texts(".start") == ["The beginning of this room"], "all messages")
+    window.command("Page.removeScriptToEvaluateOnNewDocument", **script)
