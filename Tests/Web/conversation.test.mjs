@@ -170,6 +170,41 @@ test("older pages load on request, the first unread is marked, and the cache wor
   assert.equal(cached.snapshot.isVerified, false);
 });
 
+test("cached messages stay shown when the page comes, if they reach it", async () => {
+  const { network, clock, a, b, roomId } = await pair();
+  const theirs = b.parlor.open(roomId).conversation;
+  const say = async (count) => {
+    for (let left = count; left > 0; left -= 1) theirs.send("hello");
+    await clock.until("all are stored", () => b.parlor.unsent.snapshot.waiting === 0);
+  };
+  const key = `${a.user.id}/cache/${roomId}/messages`;
+  const seqs = ({ snapshot }) => snapshot.items.map(({ message }) => message.seq);
+  await say(200);
+  await a.parlor.stop();
+  await a.storage.write([[key, theirs.snapshot.items.map(({ message }) => message)]]);
+  await say(30);
+  const deleting = theirs.delete(theirs.snapshot.items[2].id);
+  await clock.advance(100);
+  await deleting;
+  const again = await network.device(a.user, { storage: a.storage });
+  await caughtUp(clock, again);
+  const open = again.parlor.open(roomId);
+  const shown = [];
+  open.conversation.subscribe(({ items }) => shown.push(items.length));
+  await clock.until("the page has come", () => open.conversation.snapshot.isVerified);
+  assert.deepEqual(seqs(open.conversation), Array.from({ length: 230 }, (_, index) => index + 1).filter((seq) => seq !== 3));
+  assert.deepEqual([...new Set(shown)], [200, 230, 229], "the newest do not wait for those before");
+  open.close();
+  await clock.advance(1_000);
+  await again.parlor.stop();
+  await say(100);
+  const later = await network.device(a.user, { storage: a.storage });
+  await caughtUp(clock, later);
+  const mine = later.parlor.open(roomId).conversation;
+  await clock.until("the page has come", () => mine.snapshot.isVerified);
+  assert.deepEqual(seqs(mine), Array.from({ length: 50 }, (_, index) => 281 + index), "the cache is too old");
+});
+
 test("a cache that is read after the page has come adds nothing to it, and gets it", async () => {
   const { network, clock, a, b, roomId } = await pair();
   const theirs = b.parlor.open(roomId).conversation;

@@ -2,7 +2,10 @@ import { ClientFailure } from "./failure.js";
 import { Backoff, Pause } from "./timing.js";
 
 const PAGE = 50;
-/** The maximum number of shown messages that are fetched again after an absence that the server cannot replay. */
+/**
+ * The maximum number of shown messages that are fetched again on entering, and after an absence that the server cannot
+ * replay.
+ */
 const REFETCH_LIMIT = 1_000;
 /** The largest page that the server returns. */
 const LARGE_PAGE = 200;
@@ -60,20 +63,20 @@ export class MessageLoader {
   }
 
   async fetchShown(isCurrent) {
-    // Older messages are fetched again only after an absence. On entering, cached messages may be far below the newest
-    // page.
-    const oldest = this.#wasVerified ? this.#store.items[0]?.message.seq : undefined;
     // The room is joined before the page is fetched, so that messages sent meanwhile arrive as events.
     const refusal = await this.#server.join(this.#roomId);
     if (!isCurrent()) return {};
     let page = await this.#server.messages(this.#roomId, { limit: PAGE });
     if (!isCurrent()) return {};
     this.#newestAtEntering ??= page.items.at(-1)?.seq ?? 0;
+    const oldest = this.#oldestToFetch(page);
     this.#merge(page, { newest: true });
     let count = page.items.length;
-    while (page.next !== null && count < REFETCH_LIMIT && page.items.length > 0 && page.items[0].seq > (oldest ?? Infinity)) {
+    while (page.next !== null && count < REFETCH_LIMIT && page.items.length > 0 && page.items[0].seq > oldest) {
+      // What has come is shown before the rest.
+      this.#onChange();
       const before = page.items[0].seq;
-      page = await this.#server.messages(this.#roomId, { before, limit: LARGE_PAGE });
+      page = await this.#server.messages(this.#roomId, { before, limit: Math.min(LARGE_PAGE, before - oldest) });
       if (!isCurrent()) return {};
       this.#merge(page, { before });
       count += page.items.length;
@@ -83,6 +86,15 @@ export class MessageLoader {
     if (!this.#wasVerified) this.#noteUnread(this.#store.items.map((item) => item.message));
     this.#wasVerified = true;
     return { refusal };
+  }
+
+  /**
+   * Returns the `seq` down to which shown messages are fetched again, because the person may be reading them. On
+   * entering, cached messages may be far below the newest page. Those are dropped.
+   */
+  #oldestToFetch({ items: [first] }) {
+    const [low, high] = this.#store.unverified ?? [];
+    return low !== undefined && (this.#wasVerified || high >= first?.seq - 1) ? low : Infinity;
   }
 
   async loadOlder() {

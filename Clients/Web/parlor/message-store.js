@@ -54,6 +54,16 @@ export class MessageStore {
     return this.#verified.firstGap;
   }
 
+  /**
+   * The lowest and the highest `seq` of the messages that were not fetched since `markUnverified()`; undefined if there
+   * are none.
+   */
+  get unverified() {
+    const isUnverified = ({ message }) => !this.#verified.contains(message.seq);
+    const last = this.#items.findLast(isUnverified);
+    return last && [this.#items.find(isUnverified).message.seq, last.message.seq];
+  }
+
   /** Returns true if the person's own message with this `tempId` is stored. */
   has(tempId) {
     return this.#tempIds.has(tempId);
@@ -176,8 +186,7 @@ export class MessageStore {
     const low = hasMore ? first ?? Infinity : 1;
     if (before !== undefined) return [low, before - 1];
     // Unverified messages were on the server before the page was requested, so the page covers them.
-    const unverified = this.#items.findLast((item) => !this.#verified.contains(item.message.seq))?.message.seq;
-    return [low, Math.max(last ?? 0, unverified ?? 0)];
+    return [low, Math.max(last ?? 0, this.unverified?.[1] ?? 0)];
   }
 
   /** Stores a message at its `seq`. Known receipts stay. */
