@@ -1,4 +1,4 @@
-import { h, fill, onceAFrame } from "./dom.js";
+import { h, fill, text, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
 import { clear, route, goTo } from "./route.js";
@@ -16,7 +16,14 @@ const REST_AFTER = 15_000;
 /** Shows `parlor` in the page: the sign-in form, or the list of rooms beside one room. */
 export function begin(parlor) {
   const app = document.getElementById("app");
-  const banner = h("div", { class: "banner", role: "status", hidden: true });
+  const bannerText = h("span");
+  const connect = h("button", { class: "text-button", type: "button", on: {
+    click: () => {
+      isAsked = true;
+      parlor.wake();
+    },
+  } });
+  const banner = h("div", { class: "banner", role: "status", hidden: true }, icon("offline", 18), bannerText, connect);
   let view = null;
   let shown = null;
 
@@ -42,20 +49,28 @@ export function begin(parlor) {
     drawBanner();
   }
 
+  // Its elements and its text stay as they are while the page tries again and again: else the button would lose the
+  // focus, and screen readers would repeat the text, with each try. So it says only what the person has asked for.
   const drawBanner = onceAFrame(() => {
     const { state, isCaughtUp } = parlor.connection.snapshot;
     const isLost = state === "offline" || state === "ended";
     const isAway = parlor.session.snapshot.status === "signedIn" && (isLost || (state === "connecting" && !isCaughtUp && wasAway));
     if (isLost) wasAway = true;
     if (state === "connected") wasAway = false;
+    if (state !== "connecting") isAsked = false;
     banner.hidden = !isAway;
-    if (!isAway) return;
-    const { waiting } = parlor.unsent.snapshot;
-    const line = state === "connecting" ? t("reconnecting") : state === "ended" ? t("ended") : waiting > 0 ? t("offlineWaiting", { count: waiting }) : t("offline");
-    fill(banner, icon("offline", 18), h("span", {}, line),
-      isLost && h("button", { class: "text-button", type: "button", on: { click: () => parlor.wake() } }, t("connectNow")));
+    text(bannerText, isAway ? bannerLine(state) : "");
+    text(connect, t("connectNow"));
   });
   let wasAway = false;
+  let isAsked = false;
+
+  function bannerLine(state) {
+    if (state === "ended") return t("ended");
+    if (state === "connecting" && isAsked) return t("reconnecting");
+    const { waiting } = parlor.unsent.snapshot;
+    return waiting > 0 ? t("offlineWaiting", { count: waiting }) : t("offline");
+  }
 
   let isWarned = false;
   function warn({ status, failure }) {

@@ -3,6 +3,7 @@
 import pytest
 from api_people import Person
 from parlor import Parlor
+from selenium.webdriver.common.keys import Keys
 
 
 @pytest.fixture
@@ -59,6 +60,33 @@ def test_a_reload_in_the_middle_of_sending_loses_and_doubles_nothing(pair, ada):
     first.wait_until_sent()
     assert sorted(ada.texts(room)) == sorted(texts)
     assert second.texts(".bubble") == texts
+
+
+COUNT_TRIES = """
+    window.__tries = 0;
+    window.WebSocket = class extends WebSocket { constructor(...parts) { super(...parts); __tries += 1; } };
+    const { fetch } = window;
+    window.fetch = (address, ...rest) => { __tries += String(address).includes("/socket.io/"); return fetch(address, ...rest); };"""
+
+
+def test_the_button_that_connects_keeps_the_focus_while_the_page_tries_again(own_parlor, alone):
+    window, _, _ = alone
+    assert own_parlor.stop() == 0
+    window.shows(".banner", "offline")
+    window.run(COUNT_TRIES)
+    window.run("""
+        document.querySelector(".banner button").focus();
+        window.__changes = 0;
+        new MutationObserver(() => (__changes += 1))
+            .observe(document.querySelector(".banner"), { childList: true, characterData: true, subtree: true });""")
+    for count in range(1, 4):
+        window.run("dispatchEvent(new Event('online'))")
+        window.until(lambda: window.run("return __tries") >= count, "another try")
+    assert window.focused()["name"] == "Connect now"
+    assert window.run("return __changes") == 0
+    own_parlor.start_again()
+    window.press(Keys.ENTER)
+    window.lacks(".banner")
 
 
 def test_a_failed_message_is_shown_and_sent_by_retry(pair, ada):
