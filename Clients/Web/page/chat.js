@@ -68,7 +68,9 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     const { items } = shot;
     lastOwn = items.findLastIndex((item) => item.isOwn);
     lastRead = items.findLastIndex((item) => item.isOwn && item.state === "read");
+    const held = heldRow();
     list.setItems(items);
+    if (held && !list.has(held.id)) holdInstead(held.index);
     settle(shot);
     holdUnseen(shot);
     arrivals(items);
@@ -244,10 +246,26 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     row?.scrollIntoView({ block: "nearest" });
   }
 
+  /** Returns the id and the index of the message that has the focus, or null. */
+  function heldRow() {
+    const id = document.activeElement?.closest(".line")?.dataset.id;
+    return id ? { id, index: indexOf(id) } : null;
+  }
+
+  /** Focuses what is now at a deleted message's place. */
+  function holdInstead(index) {
+    if (list.items.length > 0) focusRow(Math.min(index, list.items.length - 1));
+    else composer.focus();
+  }
+
+  function indexOf(id) {
+    return list.items.findIndex((item) => item.id === id);
+  }
+
   function onKey(event) {
     isSettled = true;
     const row = event.target.closest?.(".line");
-    const index = row ? list.items.findIndex((item) => item.id === row.dataset.id) : -1;
+    const index = row ? indexOf(row.dataset.id) : -1;
     const item = list.items[index];
     if (event.key === "Escape") {
       event.preventDefault();

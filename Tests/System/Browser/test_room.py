@@ -83,6 +83,25 @@ def test_a_message_is_deleted_for_both(pair):
     first.lacks(".bubble", "a mistake")
 
 
+def test_who_deletes_messages_by_keyboard_keeps_the_focus_among_them(pair):
+    first, _, _ = pair
+    for text in ("one", "two", "three"):
+        first.write(text)
+        first.wait_until_sent()
+    first.press(Keys.ARROW_UP, Keys.ARROW_UP)
+    first.until(lambda: "two" in first.focused()["name"], "the second has the focus")
+    for left in ("three", "one"):
+        first.press(Keys.DELETE)
+        first.shows("dialog .danger")
+        first.press(Keys.ENTER)
+        first.until(lambda: left in first.focused()["name"], f"{left} has the focus")
+    first.press(Keys.DELETE)
+    first.shows("dialog .danger")
+    first.press(Keys.ENTER)
+    first.shows(".chat-empty h2")
+    first.until(lambda: first.focused()["tag"] == "TEXTAREA", "the composer has the focus")
+
+
 def test_a_room_opens_at_its_first_unread_message(ada, ben, open_window):
     room = ada.room_with(ben, "Long")
     ben.send(room, *(f"old {number}" for number in range(70)))
