@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import "./support/english.mjs";
 import { Clock } from "./support/clock.mjs";
 
 /** A document, frames and time, as far as a module of the page needs them. */
 function browser() {
   const clock = new Clock();
-  const document = Object.assign(new EventTarget(), { hidden: false });
+  const document = Object.assign(new EventTarget(), { hidden: false, documentElement: {} });
   const frames = [];
   Object.assign(globalThis, { document, setTimeout: clock.setTimeout, requestAnimationFrame: (run) => frames.push(run) });
   return {
@@ -90,6 +91,26 @@ test("elements that stay in order are not moved when others go or come", async (
     assert.deepEqual(show("b", "c", "d", "e", "f"), ["f"], "the first goes, and one comes");
     assert.deepEqual(show("b", "d", "f"), [], "some go");
     assert.deepEqual(show("f", "b", "d"), ["f"], "the last goes to the front");
+  } finally {
+    Object.assign(globalThis, { setTimeout });
+  }
+});
+
+test("texts that are announced in one frame are said together, and not again later", async () => {
+  const { setTimeout } = globalThis;
+  const { paint } = browser();
+  try {
+    const { announce } = await import("../../Clients/Web/page/dialog.js");
+    const live = { textContent: "" };
+    document.getElementById = () => live;
+    announce("Ben: one");
+    announce("Ben: two");
+    paint();
+    assert.equal(live.textContent, "Ben: one\nBen: two");
+    announce("Ben: three");
+    assert.equal(live.textContent, "", "so that a text that is said twice is said twice");
+    paint();
+    assert.equal(live.textContent, "Ben: three");
   } finally {
     Object.assign(globalThis, { setTimeout });
   }

@@ -1,4 +1,4 @@
-import { h } from "./dom.js";
+import { h, onceAFrame } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "./texts.js";
 
@@ -75,9 +75,17 @@ export function toast(message) {
   toastTimer = setTimeout(() => element.remove(), 5000);
 }
 
-/** Announces a text to screen readers. */
+/** The texts that wait to be announced. */
+let unsaid = [];
+
+/** Announces a text to screen readers. Texts of one frame are announced together, because the last would replace them. */
 export function announce(message) {
-  const live = document.getElementById("live");
-  live.textContent = "";
-  requestAnimationFrame(() => (live.textContent = message));
+  unsaid.push(message);
+  document.getElementById("live").textContent = "";
+  say();
 }
+
+const say = onceAFrame(() => {
+  document.getElementById("live").textContent = unsaid.join("\n");
+  unsaid = [];
+});
