@@ -10,6 +10,9 @@ import { toast } from "./dialog.js";
 import { rove } from "./menu.js";
 import { goTo } from "./route.js";
 
+/** Where the screen is so narrow that tabs choose between the conversation and the board; as in parlor.css. */
+const TABBED = matchMedia("(max-width: 1179px)");
+
 /** One open room: its name and people above the conversation and the board. */
 export function roomView(parlor, roomId) {
   const opened = parlor.open(roomId);
@@ -33,11 +36,21 @@ export function roomView(parlor, roomId) {
   const chat = chatView(parlor, opened.conversation, { me, nameOf });
   const board = boardView(opened.board);
   const tabs = ["chat", "board"].map((id) => h("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `pane-${id}`, on: { click: () => choose(id) } }, icon(id, 18), t(id)));
-  const tabBar = h("div", { class: "tabs" }, h("div", { class: "segments", role: "tablist", "aria-label": t("rooms"), on: { keydown: (event) => rove(event, tabs) } }, tabs));
+  const tabBar = h("div", { class: "tabs" }, h("div", { class: "segments", role: "tablist", "aria-label": t("roomParts"), on: { keydown: (event) => rove(event, tabs) } }, tabs));
   chat.element.id = "pane-chat";
   board.element.id = "pane-board";
   const body = h("div", { class: "room-body" }, chat.element, board.element);
   const element = h("div", { class: "room" }, head, tabBar, body);
+
+  /** Where both are shown side by side, there are no tabs, so they are not panels of tabs. */
+  function nameRoles() {
+    for (const pane of [chat.element, board.element]) {
+      if (TABBED.matches) pane.setAttribute("role", "tabpanel");
+      else pane.removeAttribute("role");
+    }
+  }
+  TABBED.addEventListener("change", nameRoles);
+  nameRoles();
 
   function choose(id) {
     body.dataset.tab = id;
@@ -143,6 +156,7 @@ export function roomView(parlor, roomId) {
     },
     end() {
       ends.forEach((end) => end());
+      TABBED.removeEventListener("change", nameRoles);
       chat.end();
       board.end();
       opened.close();

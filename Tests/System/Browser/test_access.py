@@ -116,3 +116,17 @@ def test_sizes_change_at_once_where_motion_is_reduced(ada, ben, open_window):
     assert window.run("return matchMedia('(prefers-reduced-motion: reduce)').matches")
     height = "const space = document.querySelector('.lines > div'); space.style.height = '123px'; return space.offsetHeight"
     assert window.run(height) == 123, "the list of messages scrolls by what it has just set"
+
+
+def test_tabs_name_their_panels_where_there_are_tabs(ada, ben, open_window):
+    ada.room_with(ben, "Kitchen")
+    window = open_window(width=390, height=780)
+    window.enter(ada)
+    window.row("Kitchen").click()
+    assert window.shows("[role=tablist]").get_attribute("aria-label") == "Chat and board"
+    names = lambda: window.run(  # noqa: E731
+        "return [...document.querySelectorAll('[role=tab]')].map((tab) => document.getElementById(tab.getAttribute('aria-controls')))"
+        ".map((pane) => [pane.getAttribute('role'), pane.getAttribute('aria-label')])")
+    assert names() == [["tabpanel", "Chat"], ["tabpanel", "Board"]]
+    window.resize(1400, 860)
+    window.until(lambda: names() == [[None, "Chat"], [None, "Board"]], "both are shown")

@@ -57,6 +57,7 @@ export default {
   notHere: "{name} ist nicht hier",
   roomGone: "Dieser Raum ist nicht verfügbar.",
   roomGoneLead: "Es gibt ihn nicht, oder du gehörst nicht dazu.",
+  roomParts: "Gespräch und Tafel",
   chat: "Gespräch",
   board: "Tafel",
   messages: "Nachrichten",

@@ -58,6 +58,7 @@ export default {
   notHere: "{name} is away",
   roomGone: "This room is not available.",
   roomGoneLead: "It does not exist, or you are not in it.",
+  roomParts: "Chat and board",
   chat: "Chat",
   board: "Board",
   messages: "Messages",
