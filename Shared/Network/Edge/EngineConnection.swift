@@ -7,7 +7,7 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     let endpoint: ServedEndpoint
     let handshake: SocketHandshake
     let edge: EdgeLoop
-    private(set) var engine: EngineSession
+    var engine: EngineSession
     var socketIO: SocketIOSession
     /// The application's own state.
     var context: AnyObject?
@@ -16,13 +16,8 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     private var probe: WebSocketConnection?
     private var heldPoll: (connection: HTTPConnection, exchange: Int)?
     private var isFlushQueued = false
-    /// A POST of which some packets wait for their turn. The session counts its bytes.
-    private typealias Post = (
-        rest: ArraySlice<EngineAction>, bytes: Int, request: (connection: HTTPConnection, exchange: Int)
-    )
-    private var post: Post?
-    /// The number of a POST's packets that are taken before other clients have their turns.
-    private static let packetsAtATime = 64
+    /// The POST of which some packets wait for their turn.
+    var post: Post?
     /// False once the application has closed the socket, or was informed that it has closed. It may still be true when
     /// the engine has closed. If one POST has a client's last messages and its close packet, the engine closes at once,
     /// and the messages are still delivered, unless the session ends meanwhile.
@@ -148,48 +143,6 @@ final class EngineConnection: Waiting, WebSocketReceiver {
         perform(engine.poll(), answering: (connection, exchange))
     }
 
-    /// Handles a POST. If it has many packets, other clients have their turns meanwhile, and a POST that comes before
-    /// its answer waits.
-    func post(_ body: [UInt8], on connection: HTTPConnection, exchange: Int) {
-        let client = handshake.client.subscriber
-        guard post == nil else {
-            return edge.shares.wait(for: client) { [self] in
-                // A body whose connection is gone is not counted any more.
-                guard connection.isAnswering(exchange) else { return }
-                edge.shares.perform(for: client) { [self] in post(body, on: connection, exchange: exchange) }
-            }
-        }
-        let limit =
-            isUnconnected ? edge.configuration.limits.maxUnconnectedMessages : PollingPayload.maxReceivedPackets
-        let actions = engine.post(body[...], atMost: limit)
-        guard actions.count > Self.packetsAtATime else {
-            return perform(actions, answering: (connection, exchange))
-        }
-        post = Post(rest: actions[...], bytes: body.count, request: (connection, exchange))
-        connection.handOver(exchange)
-        if countQueue() == nil { takePackets() } else { close(.overload) }
-    }
-
-    private func takePackets() {
-        guard let (rest, _, request) = post else { return }
-        let actions = rest.prefix(Self.packetsAtATime)
-        guard actions.count < rest.count else {
-            // The last action answers the POST, and the next one may follow at once.
-            endPost()
-            return perform(actions, answering: request)
-        }
-        post?.rest.removeFirst(actions.count)
-        perform(actions, answering: request)
-        edge.loop.inNextTurn { [self] in
-            edge.shares.perform(for: handshake.client.subscriber) { [self] in takePackets() }
-        }
-    }
-
-    private func endPost() {
-        post = nil
-        countQueue()
-    }
-
     /// Handles the loss of the held GET's connection.
     func pollLost() {
         heldPoll = nil
@@ -299,7 +252,7 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     ///
     /// - Returns: the limit that this exceeds, in which case the previous count stays.
     @discardableResult
-    private func countQueue() -> ClientUsage.Excess? {
+    func countQueue() -> ClientUsage.Excess? {
         edge.count(
             engine.queuedCost + heldBytes + (post?.bytes ?? 0), of: handshake.client.subscriber, in: &counted,
             as: standing)
@@ -384,10 +337,7 @@ final class EngineConnection: Waiting, WebSocketReceiver {
         if hasEnded { return }
         hasEnded = true
         takesMessages = false
-        if let unfinished = post {
-            endPost()
-            unfinished.request.connection.answer(unfinished.request.exchange, with: .enginePayload(EngineSession.postAnswer))
-        }
+        abandonPost()
         timers.cancelAll()
         endUnconnected()
         edge.retire(self)
