@@ -47,9 +47,6 @@ final class WebSocketConnection: ChannelHandler {
     /// (RFC 6455, section 5.5.3, permits it), so a flood gets few answers.
     private static let maxPromptPongs = 10
 
-    /// The number of bytes that are received at a time, before and after the client's CONNECT.
-    private static let portions = (unconnected: EdgeLimits.smallBuffer, connected: 16 * 1024)
-
     let client: IPAddress
     /// True while its socket is connected to a namespace.
     private var isConnected = false
@@ -108,7 +105,7 @@ final class WebSocketConnection: ChannelHandler {
         parser = WebSocketParser(role: .server, maxMessageBytes: maxMessageBytes)
         parser.append(received)
         channel.handler = self
-        channel.receive(atMost: Self.portions.unconnected)
+        channel.receive(atMost: EdgeLimits.smallBuffer)
         edge.add(self)
     }
 
@@ -119,7 +116,9 @@ final class WebSocketConnection: ChannelHandler {
     func note(isConnected: Bool, maxMessageBytes: Int) -> Bool {
         parser.maxMessageBytes = maxMessageBytes
         self.isConnected = isConnected
-        channel.receive(atMost: isConnected ? Self.portions.connected : Self.portions.unconnected)
+        // A message that is received at once is refused alone if its person has buffered too much; for a part of a
+        // message, the socket is closed.
+        channel.receive(atMost: isConnected ? .max : EdgeLimits.smallBuffer)
         let share: ClientUsage.ConnectionShare = isConnected ? .connected : .unconnected
         if isReleased || share == self.share { return true }
         guard edge.usage.moveConnection(of: client.subscriber, to: share) else {
