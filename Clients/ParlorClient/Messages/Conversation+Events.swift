@@ -33,7 +33,10 @@ extension Conversation {
     /// Applies an event of the server. It ignores events of other rooms.
     public func apply(_ event: RoomEvent) {
         guard isEntered else { return }
-        if event.messageRoomID == roomID { changeSoon { $0.apply(event) } }
+        if event.messageRoomID == roomID {
+            eventCount += 1
+            changeSoon { $0.apply(event) }
+        }
         switch event {
         case .messageNew(let message) where message.roomId == roomID:
             typists.end(message.senderId)

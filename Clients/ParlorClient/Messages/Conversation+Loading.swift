@@ -53,12 +53,10 @@ extension Conversation {
 
     private func fetchShown(asked: Int) async {
         guard epoch == asked else { return }
-        // The first refresh of a visit does not fetch down to the cached messages: they may be far below the newest
-        // page.
-        let oldest = wasVerified ? store.items.first?.seq : nil
         do {
             let fresh = await takeFreshPage()
             guard epoch == asked else { return }
+            var oldest = fresh.flatMap { oldestToFetch(with: $0.page) }
             if let fresh { change { $0.merge(fresh.page, asked: .earlierNewest) } }
             // The room is joined first: messages sent during the fetch then arrive as events.
             let refusal = try await joinRoom()
@@ -75,6 +73,7 @@ extension Conversation {
                 page = try await backing.server.messages(
                     in: roomID, before: nil, after: nil, limit: settings.pageSize)
                 guard epoch == asked else { return }
+                oldest = oldestToFetch(with: page)
                 merge(page, asked: .newest)
             }
             var fetched = page.items.count
@@ -95,7 +94,7 @@ extension Conversation {
                 fetched < settings.refetchLimit
             {
                 page = try await backing.server.messages(
-                    in: roomID, before: first, after: nil, limit: settings.refetchPageSize)
+                    in: roomID, before: first, after: nil, limit: min(settings.refetchPageSize, first - oldest))
                 guard epoch == asked else { return }
                 merge(page, asked: .before(first))
                 fetched += page.items.count
@@ -106,18 +105,28 @@ extension Conversation {
                 verifiedStep = backing.fresh.step(on: cursor)
                 backing.fresh.noteVerified(roomID)
             }
-            wasVerified = true
             failure = refusal
             // What is shown is complete. But if the join was refused, later messages do not arrive, so it is retried.
             if let refusal { refreshLater(after: refusal) } else { backoff.reset() }
             change { $0.dropUnverified() }
-            noteFirstUnread()
+            // What comes later in the visit was not there when the room was loaded.
+            if !wasVerified { noteFirstUnread() }
+            wasVerified = true
             writeCacheSoon()
         } catch {
             guard epoch == asked else { return }
             note(error)
             if let error = error as? ClientFailure, error.isRetryable { refreshLater(after: error) }
         }
+    }
+
+    /// Returns the `seq` down to which shown messages are fetched again, because the person may be reading them; nil if
+    /// the newest page is enough.
+    ///
+    /// On entering, cached messages may be far below the newest page. Those are dropped.
+    private func oldestToFetch(with newest: Page<Message>) -> Int? {
+        guard let unverified = store.unverified, let first = newest.items.first?.seq else { return nil }
+        return wasVerified || unverified.upperBound >= first - 1 ? unverified.lowerBound : nil
     }
 
     /// Merges a page of the server.

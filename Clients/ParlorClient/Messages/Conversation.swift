@@ -47,8 +47,8 @@ public final class Conversation {
         public var pageSize = 50
         /// The number of messages after which a refresh fetches no further page.
         ///
-        /// If the server cannot replay what was missed, a refresh fetches the shown messages again, newest first. Older
-        /// ones beyond this limit are removed, and come back with ``Conversation/loadOlder()``.
+        /// On entering, and if the server cannot replay what was missed, a refresh fetches the shown messages again,
+        /// newest first. Older ones beyond this limit are removed, and come back with ``Conversation/loadOlder()``.
         public var refetchLimit = 1_000
         /// The number of messages in a further page of a refresh: the server's maximum.
         public var refetchPageSize = 200
@@ -120,13 +120,15 @@ public final class Conversation {
     @ObservationIgnored private(set) var isEnded = false
     /// Called if the server refuses a join or a page because it does not know the room.
     @ObservationIgnored var onUnknownRoom: @MainActor () -> Void = {}
-    /// True once a refresh has succeeded in this visit. From then on, a refresh fetches everything shown, not only the
-    /// newest page, and changes are cached.
+    /// True once a refresh has succeeded in this visit. From then on, a refresh fetches everything shown, also far below
+    /// the newest page, and changes are cached.
     @ObservationIgnored var wasVerified = false
     /// Counts enters and leaves, so that a superseded one can be noticed.
     @ObservationIgnored private(set) var visit = 0
     /// Counts refreshes and leaves, so that the answer to an earlier request is ignored.
     @ObservationIgnored var epoch = 0
+    /// Counts the room's events. One that comes before the cache is read may change nothing that is shown yet.
+    @ObservationIgnored var eventCount = 0
     /// Counts the times when events may have been lost: each reconnect without a full replay, and each leave.
     @ObservationIgnored var losses = 0
     /// The value of `losses` when each message under way was sent, by its `tempId`.
@@ -193,22 +195,25 @@ public final class Conversation {
         // What was shown last time may still be on its way to the cache.
         let isCacheBehind = cachedVersion != version
         visit += 1
-        return Task { [visit, version = store.version] in
-            await show(for: visit, from: version, isCacheBehind: isCacheBehind)
+        return Task { [visit, version = store.version, eventCount] in
+            await show(for: visit, from: version, eventCount, isCacheBehind: isCacheBehind)
         }
     }
 
     /// - Parameters:
     ///   - entered: the visit.
     ///   - enteredVersion: the version of `store` when the room was entered.
+    ///   - enteredCount: the value of `eventCount` when the room was entered.
     ///   - isCacheBehind: true if the cache may have lacked something from the last visit when the room was entered.
-    private func show(for entered: Int, from enteredVersion: Int, isCacheBehind: Bool) async {
+    private func show(for entered: Int, from enteredVersion: Int, _ enteredCount: Int, isCacheBehind: Bool) async {
         guard visit == entered else { return }
         let cached = await backing.cache.open(roomID)
         guard visit == entered else { return }
-        let hasChanged = isCacheBehind || store.version != enteredVersion
-        change { $0.showCached(cached.messages) }
-        // If something has changed, the cache lacks an event that came before it was read. It has to be written again.
+        let hasChanged =
+            isCacheBehind || isFetched || store.version != enteredVersion || eventCount != enteredCount
+        // Below a page that has come meanwhile, cached messages would be shown without those in between.
+        if !isFetched { change { $0.showCached(cached.messages) } }
+        // If something has changed, the cache lacks what came before it was read. It has to be written again.
         cachedVersion = hasChanged ? -1 : version
         cachedStep = cached.step
         let cachedStoreVersion = store.version

@@ -29,6 +29,16 @@ extension MessageStore {
     /// fetched again.
     public mutating func markUnverified() { verified.removeAll() }
 
+    /// The lowest and the highest `seq` of the messages that were not fetched since ``markUnverified()``; nil if there
+    /// are none. Messages without a `seq` do not count, because pages cannot be requested by time.
+    var unverified: ClosedRange<Int>? {
+        let isUnverified = { (item: MessageItem) in item.seq.map { !verified.contains($0) } ?? false }
+        guard let low = items.stored.first(where: isUnverified)?.seq,
+            let high = items.stored.last(where: isUnverified)?.seq
+        else { return nil }
+        return low...high
+    }
+
     /// Merges a page from the server. A message that is missing within the page's bounds is deleted.
     ///
     /// Events that arrive while a page is fetched are newer than the page. So a deleted message does not come back, and

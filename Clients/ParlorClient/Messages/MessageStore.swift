@@ -46,8 +46,9 @@ public struct MessageStore: Sendable {
         self.participantIDs = participantIDs
     }
 
-    /// True if the server has messages before the first one here.
-    public var hasOlder: Bool { (floor ?? 1) > 1 }
+    /// True if the server has messages before the first one here. Before a page has come, there is at least what comes
+    /// before the cached messages.
+    public var hasOlder: Bool { (floor ?? items.stored.first?.seq ?? 1) > 1 }
 
     /// The lowest gap between verified ranges; nil if there is none.
     public var firstGap: ClosedRange<Int>? { verified.firstGap }

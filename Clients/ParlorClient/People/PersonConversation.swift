@@ -258,6 +258,8 @@ public final class PersonConversation {
             return await isLoaded(conversation)
         }
         guard let last else { return false }
+        // While a room shows only cached messages, no older page can be fetched.
+        guard last.isFetched else { return await isLoaded(last) }
         let before = first(in: last)
         await last.loadOlder()
         for await isLoading in ObservedValues({ last.isLoadingOlder }) where !isLoading { break }

@@ -53,20 +53,24 @@ private struct EarlierMessages: View {
     let conversation: Conversation
     let list: ScrollViewProxy
 
+    private var isLoading: Bool { conversation.isLoadingOlder || conversation.isLoading }
+
     var body: some View {
         if conversation.hasOlder {
             Button {
                 Task { await load() }
             } label: {
-                if conversation.isLoadingOlder { ProgressView() } else { Text("Load earlier messages") }
+                if isLoading { ProgressView() } else { Text("Load earlier messages") }
             }
-            .disabled(conversation.isLoadingOlder)
+            .disabled(isLoading)
             .frame(minHeight: 44)
         }
     }
 
     private func load() async {
         let first = conversation.items.first?.id
+        // Older messages continue from the newest page, which may not have come.
+        if !conversation.isVerified { await conversation.refresh() }
         await conversation.loadOlder()
         if let first { list.scrollTo(first, anchor: .top) }
     }

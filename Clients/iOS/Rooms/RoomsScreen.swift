@@ -16,6 +16,7 @@ struct RoomsScreen: View {
         }
         .listStyle(.plain)
         .overlay { EmptyRooms(rooms: client.rooms) }
+        .safeAreaInset(edge: .top) { RoomsFailure(rooms: client.rooms) }
         .refreshable { await client.rooms.refresh() }
         .connectionLine(client)
         .navigationTitle("Rooms")
@@ -84,6 +85,20 @@ private struct EmptyRooms: View {
             } else {
                 ProgressView()
             }
+        }
+    }
+}
+
+/// Why the rooms may be out of date. `ConnectionLine` shows a lost connection.
+private struct RoomsFailure: View {
+    let rooms: RoomList
+
+    var body: some View {
+        if let failure = rooms.failure, !rooms.isLoaded, !failure.isOffline, !rooms.rooms.isEmpty {
+            FailureLabel(failure.localizedDescription)
+                .padding(8)
+                .frame(maxWidth: .infinity)
+                .background(.bar)
         }
     }
 }

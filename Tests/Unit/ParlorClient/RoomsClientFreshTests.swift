@@ -43,6 +43,24 @@ struct RoomsClientFreshTests {
         return try await home.connected()
     }
 
+    @Test("a deletion that comes while the cache is being read is in the cache afterwards")
+    func deletedDuringRead() async throws {
+        let deleted = try home.server.post("deleted", in: home.roomID, by: home.ben.id)
+        try home.server.post("kept", in: home.roomID, by: home.ben.id)
+        let client = try await home.connected()
+        try await visit(client)
+        try home.server.deleteMessage(deleted, in: home.roomID, by: home.ben.id)
+        let conversation = client.open(try #require(client.rooms[home.roomID]))
+        // It comes before the cache is read, as it does if the server has not handled the leave yet.
+        conversation.apply(.messageDeleted(roomID: home.roomID, messageID: deleted, deletedBy: home.ben.id))
+        await lookUntil { conversation.isVerified }
+        #expect(conversation.items.map(\.text) == ["kept"])
+        await client.close(conversation)
+        await lookUntil { leaves == 2 }
+        #expect(try await visit(client).map(\.text) == ["kept"])
+        await client.stop()
+    }
+
     @Test("after a restart, a room in which nothing has happened is entered without a page")
     func untouched() async throws {
         for number in 1...60 { try home.server.post("\(number)", in: home.roomID, by: home.ada.id) }

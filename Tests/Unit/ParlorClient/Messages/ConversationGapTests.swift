@@ -6,6 +6,17 @@ import Testing
 @testable import ParlorClient
 
 extension ConversationTests {
+    @Test("a message that comes during a visit does not become the first unread one")
+    func firstUnreadStays() async {
+        let read = sample(1, readBy: [receipt("me")])
+        await enter(Page(items: [read]))
+        conversation.apply(.messageNew(sample(2)))
+        conversation.apply(.recovered(false))
+        await server.expect(newest, .page(Page(items: [read, sample(2)])))
+        await until { conversation.isVerified }
+        #expect(conversation.firstUnread == nil)
+    }
+
     @Test("a late message is awaited")
     func late() async {
         await enter(page(1...2))
@@ -108,7 +119,7 @@ extension ConversationTests {
         #expect(!conversation.isVerified)
         await server.expect(newest, .page(page(6...7, next: "6")))
         let call = await server.next()
-        #expect(call.request == .page(before: 6, limit: 200))
+        #expect(call.request == .page(before: 6, limit: 5))
         #expect(!conversation.isVerified)
         #expect(conversation.items.shown == ["m1", "m2", "m3", "m4", "m6", "m7"])
         conversation.apply(.messageNew(sample(8)))
@@ -122,7 +133,7 @@ extension ConversationTests {
         await enter(page(1...4))
         conversation.apply(.recovered(false))
         await server.expect(newest, .page(page(107...109, next: "107")))
-        await server.expect(.page(before: 107, limit: 200), .page(page(104...106, next: "104")))
+        await server.expect(.page(before: 107, limit: 106), .page(page(104...106, next: "104")))
         await until { conversation.isVerified }
         #expect(conversation.items.shown == (104...109).map { "m\($0)" })
         async let loaded: Void = conversation.loadOlder()

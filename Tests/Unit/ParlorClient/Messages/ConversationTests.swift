@@ -50,15 +50,16 @@ struct ConversationTests {
     @Test("cached messages are shown at once, unverified, and then the server's")
     func entering() async {
         _ = await cache.openRoom("room")
-        await cache.keep((1...4).map { sample($0) }, of: "room")
+        await cache.keep((2...4).map { sample($0) }, of: "room")
         async let entered: Void = conversation.enter()
         let call = await server.next()
-        #expect(conversation.items.shown == ["m1", "m2", "m3", "m4"])
+        #expect(conversation.items.shown == ["m2", "m3", "m4"])
         #expect(!conversation.isVerified)
         #expect(await server.log == ["join"], "before the page, so that nothing is missed between")
         await server.answer(call, .page(page([3, 5], next: "3")))
+        await server.expect(.page(before: 3, limit: 1), .page(page([2], next: "2")))
         await entered
-        #expect(conversation.items.shown == ["m3", "m5"])
+        #expect(conversation.items.shown == ["m2", "m3", "m5"])
         #expect(conversation.isVerified)
         #expect(conversation.hasOlder)
     }

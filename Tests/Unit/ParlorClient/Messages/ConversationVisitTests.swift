@@ -16,8 +16,59 @@ extension ConversationTests {
         #expect(conversation.items.shown == ["m1", "m2", "m3"])
         #expect(!conversation.isVerified)
         #expect(await cache.openRoom("room").map(\.seq) == [1, 2, 3])
-        await enter(page(2...4, next: "2"))
-        #expect(conversation.items.shown == ["m2", "m3", "m4"])
+        await enter(page(5...6, next: "5"))
+        #expect(conversation.items.shown == ["m5", "m6"], "the others are too far below")
+    }
+
+    @Test("cached messages that reach the newest page are fetched again, and stay shown")
+    func cachedBelowPage() async throws {
+        _ = await cache.openRoom("room")
+        await cache.keep((1...4).map { sample($0) }, of: "room")
+        async let entered: Void = conversation.enter()
+        await server.expect(newest, .page(page(5...6, next: "5")))
+        await until { conversation.isFetched || conversation.items.count == 6 }
+        try #require(conversation.items.count == 6, "the newest do not wait for those before")
+        #expect(!conversation.isVerified)
+        await server.expect(.page(before: 5, limit: 4), .page(page([1, 2, 4])))
+        await entered
+        #expect(conversation.items.shown == ["m1", "m2", "m4", "m5", "m6"])
+        #expect(conversation.isVerified && !conversation.hasOlder)
+    }
+
+    /// Keeps the cache busy with another room until the flag is set.
+    private func occupyCache(until isFree: Guarded<Bool>) async {
+        _ = await cache.openRoom("another")
+        let (isBusy, busy) = AsyncStream.makeStream(of: Void.self)
+        Task { [cache] in
+            await FileSteps.$before.withValue({
+                busy.finish()
+                while !isFree.withLock({ $0 }) { Thread.sleep(forTimeInterval: 0.001) }
+            }) {
+                await cache.keep([sample(1, room: "another")], of: "another")
+            }
+        }
+        for await _ in isBusy {}
+    }
+
+    @Test("a cache that is read after the page has come adds nothing to it, and gets it")
+    func lateCache() async throws {
+        _ = await cache.openRoom("room")
+        await cache.keep((1...4).map { sample($0) }, of: "room")
+        let isFree = Guarded(false)
+        await occupyCache(until: isFree)
+        conversation.beginVisit()
+        // The connection comes before the cache is read.
+        conversation.apply(.connected)
+        await server.expect(newest, .page(page(101...103, next: "101")))
+        await until { conversation.isVerified }
+        isFree.withLock { $0 = true }
+        let again = await server.next()
+        #expect(again.request == newest)
+        try #require(conversation.items.shown == ["m101", "m102", "m103"])
+        await server.answer(again, .page(page(101...104, next: "101")))
+        await until { conversation.isVerified && conversation.items.count == 4 }
+        await conversation.keepAll()
+        #expect(await cache.openRoom("room").map(\.seq) == [101, 102, 103, 104])
     }
 
     @Test("a room left before it was shown stays left")

@@ -9,6 +9,19 @@ struct MessageStoreTests {
 
     func typed(_ id: String) -> PendingMessage { PendingMessage(tempID: id, text: id, createdAt: start) }
 
+    @Test("before a page has come, there is what comes before the cached messages")
+    mutating func olderThanCached() {
+        #expect(!store.hasOlder)
+        store.showCached([sample(5), sample(6)])
+        #expect(store.hasOlder)
+        store.showCached([sample(1)])
+        #expect(!store.hasOlder, "the first message of all")
+        store.merge(page(5...6, next: "5"), asked: .newest)
+        #expect(store.hasOlder)
+        store.merge(page(1...3), asked: .before(5))
+        #expect(!store.hasOlder)
+    }
+
     @Test("messages are sorted by seq, whatever the order of arrival; pending ones follow in the order typed")
     mutating func order() {
         store.addPending(typed("first"))

@@ -256,6 +256,26 @@ struct PersonConversationTests {
         await client.stop()
     }
 
+    @Test("without a network, it is known that there are messages before the cached ones")
+    func offlineOlder() async throws {
+        let second = try makeRoom()
+        for number in 1...120 {
+            try home.server.post("\(number)", in: number.isMultiple(of: 2) ? second : home.roomID, by: home.ada.id)
+        }
+        let first = try await home.connected()
+        await opened(first).close()
+        await first.enterBackground()
+        home.device.setAirplaneMode(true)
+        let client = try home.makeClient()
+        await client.start()
+        let chat = client.openConversation(with: home.ben)
+        await until { chat.items.count >= 90 }
+        #expect(chat.hasOlder)
+        #expect(!chat.isVerified)
+        await chat.close()
+        await client.stop()
+    }
+
     @Test("without a network it shows what is cached, and sends later")
     func offline() async throws {
         let second = try makeSecondRoom()
