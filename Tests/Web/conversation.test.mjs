@@ -205,6 +205,28 @@ test("cached messages stay shown when the page comes, if they reach it", async (
   assert.deepEqual(seqs(mine), Array.from({ length: 50 }, (_, index) => 281 + index), "the cache is too old");
 });
 
+test("what was missed in an absence that the server cannot replay shows all at once", async () => {
+  const { clock, server, a, b, roomId } = await pair();
+  const theirs = b.parlor.open(roomId).conversation;
+  const say = async (count) => {
+    for (let left = count; left > 0; left -= 1) theirs.send("hello");
+    await clock.until("all are stored", () => b.parlor.unsent.snapshot.waiting === 0);
+  };
+  await say(60);
+  const mine = a.parlor.open(roomId).conversation;
+  await clock.until("the page has come", () => mine.snapshot.isVerified);
+  a.wires.cut();
+  await say(120);
+  const { receive } = server;
+  server.receive = (socket, text) => receive.call(server, socket, text.replace(/cursor:\d+/, "none"));
+  const shown = [];
+  mine.subscribe(({ items }) => shown.push(items.length));
+  a.wires.isOffline = false;
+  await clock.until("all has come", () => mine.snapshot.isVerified);
+  await Promise.resolve();
+  assert.deepEqual([...new Set(shown)], [60, 180], "else what is fetched last would appear above what is being read");
+});
+
 test("a cache that is read after the page has come adds nothing to it, and gets it", async () => {
   const { network, clock, a, b, roomId } = await pair();
   const theirs = b.parlor.open(roomId).conversation;

@@ -73,8 +73,9 @@ export class MessageLoader {
     this.#merge(page, { newest: true });
     let count = page.items.length;
     while (page.next !== null && count < REFETCH_LIMIT && page.items.length > 0 && page.items[0].seq > oldest) {
-      // What has come is shown before the rest.
-      this.#onChange();
+      // On entering, what has come is shown before the rest. After an absence, messages may be missing between what is
+      // shown and what has come, and would be inserted above what the person reads.
+      if (!this.#wasVerified) this.#onChange();
       const before = page.items[0].seq;
       page = await this.#server.messages(this.#roomId, { before, limit: Math.min(LARGE_PAGE, before - oldest) });
       if (!isCurrent()) return {};
