@@ -40,6 +40,11 @@ export function chatView(parlor, conversation, { me, nameOf }) {
   /** The `seq` of the last message that was announced; null until the server has confirmed what is shown. */
   let lastAnnounced = null;
   let seenTo = 0;
+  /**
+   * The `seq` of the newest message when the server last confirmed what is drawn, or of what was drawn first. Messages
+   * after it may have come before others that belong above them.
+   */
+  let completeTo = 0;
   let lastOwn = -1, lastRead = -1;
   const actions = {
     retry: (item) => conversation.retry(item.id),
@@ -70,6 +75,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     lastRead = items.findLastIndex((item) => item.isOwn && item.state === "read");
     const held = heldRow();
     list.setItems(items);
+    if (shot.isVerified || completeTo === 0) completeTo = newestSeq(items);
     if (held && !list.has(held.id)) holdInstead(held.index);
     settle(shot);
     holdUnseen(shot);
@@ -107,11 +113,12 @@ export function chatView(parlor, conversation, { me, nameOf }) {
 
   /**
    * Moves the view from the end back to the first message that arrived since the person looked, if that is above the
-   * view: many messages came at once, or while the page was hidden. Else nobody would ever read it.
+   * view: many messages came at once, or while the page was hidden. Else nobody would ever read it. This waits until
+   * all have come, because the first may come last.
    */
   function holdUnseen({ isVerified, firstUnreadId }) {
     // Before the view has settled, `settle` goes to an unread message that was there before.
-    const isReading = isSettled ? seenTo > 0 : isVerified && !firstUnreadId;
+    const isReading = isVerified && (isSettled ? seenTo > 0 : !firstUnreadId);
     if (!isReading || !list.isAtEnd || scroller.clientHeight === 0) return;
     const first = unseen().find(isUnread);
     if (first && !list.visible().includes(first)) list.scrollToKey(first.id, gapAbove());
@@ -213,7 +220,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
       const unread = seen.filter(isUnread).map((item) => item.id);
       if (unread.length) conversation.noteVisible(unread);
       // Before the view has settled, it may have been at the end for a moment, which does not count.
-      if (isSettled) seenTo = Math.max(seenTo, newestSeq(seen));
+      if (isSettled) seenTo = Math.max(seenTo, Math.min(newestSeq(seen), completeTo));
     }
     const fresh = seenTo > 0 ? unseen().length : 0;
     jump.hidden = list.isAtEnd;

@@ -275,3 +275,42 @@ def test_who_writes_instead_of_reading_what_came_while_hidden_sees_the_end(pair,
     first.until(lambda: first.last_state() == "Read", "read")
     assert first.run(IS_IN_VIEW, "I am back")
     first.lacks(".jump")
+
+
+HOLD_OLDER_MESSAGES = """
+    window.__held = [];
+    const { fetch } = window, { send } = WebSocket.prototype;
+    window.fetch = async (address, ...rest) => {
+        if (/messages.*before=/.test(address)) await new Promise((go) => __held.push(go));
+        return fetch(address, ...rest);
+    };
+    // A cursor that the server does not know, as after a long absence.
+    WebSocket.prototype.send = function (text) {
+        return send.call(this, String(text).replace(/"since":"[^"]*"/, '"since":"none"'));
+    };"""
+
+
+def test_what_came_in_a_long_absence_is_read_from_the_first_also_if_a_message_arrives_before_all_is_fetched(
+    ada, ben, open_window
+):
+    room = ada.room_with(ben, "Kitchen")
+    ada.send(room, *(f"old {number}" for number in range(60)))
+    window = open_window()
+    window.enter(ada, room)
+    ben.send(room, "seen")
+    window.shows(".bubble", "seen")
+    window.until(lambda: all(m["readStatus"] for m in ben.messages(room) if m["senderId"] == ben.id), "it is read")
+    window.run(HOLD_OLDER_MESSAGES)
+    window.cut(True)
+    window.run("dispatchEvent(new Event('offline'))")
+    window.shows(".banner")
+    ben.send(room, *(f"number {number}" for number in range(70)))
+    window.cut(False)
+    window.run("dispatchEvent(new Event('online'))")
+    window.until(lambda: window.run("return __held.length"), "the request for what came first")
+    ben.send(room, "and another")
+    window.shows(".bubble", "and another")
+    window.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+    window.run("__held.splice(0).forEach((go) => go())")
+    window.until(lambda: window.run(IS_IN_VIEW, "number 0"), "the first of them")
+    window.shows(".jump.has-new", "new messages")
