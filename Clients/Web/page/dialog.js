@@ -22,14 +22,13 @@ export function openDialog(title, body) {
     const dialog = h("dialog", { "aria-labelledby": id, on: {
       close: () => {
         dialog.remove();
+        document.removeEventListener("keydown", onKey);
         if (before?.isConnected) before.focus?.({ preventScroll: true });
         resolve(result);
       },
-      cancel: async (event) => {
-        if (!isWrittenIn()) return;
-        event.preventDefault();
-        if (await ask(t("discardAsk"), t("discardLead"), t("discard"))) close();
-      },
+      // This is for other ways to close it, such as the back button of Android. Chromium lets a page prevent it only once
+      // after each click or key other than Esc. `onKey` prevents Esc each time.
+      cancel: (event) => event.cancelable && askFirst(event),
       mousedown: (event) => {
         if (event.target === dialog && !isWrittenIn()) close();
       },
@@ -41,6 +40,24 @@ export function openDialog(title, body) {
     // What one searches for is quickly typed again.
     const fields = [...dialog.querySelectorAll("textarea, input:not([type=search])")].map((field) => [field, field.value]);
     const isWrittenIn = () => fields.some(([field, value]) => field.value !== value);
+    async function askFirst(event) {
+      if (!isWrittenIn()) return;
+      event.preventDefault();
+      if (await ask(t("discardAsk"), t("discardLead"), t("discard"))) close();
+    }
+    function onKey(event) {
+      const open = [...document.querySelectorAll("dialog[open]")];
+      // Esc may also end the composition of an input method, see composer.js.
+      const isForPage = !event.isComposing && event.keyCode !== 229 && !event.defaultPrevented;
+      if (event.key !== "Escape" || !isForPage || open.at(-1) !== dialog) return;
+      if (isWrittenIn()) return askFirst(event);
+      if (open.length === 1) return;
+      // Chromium would close the dialog beneath too, if no click has come before this one was opened.
+      event.preventDefault();
+      close();
+    }
+    // On the document, because nothing in the dialog has the focus after a press beside it.
+    document.addEventListener("keydown", onKey);
     document.body.append(dialog);
     dialog.showModal();
     dialog.querySelector("[data-focus]")?.focus();

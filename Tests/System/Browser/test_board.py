@@ -139,12 +139,19 @@ def test_a_half_written_note_is_discarded_only_on_purpose(pair, ada):
     note.click()
     first.shows("dialog textarea").send_keys("half a")
     press_beside()
-    first.shows("dialog textarea").send_keys(" note" + Keys.ESCAPE)
+    first.shows("dialog textarea").send_keys(" note")
+    # More than once, because Chromium lets a page prevent the closing itself only once after a click.
+    for turn in range(6):
+        if turn == 3:
+            press_beside()
+        first.press(Keys.ESCAPE)
+        first.shows("dialog .danger", "Discard")
+        assert first.one("dialog textarea").get_attribute("value") == "half a note", "it is there while the page asks"
+        first.press(Keys.ESCAPE)
+        first.lacks("dialog .danger")
+    first.press(Keys.ESCAPE)
     first.shows("dialog .danger", "Discard")
-    first.press(Keys.ESCAPE)
-    first.lacks("dialog .danger")
     assert first.one("dialog textarea").get_attribute("value") == "half a note"
-    first.press(Keys.ESCAPE)
-    first.shows("dialog .danger", "Discard").click()
+    first.one("dialog .danger").click()
     first.lacks("dialog")
     assert ada.elements(room) == []
