@@ -76,7 +76,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     const held = heldRow();
     list.setItems(items);
     if (shot.isVerified || completeTo === 0) completeTo = newestSeq(items);
-    if (held && !list.has(held.id)) holdInstead(held.index);
+    if (held && !list.has(held.id)) holdInstead(held);
     settle(shot);
     holdUnseen(shot);
     arrivals(items);
@@ -253,16 +253,18 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     row?.scrollIntoView({ block: "nearest" });
   }
 
-  /** Returns the id and the index of the message that has the focus, or null. */
+  /** Returns the id and the index of the message that has the focus, and whether it is visible; or null. */
   function heldRow() {
     const id = document.activeElement?.closest(".line")?.dataset.id;
-    return id ? { id, index: indexOf(id) } : null;
+    return id ? { id, index: indexOf(id), isVisible: list.visible().some((item) => item.id === id) } : null;
   }
 
-  /** Focuses what is now at a deleted message's place. */
-  function holdInstead(index) {
-    if (list.items.length > 0) focusRow(Math.min(index, list.items.length - 1));
-    else composer.focus();
+  /** Focuses what is now at a deleted message's place. If the person has scrolled away from it, the view stays. */
+  function holdInstead({ index, isVisible }) {
+    const next = Math.min(index, list.items.length - 1);
+    if (next < 0) composer.focus();
+    else if (isVisible) focusRow(next);
+    else list.row(list.items[next].id)?.focus({ preventScroll: true });
   }
 
   function indexOf(id) {

@@ -47,6 +47,10 @@ class Person:
         for text in texts:
             self._ask("POST", f"/api/rooms/{room}/messages", {"text": text})
 
+    def delete(self, room: str, text: str):
+        id = next(message["id"] for message in self.messages(room) if message["text"] == text)
+        self._ask("DELETE", f"/api/rooms/{room}/messages/{id}")
+
     def read(self, room: str, *ids: str):
         self._ask("POST", f"/api/rooms/{room}/messages/read", {"messageIds": ids})
 

@@ -277,6 +277,25 @@ def test_who_writes_instead_of_reading_what_came_while_hidden_sees_the_end(pair,
     first.lacks(".jump")
 
 
+def test_a_message_that_is_deleted_after_one_has_scrolled_away_from_it_does_not_move_the_view(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ben.send(room, *(f"old {number}" for number in range(30)))
+    ada.read(room, *(message["id"] for message in ada.messages(room)))
+    window = open_window()
+    window.enter(ada, room)
+    window.shows(".bubble", "old 28").click()
+    window.until(lambda: "old 28" in window.focused()["name"], "the message has the focus")
+    window.run("document.querySelector('.scroller').scrollBy(0, -500)")
+    window.until(lambda: not window.run(IS_IN_VIEW, "old 28"), "it is out of view")
+    window.shows(".jump")
+    other = window.shows(".bubble", "old 15")
+    top = lambda: window.run("return arguments[0].getBoundingClientRect().top", other)  # noqa: E731
+    before = top()
+    ben.delete(room, "old 28")
+    window.until(lambda: "old 29" in window.focused()["name"], "the next message has the focus")
+    assert top() == before
+
+
 HOLD_OLDER_MESSAGES = """
     window.__held = [];
     const { fetch } = window, { send } = WebSocket.prototype;
