@@ -59,6 +59,29 @@ test("an account that is started again while it stops goes on", async () => {
   assert.equal(parlor.connection.snapshot.state, "connected");
 });
 
+test("if the session ends by itself, all tabs have the failure, and after a sign-out none has one", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  const ada = server.addPerson("ada");
+  const tabs = browser();
+  const [one, two] = [await network.device(ada, tabs), await network.device(ada, tabs)];
+  const failures = () => [one, two].map(({ parlor }) => parlor.session.snapshot.failure?.code ?? null);
+  await caughtUp(clock, one, two);
+  // Only the first tab finds out from the server.
+  two.wires.cut();
+  server.tokens.clear();
+  server.sessions.clear();
+  await Promise.all([one.parlor.rooms.refresh(), clock.advance(100)]);
+  assert.deepEqual([one, two].map(({ parlor }) => parlor.session.snapshot.status), ["signedOut", "signedOut"]);
+  assert.deepEqual(failures(), ["invalid_token", "signed_out"]);
+  two.wires.isOffline = false;
+  await one.parlor.session.adopt(server.openSession(ada));
+  await caughtUp(clock, one, two);
+  await Promise.all([one.parlor.session.logout(), clock.advance(100)]);
+  assert.deepEqual([one, two].map(({ parlor }) => parlor.session.snapshot.status), ["signedOut", "signedOut"]);
+  assert.deepEqual(failures(), [null, null]);
+});
+
 test("each refresh token has an attempt's id of its own, so a copy of the storage that is used later counts as reuse", async () => {
   const network = new Network();
   const { parlor: server, clock } = network;

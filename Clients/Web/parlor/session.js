@@ -274,7 +274,9 @@ export class Session extends Observable {
     const kept = await this.#read();
     if (epoch !== this.#epoch) return;
     if (kept?.token === this.#current?.token && this.#status !== "unknown") return;
-    await this.#take(kept ?? null, null, { isLogout, isElsewhere: kept === undefined });
+    // Nobody has signed out, so the server has ended the session.
+    const failure = kept === undefined && this.#current !== null && !isLogout ? ClientFailure.signedOut() : null;
+    await this.#take(kept ?? null, failure, { isLogout, isElsewhere: kept === undefined });
   }
 
   /** @param isElsewhere true if another tab has ended the session. Then that tab alone changes what is stored. */

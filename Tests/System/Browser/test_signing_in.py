@@ -114,6 +114,29 @@ def test_what_is_half_written_outlives_a_session_that_ends_by_itself_but_for_its
         assert window.shows(".composer textarea").get_attribute("value") == shown
 
 
+def test_what_is_half_written_in_one_tab_outlives_a_session_whose_end_another_tab_finds_out(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    window = open_window()
+    window.enter(ada, room)
+    window.write("half a mess", send=False)
+    first = window.driver.current_window_handle
+    # So that this tab does not find out itself.
+    window.cut(True)
+    second = window.open_tab()
+    window.shows(".composer textarea")
+    ada.end_other_sessions()
+    window.shows(".problem", "ended")
+    window.driver.switch_to.window(first)
+    window.shows(".problem", "ended")
+    window.cut(False)
+    window.driver.switch_to.window(second)
+    fill(window, ada.username, PASSWORD)
+    window.row("Kitchen")
+    window.driver.switch_to.window(first)
+    window.row("Kitchen").click()
+    assert window.shows(".composer textarea").get_attribute("value") == "half a mess"
+
+
 def test_where_site_data_is_blocked_one_signs_in_and_writes_and_reads_that_it_does_not_last(ada, ben):
     room = ada.room_with(ben, "Kitchen")
     window = Window(stores=False)
