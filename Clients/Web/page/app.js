@@ -21,6 +21,7 @@ export function begin(parlor) {
     click: () => {
       isAsked = true;
       parlor.wake();
+      drawBanner();
     },
   } });
   const banner = h("div", { class: "banner", role: "status", hidden: true }, icon("offline", 18), bannerText, connect);
@@ -49,15 +50,15 @@ export function begin(parlor) {
     drawBanner();
   }
 
-  // Its elements and its text stay as they are while the page tries again and again: else the button would lose the
-  // focus, and screen readers would repeat the text, with each try. So it says only what the person has asked for.
+  // Its elements and its text stay as they are while the page tries again by itself: else the button would lose the
+  // focus, and screen readers would repeat the text, with each try. It says "Connecting" only if the person has asked
+  // for that, until this try has ended.
   const drawBanner = onceAFrame(() => {
     const { state, isCaughtUp } = parlor.connection.snapshot;
     const isLost = state === "offline" || state === "ended";
     const isAway = parlor.session.snapshot.status === "signedIn" && (isLost || (state === "connecting" && !isCaughtUp && wasAway));
     if (isLost) wasAway = true;
     if (state === "connected") wasAway = false;
-    if (state !== "connecting") isAsked = false;
     banner.hidden = !isAway;
     text(bannerText, isAway ? bannerLine(state) : "");
     text(connect, t("connectNow"));
@@ -66,8 +67,8 @@ export function begin(parlor) {
   let isAsked = false;
 
   function bannerLine(state) {
+    if (isAsked) return t("reconnecting");
     if (state === "ended") return t("ended");
-    if (state === "connecting" && isAsked) return t("reconnecting");
     const { waiting } = parlor.unsent.snapshot;
     return waiting > 0 ? t("offlineWaiting", { count: waiting }) : t("offline");
   }
@@ -81,7 +82,11 @@ export function begin(parlor) {
 
   parlor.session.subscribe(() => draw());
   parlor.session.subscribe(warn);
-  parlor.connection.subscribe(drawBanner);
+  parlor.connection.subscribe(({ state }) => {
+    // While the page is offline, the state is set when a try has ended, and not when one begins.
+    if (state !== "connecting") isAsked = false;
+    drawBanner();
+  });
   parlor.unsent.subscribe(drawBanner);
   // A hidden page reconnects by itself, a little later. `wake` would open its room again.
   const wakeIfVisible = () => document.hidden || parlor.wake();

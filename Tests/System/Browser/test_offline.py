@@ -68,6 +68,12 @@ COUNT_TRIES = """
     const { fetch } = window;
     window.fetch = (address, ...rest) => { __tries += String(address).includes("/socket.io/"); return fetch(address, ...rest); };"""
 
+HOLD_TRIES = """
+    Object.assign(window, { __holds: true, __held: [] });
+    const { fetch } = window;
+    window.fetch = (address, ...rest) => __holds && String(address).includes("/socket.io/")
+        ? new Promise((_, fail) => __held.push(() => fail(new TypeError("held")))) : fetch(address, ...rest);"""
+
 
 def test_the_button_that_connects_keeps_the_focus_while_the_page_tries_again(own_parlor, alone):
     window, _, _ = alone
@@ -84,7 +90,17 @@ def test_the_button_that_connects_keeps_the_focus_while_the_page_tries_again(own
         window.until(lambda: window.run("return __tries") >= count, "another try")
     assert window.focused()["name"] == "Connect now"
     assert window.run("return __changes") == 0
+    window.run(HOLD_TRIES)
+    window.run("dispatchEvent(new Event('online'))")
+    window.until(lambda: window.run("return __held.length"), "a try that lasts")
+    window.shows(".banner", "You are offline")
+    window.press(Keys.ENTER)
+    window.shows(".banner", "Connecting…")
+    window.run("__held.splice(0).forEach((fail) => fail())")
+    window.shows(".banner", "You are offline")
+    assert window.focused()["name"] == "Connect now"
     own_parlor.start_again()
+    window.run("__holds = false; __held.splice(0).forEach((fail) => fail())")
     window.press(Keys.ENTER)
     window.lacks(".banner")
 
