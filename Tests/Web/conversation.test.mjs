@@ -170,6 +170,30 @@ test("older pages load on request, the first unread is marked, and the cache wor
   assert.equal(cached.snapshot.isVerified, false);
 });
 
+test("older messages are loaded without a connection too, but not before those that are shown", async () => {
+  const { network, clock, server, a, b, roomId } = await pair();
+  const theirs = b.parlor.open(roomId).conversation;
+  for (let count = 1; count <= 60; count += 1) theirs.send(`m${count}`);
+  await clock.until("all are stored", () => b.parlor.unsent.snapshot.waiting === 0);
+  // Else all 60 come with joining, as events since the cursor.
+  a.wires.dropAll();
+  await clock.advance(100);
+  await caughtUp(clock, a);
+  const mine = a.parlor.open(roomId).conversation;
+  await clock.advance(1_000);
+  a.wires.cut();
+  await Promise.all([mine.loadOlder(), clock.advance(10)]);
+  assert.equal(mine.snapshot.failure.kind, "offline");
+  a.wires.isOffline = false;
+  const before = server.calls.length;
+  const [isAsked] = await Promise.all([mine.loadOlder(), clock.advance(10)]);
+  assert.deepEqual([isAsked, mine.snapshot.isVerified, mine.snapshot.items.length], [true, false, 60]);
+  assert.deepEqual(server.calls.slice(before), [`GET /rooms/${roomId}/messages`]);
+  await a.parlor.stop();
+  const { parlor } = await network.device(a.user, { storage: a.storage, isOffline: true });
+  assert.equal(await parlor.open(roomId).conversation.loadOlder(), false);
+});
+
 test("cached messages stay shown when the page comes, if they reach it", async () => {
   const { network, clock, a, b, roomId } = await pair();
   const theirs = b.parlor.open(roomId).conversation;

@@ -181,8 +181,8 @@ export function chatView(parlor, conversation, { me, nameOf }) {
   }
 
   /** Loads what failed: older messages, or those that are shown, without which older ones cannot be loaded. */
-  function loadMore() {
-    return conversation.snapshot.isVerified ? conversation.loadOlder() : conversation.refresh();
+  async function loadMore() {
+    if (!(await conversation.loadOlder())) await conversation.refresh();
   }
 
   let isNoticed = false;

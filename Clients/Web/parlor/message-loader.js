@@ -98,9 +98,11 @@ export class MessageLoader {
     return low !== undefined && (this.#wasVerified || high >= first?.seq - 1) ? low : Infinity;
   }
 
+  /** @returns false if the shown messages have to be fetched first. */
   async loadOlder() {
     const { floor } = this.#store;
-    if (this.isLoadingOlder || !this.#loading.isFetched || !this.#store.hasOlder) return;
+    if (!this.#loading.isFetched) return false;
+    if (this.isLoadingOlder || !this.#store.hasOlder) return true;
     const { epoch } = this.#loading;
     this.isLoadingOlder = true;
     this.#onChange();
@@ -115,6 +117,7 @@ export class MessageLoader {
     }
     this.isLoadingOlder = false;
     this.#onChange();
+    return true;
   }
 
   /** Fetches messages that are missing between two others, unless they arrive within `GAP_PAUSE`. */

@@ -415,8 +415,11 @@ export class Conversation implements Observable<ConversationSnapshot> {
   discard(itemId: string): boolean;
   /** Deletes one of the person's own messages for everyone, if the server has it. @throws ClientFailure */
   delete(itemId: string): Promise<void>;
-  /** Loads the page before the first message. Does nothing if there is none, or if a page is being loaded. */
-  loadOlder(): Promise<void>;
+  /**
+   * Loads the page before the first message. Does nothing if there is none, or if a page is being loaded.
+   * @returns false if the shown messages were not fetched yet, so that older ones cannot be. `refresh()` fetches them.
+   */
+  loadOlder(): Promise<boolean>;
   /** Fetches the messages again. Resolves when the fetch has ended; `failure` says whether it failed. */
   refresh(): Promise<void>;
   /** Notes that items are visible: unread messages of others count as read. Receipts are sent in batches. */

@@ -185,3 +185,33 @@ def test_what_is_stored_and_cannot_be_loaded_again_is_said_to_be_old_until_it_ca
     window.lacks(".notice")
     window.until(lambda: window.texts(".start") == ["The beginning of this room"], "all messages")
     window.command("Page.removeScriptToEvaluateOnNewDocument", **script)
+
+
+def test_older_messages_that_failed_to_load_are_loaded_alone_also_without_a_connection(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ada.send(room, *(f"old {number}" for number in range(130)))
+    window = open_window()
+    window.enter(ada, room)
+    window.shows(".bubble", "old 129").click()
+    # The socket stays unusable once it is lost, while requests arrive again.
+    window.run("""
+        Object.assign(window, { __refuses: true, __asked: [] });
+        const { fetch } = window;
+        window.fetch = async (address, ...rest) => {
+            if (!/messages\\?/.test(address)) return fetch(address, ...rest);
+            if (__refuses) throw new TypeError("refused");
+            __asked.push(address);
+            return fetch(address, ...rest);
+        };
+        document.querySelector(".scroller").scrollTop = 0;""")
+    window.shows(".start", "Try again")
+    window.run("""
+        WebSocket.prototype.send = () => {};
+        Object.defineProperty(navigator, "onLine", { get: () => false });
+        dispatchEvent(new Event("offline"));""")
+    window.shows(".banner")
+    window.run("__refuses = false; document.querySelector('.start button').click()")
+    window.until(
+        lambda: window.run("return __asked.length") and window.texts(".start")[0] in ("", "The beginning of this room"),
+        "older messages")  # fmt: skip
+    assert all("before=" in address for address in window.run("return __asked"))
