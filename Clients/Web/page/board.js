@@ -330,7 +330,8 @@ export function boardView(board) {
       } else {
         board.move(item.id, { x: box.x + way[0] * step, y: box.y + way[1] * step });
       }
-    } else if (event.key === "F10") {
+    } else if (event.key === "F10" && !event.shiftKey) {
+      // With Shift, the key opens the context menu.
       choose(item.id);
       bar.querySelector("button").focus();
     } else if (event.key === "Enter") edit(item.id);

@@ -109,6 +109,9 @@ def test_a_button_of_an_element_keeps_the_focus_when_its_change_is_stored(pair, 
     depth = lambda: next(e["content"]["z"] for e in ada.elements(room) if e["id"] == note["id"])  # noqa: E731
     first.item(note)
     first.run("arguments[0].focus()", first.item(note))
+    assert first.run(
+        "return document.activeElement.dispatchEvent(new KeyboardEvent("
+        "'keydown', { key: 'F10', shiftKey: true, bubbles: true, cancelable: true }))"), "it opens the context menu"  # fmt: skip
     first.press(Keys.F10)
     while first.focused()["name"] != "To front":
         first.press(Keys.TAB)
