@@ -251,30 +251,39 @@ test("what was missed in an absence that the server cannot replay shows all at o
   assert.deepEqual([...new Set(shown)], [60, 180], "else what is fetched last would appear above what is being read");
 });
 
-test("a cache that is read after the page has come adds nothing to it, and gets it", async () => {
-  const { network, clock, a, b, roomId } = await pair();
-  const theirs = b.parlor.open(roomId).conversation;
-  for (let count = 1; count <= 120; count += 1) theirs.send(`m${count}`);
-  await clock.until("all are stored", () => b.parlor.unsent.snapshot.waiting === 0);
-  await a.parlor.stop();
-  const key = `${a.user.id}/cache/${roomId}/messages`;
-  await a.storage.write([[key, theirs.snapshot.items.slice(0, 10).map(({ message }) => message)]]);
-  const { read } = a.storage;
+/** Holds the reading of one key of a storage. @returns a function that ends that. */
+function holdReading(storage, key) {
+  const { read } = storage;
   let letRead;
   const isRead = new Promise((resolve) => { letRead = resolve; });
-  a.storage.read = async (asked) => {
+  storage.read = async (asked) => {
     if (asked === key) await isRead;
     return read(asked);
   };
-  const again = await network.device(a.user, { storage: a.storage });
-  await caughtUp(clock, again);
-  const mine = again.parlor.open(roomId).conversation;
-  await clock.until("the page has come", () => mine.snapshot.isVerified);
-  letRead();
-  await clock.advance(1_000);
-  assert.equal(mine.snapshot.items.length, 50);
-  assert.equal((await read(key)).length, 50);
-});
+  return letRead;
+}
+
+for (const isDeleted of [false, true]) {
+  test(`a cache that is read after ${isDeleted ? "an empty" : "the"} page has come adds nothing to it, and gets it`, async () => {
+    const { network, clock, server, a, b, roomId } = await pair();
+    const theirs = b.parlor.open(roomId).conversation;
+    for (let count = 1; count <= 120; count += 1) theirs.send(`m${count}`);
+    await clock.until("all are stored", () => b.parlor.unsent.snapshot.waiting === 0);
+    await a.parlor.stop();
+    const key = `${a.user.id}/cache/${roomId}/messages`;
+    await a.storage.write([[key, theirs.snapshot.items.slice(0, 10).map(({ message }) => message)]]);
+    if (isDeleted) server.rooms.get(roomId).messages = [];
+    const letRead = holdReading(a.storage, key);
+    const again = await network.device(a.user, { storage: a.storage });
+    await caughtUp(clock, again);
+    const mine = again.parlor.open(roomId).conversation;
+    await clock.until("the page has come", () => mine.snapshot.isVerified);
+    letRead();
+    await clock.advance(1_000);
+    assert.equal(mine.snapshot.items.length, isDeleted ? 0 : 50);
+    assert.equal((await a.storage.read(key)).length, isDeleted ? 0 : 50);
+  });
+}
 
 test("the first unread is found also if joining has brought more than a page", async () => {
   const { clock, a, b, roomId } = await pair();

@@ -151,10 +151,11 @@ export class Conversation extends Observable {
     this.#unfollow = this.#backing.outbox.follow(this.#lane, (entry, message) => this.#noteOutbox(entry, message));
     this.#backing.cache.messages(this.roomId).then((cached) => {
       if (visit !== this.#visit) return;
+      const { isFetched } = this.#loading;
       const isEmpty = this.#store.items.length === 0;
-      if (!this.#loading.isFetched) this.#store.showCached(cached);
-      // Messages that came before the cache was read are not in it.
-      this.#cacheWriter.begin(isEmpty ? this.#store.version : undefined);
+      if (!isFetched) this.#store.showCached(cached);
+      // What came before the cache was read is not in it. A page without messages may have come too.
+      this.#cacheWriter.begin(isEmpty && !isFetched ? this.#store.version : undefined);
       this.#changed();
     });
     this.#loader.enter();
