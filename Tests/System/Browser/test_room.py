@@ -237,16 +237,16 @@ IS_IN_VIEW = """
     return Boolean(box && box.top >= view.top && box.bottom <= view.bottom);"""
 
 
-def return_to_messages_that_came_while_hidden(window, sender, room: str):
+def return_to_messages_that_came_while_hidden(window, sender, room: str, count: int = 30):
     """Sends more messages than fit into the view while another tab is in front of the page."""
     page = window.driver.current_window_handle
     sender.send(room, "seen")
     window.shows(".bubble", "seen")
     window.until(lambda: all(message["readStatus"] for message in sender.messages(room)), "it is read")
     window.driver.switch_to.new_window("tab")
-    sender.send(room, *(f"number {number}" for number in range(30)))
+    sender.send(room, *(f"number {number}" for number in range(count)))
     titles = lambda: [target["title"] for target in window.command("Target.getTargets")["targetInfos"]]  # noqa: E731
-    window.until(lambda: any(title.startswith("(30) Kitchen") for title in titles()), "the hidden page's title")
+    window.until(lambda: any(title.startswith(f"({count}) Kitchen") for title in titles()), "the hidden page's title")
     window.driver.switch_to.window(page)
 
 
@@ -296,6 +296,42 @@ def test_a_message_that_is_deleted_after_one_has_scrolled_away_from_it_does_not_
     assert top() == before
 
 
+# The next connections have not caught up until the test lets them.
+HOLD_CAUGHT_UP = """
+    window.__held = [];
+    const { get, set, ...rest } = Object.getOwnPropertyDescriptor(WebSocket.prototype, "onmessage");
+    Object.defineProperty(WebSocket.prototype, "onmessage", { ...rest, get, set(take) {
+        set.call(this, (event) => event.data.includes('"sync:done",') ? __held.push(() => take(event)) : take(event));
+    } });
+    // Without polling, all goes through the WebSocket.
+    const { fetch } = window;
+    window.fetch = async (address, ...rest) => {
+        if (String(address).includes("/socket.io/")) throw new TypeError("refused");
+        return fetch(address, ...rest);
+    };"""
+TWO_FRAMES = "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))"
+
+
+def test_who_goes_to_the_end_while_the_network_is_cut_stays_there_when_it_returns(pair, ben):
+    first, _, room = pair
+    return_to_messages_that_came_while_hidden(first, ben, room, count=70)
+    first.until(lambda: first.run(IS_IN_VIEW, "number 0"), "the first of them")
+    first.run(HOLD_CAUGHT_UP)
+    first.cut(True)
+    first.run("dispatchEvent(new Event('offline'))")
+    first.shows(".banner")
+    first.run("const e = document.querySelector('.scroller'); e.scrollTop = e.scrollHeight")
+    first.lacks(".jump")
+    first.cut(False)
+    first.run("dispatchEvent(new Event('online'))")
+    first.until(lambda: first.run("return __held.length"), "the connection")
+    first.lacks(".banner")
+    first.driver.execute_async_script(TWO_FRAMES)
+    first.run("__held.splice(0).forEach((go) => go())")
+    first.driver.execute_async_script(TWO_FRAMES)
+    assert first.run(IS_IN_VIEW, "number 69")
+
+
 HOLD_OLDER_MESSAGES = """
     window.__held = [];
     const { fetch } = window, { send } = WebSocket.prototype;
@@ -329,7 +365,7 @@ def test_what_came_in_a_long_absence_is_read_from_the_first_also_if_a_message_ar
     window.until(lambda: window.run("return __held.length"), "the request for what came first")
     ben.send(room, "and another")
     window.shows(".bubble", "and another")
-    window.driver.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+    window.driver.execute_async_script(TWO_FRAMES)
     window.run("__held.splice(0).forEach((go) => go())")
     window.until(lambda: window.run(IS_IN_VIEW, "number 0"), "the first of them")
     window.shows(".jump.has-new", "new messages")

@@ -183,7 +183,8 @@ struct RoomsClientFreshTests {
         }
         let before = pages
         #expect(try await visit(next).last?.text == "\(FreshRooms.maxEvents.room)")
-        #expect(pages == before + 1)
+        // There is a second page if what was kept reaches the first.
+        #expect(pages > before)
         await next.stop()
     }
 
