@@ -198,6 +198,7 @@ def test_older_messages_that_failed_to_load_are_loaded_alone_also_without_a_conn
         Object.assign(window, { __refuses: true, __asked: [] });
         const { fetch } = window;
         window.fetch = async (address, ...rest) => {
+            if (String(address).includes("/socket.io/")) throw new TypeError("refused");
             if (!/messages\\?/.test(address)) return fetch(address, ...rest);
             if (__refuses) throw new TypeError("refused");
             __asked.push(address);

@@ -336,6 +336,8 @@ HOLD_OLDER_MESSAGES = """
     window.__held = [];
     const { fetch } = window, { send } = WebSocket.prototype;
     window.fetch = async (address, ...rest) => {
+        // Without polling, all goes through the WebSocket.
+        if (String(address).includes("/socket.io/")) throw new TypeError("refused");
         if (/messages.*before=/.test(address)) await new Promise((go) => __held.push(go));
         return fetch(address, ...rest);
     };
