@@ -170,11 +170,16 @@ test("older pages load on request, the first unread is marked, and the cache wor
   assert.equal(cached.snapshot.isVerified, false);
 });
 
+/** Sends messages, and waits until the server has them. */
+async function sendAll(clock, device, conversation, count) {
+  for (let number = 1; number <= count; number += 1) conversation.send(`m${number}`);
+  await clock.until("all are stored", () => device.parlor.unsent.snapshot.waiting === 0);
+}
+
 test("older messages are loaded without a connection too, but not before those that are shown", async () => {
   const { network, clock, server, a, b, roomId } = await pair();
   const theirs = b.parlor.open(roomId).conversation;
-  for (let count = 1; count <= 60; count += 1) theirs.send(`m${count}`);
-  await clock.until("all are stored", () => b.parlor.unsent.snapshot.waiting === 0);
+  await sendAll(clock, b, theirs, 60);
   // Else all 60 come with joining, as events since the cursor.
   a.wires.dropAll();
   await clock.advance(100);
@@ -197,10 +202,7 @@ test("older messages are loaded without a connection too, but not before those t
 test("cached messages stay shown when the page comes, if they reach it", async () => {
   const { network, clock, a, b, roomId } = await pair();
   const theirs = b.parlor.open(roomId).conversation;
-  const say = async (count) => {
-    for (let left = count; left > 0; left -= 1) theirs.send("hello");
-    await clock.until("all are stored", () => b.parlor.unsent.snapshot.waiting === 0);
-  };
+  const say = (count) => sendAll(clock, b, theirs, count);
   const key = `${a.user.id}/cache/${roomId}/messages`;
   const seqs = ({ snapshot }) => snapshot.items.map(({ message }) => message.seq);
   await say(200);
@@ -232,10 +234,7 @@ test("cached messages stay shown when the page comes, if they reach it", async (
 test("what was missed in an absence that the server cannot replay shows all at once", async () => {
   const { clock, server, a, b, roomId } = await pair();
   const theirs = b.parlor.open(roomId).conversation;
-  const say = async (count) => {
-    for (let left = count; left > 0; left -= 1) theirs.send("hello");
-    await clock.until("all are stored", () => b.parlor.unsent.snapshot.waiting === 0);
-  };
+  const say = (count) => sendAll(clock, b, theirs, count);
   await say(60);
   const mine = a.parlor.open(roomId).conversation;
   await clock.until("the page has come", () => mine.snapshot.isVerified);
@@ -267,8 +266,7 @@ for (const isDeleted of [false, true]) {
   test(`a cache that is read after ${isDeleted ? "an empty" : "the"} page has come adds nothing to it, and gets it`, async () => {
     const { network, clock, server, a, b, roomId } = await pair();
     const theirs = b.parlor.open(roomId).conversation;
-    for (let count = 1; count <= 120; count += 1) theirs.send(`m${count}`);
-    await clock.until("all are stored", () => b.parlor.unsent.snapshot.waiting === 0);
+    await sendAll(clock, b, theirs, 120);
     await a.parlor.stop();
     const key = `${a.user.id}/cache/${roomId}/messages`;
     await a.storage.write([[key, theirs.snapshot.items.slice(0, 10).map(({ message }) => message)]]);
@@ -288,8 +286,7 @@ for (const isDeleted of [false, true]) {
 test("the first unread is found also if joining has brought more than a page", async () => {
   const { clock, a, b, roomId } = await pair();
   const theirs = b.parlor.open(roomId).conversation;
-  for (let count = 1; count <= 120; count += 1) theirs.send(`m${count}`);
-  await clock.until("all are stored", () => b.parlor.unsent.snapshot.waiting === 0);
+  await sendAll(clock, b, theirs, 120);
   const mine = a.parlor.open(roomId).conversation;
   await clock.advance(500);
   assert.equal(mine.snapshot.items.length, 120);

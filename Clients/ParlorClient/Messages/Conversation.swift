@@ -196,7 +196,7 @@ public final class Conversation {
         let isCacheBehind = cachedVersion != version
         visit += 1
         return Task { [visit, version = store.version, eventCount] in
-            await show(for: visit, from: version, eventCount, isCacheBehind: isCacheBehind)
+            await show(for: visit, from: version, eventCount: eventCount, isCacheBehind: isCacheBehind)
         }
     }
 
@@ -205,7 +205,9 @@ public final class Conversation {
     ///   - enteredVersion: the version of `store` when the room was entered.
     ///   - enteredCount: the value of `eventCount` when the room was entered.
     ///   - isCacheBehind: true if the cache may have lacked something from the last visit when the room was entered.
-    private func show(for entered: Int, from enteredVersion: Int, _ enteredCount: Int, isCacheBehind: Bool) async {
+    private func show(
+        for entered: Int, from enteredVersion: Int, eventCount enteredCount: Int, isCacheBehind: Bool
+    ) async {
         guard visit == entered else { return }
         let cached = await backing.cache.open(roomID)
         guard visit == entered else { return }

@@ -93,16 +93,11 @@ private struct EmptyChat: View {
     }
 }
 
-/// Why the messages may be incomplete. `ConnectionLine` shows a lost connection.
+/// Why the messages may be incomplete.
 private struct ChatFailure: View {
     let conversation: Conversation
 
     var body: some View {
-        if let failure = conversation.failure, !failure.isOffline, !conversation.items.isEmpty {
-            FailureLabel(failure.localizedDescription)
-                .padding(8)
-                .frame(maxWidth: .infinity)
-                .background(.bar)
-        }
+        if !conversation.items.isEmpty { OutdatedReason(conversation.failure) }
     }
 }

@@ -89,16 +89,11 @@ private struct EmptyRooms: View {
     }
 }
 
-/// Why the rooms may be out of date. `ConnectionLine` shows a lost connection.
+/// Why the rooms may be out of date.
 private struct RoomsFailure: View {
     let rooms: RoomList
 
     var body: some View {
-        if let failure = rooms.failure, !rooms.isLoaded, !failure.isOffline, !rooms.rooms.isEmpty {
-            FailureLabel(failure.localizedDescription)
-                .padding(8)
-                .frame(maxWidth: .infinity)
-                .background(.bar)
-        }
+        if !rooms.isLoaded, !rooms.rooms.isEmpty { OutdatedReason(rooms.failure) }
     }
 }

@@ -47,6 +47,22 @@ struct FailureLabel: View {
     }
 }
 
+/// Says above what is shown why it may be out of date. `ConnectionLine` shows a lost connection.
+struct OutdatedReason: View {
+    private let failure: ClientFailure?
+
+    init(_ failure: ClientFailure?) { self.failure = failure }
+
+    var body: some View {
+        if let failure, !failure.isOffline {
+            FailureLabel(failure.localizedDescription)
+                .padding(8)
+                .frame(maxWidth: .infinity)
+                .background(.bar)
+        }
+    }
+}
+
 /// Says why nothing could be loaded. It takes the place of the content.
 struct LoadFailure: View {
     private let title: LocalizedStringKey

@@ -12,6 +12,9 @@ import SocketIO
 
 /// Serves the sockets of one loop: their connections, their requests, and the answers.
 package actor SocketFront: LoopPart {
+    /// The number of waiting events that one socket continues with in a turn.
+    private static let maxResumedPerTurn = 64
+
     package nonisolated let loop: EventLoop
     package nonisolated let delivery: LoopDelivery
     private let directory: Directory
@@ -29,8 +32,6 @@ package actor SocketFront: LoopPart {
 
     private var sessions = SessionTable()
     private var lastSession = 0
-    /// The number of waiting events that one socket continues with in a turn.
-    private static let maxResumedPerTurn = 64
     /// Numbers the events of this loop's sockets, for the request ids in logs.
     private var lastEvent = 0
 

@@ -45,7 +45,8 @@ public struct EdgeLimits: Sendable {
 
     /// The largest message or POST of a socket before it has connected to a namespace.
     public var maxUnconnectedMessageBytes = 64 * 1024
-    /// Messages that a socket may send before it has connected to a namespace. Clients send one.
+    /// Messages that a socket may send before it has connected to a namespace, and packets in one of its POSTs. Clients
+    /// send one.
     public var maxUnconnectedMessages = 64
 
     /// The percentage of a loop's time that one address may use for the processing of its requests and

@@ -273,7 +273,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
         edge.loop.atEndOfTurn { [self] in
             edge.shares.perform(for: client(of: request).subscriber) { [self] in
                 // The channel may have closed since, and a new handler on it would never be informed.
-                guard exchange?.id == incoming.exchange, channel.isOpen, incoming.endpoint != nil else { return }
+                guard isAnswering(incoming.exchange), channel.isOpen, incoming.endpoint != nil else { return }
                 if isWhole { incoming.serve() } else { incoming.askForBody() }
                 goOn()
             }
@@ -314,7 +314,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     /// Ends the exchange: the request is answered, or must not be answered.
     private func close(exchange id: Int) {
-        guard exchange?.id == id else { return }
+        guard isAnswering(id) else { return }
         exchange = nil
         noteWaiting()
     }
@@ -339,12 +339,12 @@ final class HTTPConnection: ChannelHandler, Waiting {
 
     /// Holds the request as its session's GET until it is answered.
     func hold(_ id: Int, for session: EngineConnection) {
-        if exchange?.id == id { exchange?.poll = session }
+        if isAnswering(id) { exchange?.poll = session }
     }
 
     /// Makes the answer to this request the connection's last.
     func endKeepAlive(_ id: Int) {
-        if exchange?.id == id { exchange?.keepsAlive = false }
+        if isAnswering(id) { exchange?.keepsAlive = false }
     }
 
     func answer(_ id: Int, with response: HTTPResponse, whenTaken: (() -> Void)? = nil) {
@@ -364,7 +364,7 @@ final class HTTPConnection: ChannelHandler, Waiting {
     func fail(
         _ id: Int, status: Int, reason: String, retryAfter: Int? = nil, headers: [(name: String, value: String)] = []
     ) {
-        guard exchange?.id == id else { return }
+        guard isAnswering(id) else { return }
         let failure = HTTPFailure(status: status, reason: reason, requestID: requestID, retryAfter: retryAfter)
         var response = edge.response(to: failure)
         for header in headers { response.headers.add(header.name, header.value) }

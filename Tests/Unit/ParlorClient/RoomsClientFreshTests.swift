@@ -184,7 +184,7 @@ struct RoomsClientFreshTests {
         let before = pages
         #expect(try await visit(next).last?.text == "\(FreshRooms.maxEvents.room)")
         // There is a second page if what was kept reaches the first.
-        #expect(pages > before)
+        #expect((before + 1...before + 2).contains(pages))
         await next.stop()
     }
 

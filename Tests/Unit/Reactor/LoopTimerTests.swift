@@ -94,14 +94,6 @@ struct LoopTimerTests {
         }
     }
 
-    private func wait(_ delay: Duration, on loop: EventLoop) async {
-        await withCheckedContinuation { continuation in
-            loop.execute { loop.schedule(after: delay) { continuation.resume() } }
-        }
-    }
-}
-
-@Suite struct TimerQueueTests {
     @Test("hundreds of timers that are due at once do not hold the loop")
     func manyAtOnce() async throws {
         let group = try EventLoopGroup(loopCount: 1)
@@ -121,6 +113,14 @@ struct LoopTimerTests {
         #expect(fired > 0 && fired < 500)
     }
 
+    private func wait(_ delay: Duration, on loop: EventLoop) async {
+        await withCheckedContinuation { continuation in
+            loop.execute { loop.schedule(after: delay) { continuation.resume() } }
+        }
+    }
+}
+
+@Suite struct TimerQueueTests {
     @Test("any sequence of arming, moving and cancelling fires as a sorted list would")
     func againstAList() throws {
         let loop = try EventLoop(index: 0, resolver: WorkerPool(threads: 1, maxWaiting: 1))

@@ -54,6 +54,17 @@ struct PersonConversationTests {
         home.device.requests.count { $0 == "GET /api/rooms/\(roomID)/messages" }
     }
 
+    /// Opens the chat and closes it, starts a new client without a network, and opens the chat there.
+    private func openedOffline() async throws -> (client: RoomsClient, chat: PersonConversation) {
+        let first = try await home.connected()
+        await opened(first).close()
+        await first.enterBackground()
+        home.device.setAirplaneMode(true)
+        let client = try home.makeClient()
+        await client.start()
+        return (client, client.openConversation(with: home.ben))
+    }
+
     @Test("it shows the messages of all shared rooms by time, and no others, and follows changes in each")
     func live() async throws {
         let second = try makeRoom()
@@ -262,13 +273,7 @@ struct PersonConversationTests {
         for number in 1...120 {
             try home.server.post("\(number)", in: number.isMultiple(of: 2) ? second : home.roomID, by: home.ada.id)
         }
-        let first = try await home.connected()
-        await opened(first).close()
-        await first.enterBackground()
-        home.device.setAirplaneMode(true)
-        let client = try home.makeClient()
-        await client.start()
-        let chat = client.openConversation(with: home.ben)
+        let (client, chat) = try await openedOffline()
         await until { chat.items.count >= 90 }
         #expect(chat.hasOlder)
         #expect(!chat.isVerified)
@@ -279,13 +284,7 @@ struct PersonConversationTests {
     @Test("without a network it shows what is cached, and sends later")
     func offline() async throws {
         let second = try makeSecondRoom()
-        let first = try await home.connected()
-        await opened(first).close()
-        await first.enterBackground()
-        home.device.setAirplaneMode(true)
-        let client = try home.makeClient()
-        await client.start()
-        let chat = client.openConversation(with: home.ben)
+        let (client, chat) = try await openedOffline()
         await until { chat.items.map(\.item.text) == ["one", "two"] }
         #expect(!chat.isVerified)
         chat.send("later")
