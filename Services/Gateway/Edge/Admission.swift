@@ -160,6 +160,8 @@ package final class Admission: Sendable {
                 throw ServiceError(.malformedRequest, "The query is malformed.")
             }
             items = query.items
+            // The gateway itself reads these lists page by page, so that each answer has all rooms.
+            if [.rooms, .roomsByPerson].contains(route.answer) { items.removeAll { $0.name == "cursor" } }
         }
         let data = JSONWriter.object(reservingCapacity: body.bytes.count + 128) {
             for item in items { $0.member(item.name, item.value) }

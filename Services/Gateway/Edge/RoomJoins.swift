@@ -137,6 +137,9 @@ package struct RoomJoins: Sendable {
     ) async throws(ServiceError) {
         let roomID = try fields.string("roomId")
         guard session.subscriber.object.rooms.contains(roomID) else {
+            // A person may type in a room without having joined it.
+            let member = RoomMember(roomID: roomID, userID: session.caller.id)
+            await presence.setTyping(false, member, socketID: session.id)
             do throws(ServiceError) {
                 return try await requireMembership(of: session.caller, in: roomID, origin)
             } catch  where error.code == .serviceUnavailable {

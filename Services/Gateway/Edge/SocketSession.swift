@@ -51,13 +51,13 @@ final class SocketSession {
 
     var isConnected: Bool { subscriber.object.isConnected }
 
-    /// Returns true if an event may start. A join waits for all events in progress, as the events of earlier
-    /// requests would otherwise arrive after its ack. A leave, or typing, must not overtake what was sent before.
+    /// Returns true if an event may start. These three wait for all events in progress. Otherwise the events of earlier
+    /// requests would arrive after a join's ack, or not at all after a leave, and a message that was sent before would
+    /// end the typing that began after it.
     func mayStart(_ event: SocketIOEvent) -> Bool {
         guard !isChangingRooms, inFlight < maxInFlight else { return false }
         return switch event.name {
-        case "room:join": inFlight == 0
-        case "room:leave", "message:typing": held.isEmpty
+        case "room:join", "room:leave", "message:typing": inFlight == 0
         default: true
         }
     }

@@ -29,9 +29,9 @@ struct ContributionClient: Sendable {
 
     /// The time limit: what comes later is useless.
     static let maxWait: Duration = .seconds(1)
-    /// The limit of a field's value, on average over the fields of an object, in bytes. A `zero` has the same limit.
-    /// Values are written on event loops, for many objects at once.
-    private static let maxFieldBytes = 4096
+    /// The limit of a field's value, on average over the fields of an object, in bytes. Values are written on event
+    /// loops, for many objects at once. The longest last message of a room, of 16,000 bytes, fits Messaging's share.
+    private static let maxFieldBytes = 8192
 
     /// Returns the values of each object; nil without a valid answer. The values of an object that are too large are
     /// null, as if the service knew nothing of it.

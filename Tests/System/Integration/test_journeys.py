@@ -66,6 +66,47 @@ async def test_typing_starts_and_stops(world):
     assert (await phone.expect("message:typing"))["isTyping"] is False
 
 
+async def test_typing_that_begins_behind_a_message_is_not_ended_by_it(world):
+    alice, bob, room = await world.pair()
+    laptop, phone = await alice.socket(joined=room), await bob.socket(joined=room)
+    for number in range(20):
+        await laptop.do_noting_ack("message:send", {"roomId": room["id"], "text": f"{number}"})
+        await laptop.do_noting_ack("message:typing", {"roomId": room["id"], "isTyping": True})
+        await phone.expect("message:new")
+        assert (await phone.expect("message:typing"))["isTyping"] is True
+        await laptop.do("message:typing", {"roomId": room["id"], "isTyping": False})
+        assert (await phone.expect("message:typing"))["isTyping"] is False
+
+
+async def test_leaving_a_room_that_was_not_joined_ends_typing_there(world):
+    alice, bob, room = await world.pair()
+    laptop, phone = await alice.socket(), await bob.socket(joined=room)
+    await laptop.do("message:typing", {"roomId": room["id"], "isTyping": True})
+    assert (await phone.expect("message:typing"))["isTyping"] is True
+    await laptop.do("room:leave", {"roomId": room["id"]})
+    assert (await phone.expect("message:typing", within=2.0))["isTyping"] is False  # by itself it ends after 3 s
+
+
+@pytest.mark.parametrize("letter", ["x", "\u4e2d", "\U0001f389", '"', "\n.", "\u00ad\u0308"])
+async def test_the_longest_message_is_shown_with_its_room(world, letter):
+    alice, bob, room = await world.pair()
+    await alice.send(room, "short")
+    text = (letter * 4000)[:4000].strip()
+    await alice.send(room, text)
+    [listed] = await bob.get("/api/rooms/my-rooms?sort=messages")
+    for shown in (await bob.view(room), listed):
+        assert (shown["lastMessage"]["text"], shown["badges"]["messages"], shown["hasUnread"]) == (text, 2, True)
+        assert shown["messagesUpdatedAt"] is not None and shown["lastActivityType"] == "message"
+
+
+@pytest.mark.parametrize("path", ["/api/rooms/my-rooms", "/api/rooms/grouped-by-person"])
+async def test_lists_that_are_whole_ignore_a_cursor(world, path):
+    alice, bob, room = await world.pair()
+    whole = await alice.get(path)
+    for cursor in ("", "0", room["id"]):
+        assert await alice.get(f"{path}?cursor={cursor}") == whole != []
+
+
 async def test_elements_on_the_board(world):
     alice, bob, room = await world.pair()
     laptop, phone = await alice.socket(joined=room), await bob.socket(joined=room)

@@ -100,7 +100,7 @@ struct ContributedFieldsTests {
     @Test("values that are far too long are not shown: their object has the zeros, and others have their values")
     func longValues() async throws {
         try await run { harness, _, stars in
-            let text = String(repeating: "x", count: 10_000)
+            let text = String(repeating: "x", count: 20_000)
             let long = try JSONValue(parsing: #"{"status":200,"data":{"messages":[["\#(text)",1],[4,1]]}}"#)
             stars.service.on("stars.messages") { $0.reply(long) }
             let page = try await list(harness)

@@ -22,7 +22,7 @@ struct RoomListTests {
             harness.serveRoom()
             harness.rooms.on("rooms.list") { [self] request in
                 asked.withLock { $0 += 1 }
-                let cursor = request.data["cursor"]?.string ?? "~"
+                let cursor = (request.data["cursor"] ?? request.data["below"])?.string ?? "~"
                 let rooms = rooms.withLock { $0 }.filter { $0.key < cursor }.sorted { $0.key > $1.key }
                 request.reply(
                     Reply(
@@ -109,7 +109,7 @@ struct RoomListTests {
             #expect(try await !house.isComposed("?sort=content"))
             #expect(try await !house.isComposed(as: GatewayHarness.bob))
             // Other requests may be a part of it.
-            for _ in 1...2 { #expect(try await house.isComposed("?cursor=x")) }
+            for _ in 1...2 { #expect(try await house.isComposed("?below=x")) }
         }
     }
 
@@ -307,7 +307,7 @@ struct RoomListTests {
             harness.contribute(badge: 5)
             for id in ["a", "b", "c"] { house.update(id, at: 6000) }
             let whole = try await house.list().json
-            #expect(try await house.ids("?cursor=c") == ["b", "a"])
+            #expect(try await house.ids("?below=c") == ["b", "a"])
             harness.chat.goAway()
             let degraded = try await house.list().json
             #expect(degraded["degraded"] != nil && degraded["data"]?.text == whole["data"]?.text)
