@@ -54,6 +54,7 @@ export function text(element, value) {
  */
 export function reconcile(parent, items, key, make, update) {
   const present = keyed(parent);
+  const focused = document.activeElement;
   // First, because an element that is moved loses the focus and its scroll position: all that follow one that goes
   // would be moved before it.
   const wanted = new Set(items.map(key));
@@ -70,6 +71,8 @@ export function reconcile(parent, items, key, make, update) {
     if (element === next) next = next.nextElementSibling;
     else parent.insertBefore(element, next);
   }
+  // An element that was moved has lost the focus, such as a room whose new message brings it to the top.
+  if (focused !== document.activeElement && parent.contains(focused)) focused.focus({ preventScroll: true });
 }
 
 /** Appends the element of one more item, which follows those that already have an element. */

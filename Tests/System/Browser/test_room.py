@@ -57,6 +57,18 @@ def test_badges_move_without_entering(pair, ben):
     second.until(lambda: second.badge("Kitchen") == "" and not second.driver.title.startswith("("), "none unread")
 
 
+def test_a_room_that_moves_to_the_top_of_the_list_keeps_the_focus(ada, ben, open_window):
+    quiet, other = ada.room_with(ben, "Quiet"), ada.room_with(ben, "Other")
+    ben.send(other, "hello")
+    window = open_window()
+    window.enter(ada)
+    window.until(lambda: [text.split("\n")[0] for text in window.texts(".room-row .title")] == ["Other", "Quiet"], "the order")
+    window.run("arguments[0].focus()", window.row("Quiet"))
+    ben.send(quiet, "hello")
+    window.until(lambda: [text.split("\n")[0] for text in window.texts(".room-row .title")] == ["Quiet", "Other"], "the order")
+    assert "Quiet" in window.focused()["name"] and "room-row" in window.focused()["class"]
+
+
 def test_badges_of_the_board_move_without_entering(pair, ben):
     first, second, room = pair
     second.visit(ben.address)
