@@ -16,8 +16,8 @@ extension RoomController {
             }
         case "note" where argument.isEmpty: prompt.notice = "/note TEXT"
         case "note":
-            openBoard().create(type: "note", content: ["text": .string(argument)])
-            prompt.notice = "The note is on the board."
+            let isMade = openBoard().create(type: "note", content: ["text": .string(argument)]) != nil
+            prompt.notice = isMade ? "The note is on the board." : "The room is gone."
         case "board":
             _ = openBoard()
             (boardTop, prompt.notice) = (0, "")

@@ -35,6 +35,7 @@ struct SignIn {
     /// Stores a person's sessions, and reports why they could not be stored.
     private struct ReportingStore: SessionStore {
         let folder: PersonFolder
+        /// Gets the reason if the session could not be stored; an empty text once it is.
         let report: @Sendable (String) -> Void
 
         func load() throws -> KeptSessions { try folder.load() }
@@ -44,6 +45,7 @@ struct SignIn {
                 report("the session could not be stored: \(error.localizedDescription)")
                 throw error
             }
+            report("")
         }
     }
 

@@ -17,7 +17,12 @@ extension RoomsClient {
     public func close(_ board: Board) async {
         board.noteClosed()
         await board.keepAll()
-        if board.isSpare, boards[board.roomID] === board { boards[board.roomID] = nil }
+        dropIfSpare(board)
         await board.closeRoom()
+    }
+
+    /// Drops a board that no screen shows and that has nothing to send. It has to be on disk.
+    func dropIfSpare(_ board: Board) {
+        if board.isSpare, boards[board.roomID] === board { boards[board.roomID] = nil }
     }
 }

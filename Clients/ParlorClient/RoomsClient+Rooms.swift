@@ -62,6 +62,14 @@ extension RoomsClient {
             roomID: roomID, ownID: user.id, isAway: isAway, server: stoppableAPI, files: boardFiles, clock: clock)
         board.log = log
         board.onUnknownRoom = { [weak rooms] in rooms?.check(roomID) }
+        board.onSent = { [weak self, weak board] in
+            // A board that was made to send the changes of an earlier run is not needed any more.
+            guard let board, board.isSpare else { return }
+            Task {
+                await board.keepAll()
+                self?.dropIfSpare(board)
+            }
+        }
         if !isSignedOut { boards[roomID] = board }
         return board
     }

@@ -225,7 +225,8 @@ public final class RoomsClient {
     ///
     /// It first writes to disk, then sends messages, board changes, read receipts and ends of typing. It also waits for
     /// a token refresh that is under way. Work that does not finish in time is done when the app comes back or starts
-    /// again. Only read receipts do not survive the end of the app.
+    /// again. Only read receipts do not survive the end of the app. As after ``stop()``, there are no new requests until
+    /// the next start.
     ///
     /// - Parameter limit: the time for all of it. Ask the system for background time first, and pass less than it
     ///   grants: iOS grants about 30 seconds. Cancelling the calling task ends the wait early.
@@ -237,10 +238,11 @@ public final class RoomsClient {
         let (conversations, rooms) = (Array(open.values), rooms)
         let (receipts, tokens, outbox) = (backing.receipts, tokens, outbox)
         let mayAsk = access.isAllowed
+        let timeForRefresh = min(Self.timeForRefresh, limit / 4)
         var isOutOfTime = false
         do {
             // When the time is over, this stops waiting. Writes to the disk still continue.
-            try await within(limit, by: clock, else: "there was no more time") {
+            try await within(limit - timeForRefresh, by: clock, else: "there was no more time") {
                 // The disk comes first, because the network may use up all the time.
                 for conversation in conversations { await conversation.keepAll() }
                 for board in boards { await board.keepAll() }
@@ -259,11 +261,19 @@ public final class RoomsClient {
         } catch {
             isOutOfTime = true
         }
+        guard generation == latestGeneration else { return .overtaken }
+        // Nothing may be sent after the return. The system may suspend the app at any moment, and a refresh whose
+        // answer is lost for more than a minute ends the session.
+        access.close()
+        if isOutOfTime { try? await within(timeForRefresh, by: clock, else: "") { await tokens.settle() } }
         let result = await backgroundResult(isOutOfTime: isOutOfTime)
         guard generation == latestGeneration else { return .overtaken }
         await order { await $0.stop() }
         return result
     }
+
+    /// The end of the time for going to the background, in which only a token refresh that is under way is awaited.
+    private static let timeForRefresh: Duration = .seconds(3)
 
     /// Starts the client, as ``start()`` does, and connects without a pause. Call it when the app comes to the
     /// foreground, and when the network is back.
@@ -360,6 +370,7 @@ public final class RoomsClient {
             isAway = true
             connection = Connection(endedBy: failure)
         case .recovered: isAway = false
+        case .refusedRoom: break
         case .event(let event): relay.send(event)
         }
         rooms.apply(update)

@@ -15,12 +15,8 @@ struct LineEditor: Equatable, Sendable {
     @discardableResult
     mutating func press(_ key: Key) -> Bool {
         switch key {
-        case .character(let character):
-            characters.insert(character, at: cursor)
-            cursor += 1
-        case .paste(let text):
-            characters.insert(contentsOf: text, at: cursor)
-            cursor += text.count
+        case .character(let character): insert(String(character))
+        case .paste(let text): insert(text)
         case .backspace:
             guard cursor > 0 else { return true }
             cursor -= 1
@@ -42,6 +38,14 @@ struct LineEditor: Equatable, Sendable {
         default: return false
         }
         return true
+    }
+
+    /// Inserts text at the cursor. An accent or a part of an emoji that is typed by itself joins the character before
+    /// it.
+    private mutating func insert(_ text: String) {
+        let before = Array(String(characters[..<cursor]) + text)
+        characters = before + characters[cursor...]
+        cursor = before.count
     }
 
     /// Returns the text and empties the editor.

@@ -4,6 +4,7 @@ extension Character {
     var columns: Int {
         guard let scalar = unicodeScalars.first else { return 0 }
         if scalar.value < 0x20 || (0x7f..<0xa0).contains(scalar.value) { return 0 }
+        if [.nonspacingMark, .enclosingMark, .format].contains(scalar.properties.generalCategory) { return 0 }
         if scalar.properties.isEmojiPresentation { return 2 }
         // The variation selector FE0F turns a text symbol into an emoji.
         if unicodeScalars.contains("\u{fe0f}"), scalar.properties.isEmoji { return 2 }

@@ -46,6 +46,8 @@
         private var query: [CFString: Any] {
             var query: [CFString: Any] = [
                 kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecAttrAccount: account,
+                // On macOS, access groups and the time of access apply only in this keychain.
+                kSecUseDataProtectionKeychain: true,
             ]
             if let accessGroup { query[kSecAttrAccessGroup] = accessGroup }
             return query

@@ -96,7 +96,7 @@ public struct URLSessionTransport: HTTPTransport {
 }
 
 /// Hands a redirect to the caller as the answer.
-private final class RedirectRefusal: NSObject, URLSessionTaskDelegate {
+final class RedirectRefusal: NSObject, URLSessionTaskDelegate {
     func urlSession(
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
@@ -104,7 +104,7 @@ private final class RedirectRefusal: NSObject, URLSessionTaskDelegate {
 }
 
 /// Invalidates the session when this object is released. Until then, a session keeps itself and its delegate in memory.
-private final class SessionOwner: Sendable {
+final class SessionOwner: Sendable {
     private let session: URLSession
 
     init(_ session: URLSession) { self.session = session }

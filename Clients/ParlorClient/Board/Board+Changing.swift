@@ -2,14 +2,14 @@
 extension Board {
     /// Creates an element on the board.
     ///
-    /// Creates nothing if the room is gone, or after a sign-out: ``failure`` then says so.
-    ///
     /// - Parameters:
     ///   - type: `note`, `image`, `link`, or an app's own type: `[a-z][a-z0-9_-]{0,31}`.
     ///   - content: a JSON object of at most 64 KiB.
-    /// - Returns: the item's id, which stays the same when the server stores the element.
+    /// - Returns: the item's id, which stays the same when the server stores the element. It is nil, and nothing is
+    ///   created, if the room is gone, or after a sign-out. ``failure`` then says so.
     @discardableResult
-    public func create(type: String, content: JSON, at position: Element.Position? = nil) -> BoardItem.ID {
+    public func create(type: String, content: JSON, at position: Element.Position? = nil) -> BoardItem.ID? {
+        if isEnded { return nil }
         let tempID = makeID()
         act { $0.create(tempID, type: type, content: content, position: position, at: clock.now) }
         return tempID

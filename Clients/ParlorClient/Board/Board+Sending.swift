@@ -23,6 +23,7 @@ extension Board {
                 }
             }
             sending = nil
+            onSent()
         }
     }
 

@@ -47,6 +47,8 @@ public final class Board {
     @ObservationIgnored var closeRoom: @MainActor () async -> Void = {}
     /// Called if the server refuses a change because it does not know the room.
     @ObservationIgnored var onUnknownRoom: @MainActor () -> Void = {}
+    /// Called when no change is left to send, or none can be sent.
+    @ObservationIgnored var onSent: @MainActor () -> Void = {}
     @ObservationIgnored var state: BoardState
     @ObservationIgnored let server: any ElementServer
     @ObservationIgnored private let files: BoardFiles
@@ -70,10 +72,14 @@ public final class Board {
     @ObservationIgnored private var writing: Task<Void, Never>?
     @ObservationIgnored private var areChangesWritten = true
     @ObservationIgnored private var keeping: Task<Void, Never>?
+    /// The pause before changes are shown together.
+    @ObservationIgnored private var showing: Task<Void, Never>?
     @ObservationIgnored private(set) var isEnded = false
     /// The number of screens that show the board. While it is 0, only a conflict, ``refresh()`` and ``clear()`` fetch.
     @ObservationIgnored private var screens = 0
 
+    /// The pause before missed events that are replayed are shown, unless the replay ends earlier.
+    private static let catchUpPause: Duration = .milliseconds(100)
     /// The server's maximum size of a page of elements.
     private static let pageSize = 500
     /// The delay before changed elements are written to the cache: changes within it are written together.
@@ -110,8 +116,10 @@ public final class Board {
             // are read here.
             beginRestoring()
             send()
+        case .refusedRoom: break
         case .recovered(let isWhole):
             isAway = false
+            show()
             if !isWhole || !isFetched, isShown { load() }
         case .disconnected: isAway = true
         case .event(let event): apply(event)
@@ -122,11 +130,11 @@ public final class Board {
         switch event {
         case .elementCreated(let element) where element.roomId == roomID,
             .elementUpdated(let element) where element.roomId == roomID:
-            change { $0.put(element) }
-        case .elementDeleted(roomID, let id, _): change { $0.remove(id) }
+            changeSoon { $0.put(element) }
+        case .elementDeleted(roomID, let id, _): changeSoon { $0.remove(id) }
         case .roomCleared(roomID, _):
             clears += 1
-            change { $0.removeAll() }
+            changeSoon { $0.removeAll() }
             // Pages that are being fetched may be older than the clearing.
             if isShown || loading != nil { load() }
         default: break
@@ -162,7 +170,8 @@ public final class Board {
     /// Fetches again after a pause, if a screen shows the board and the last fetch failed.
     private func loadLater() {
         guard let failure else { return fetchBackoff.reset() }
-        guard isShown, !isEnded, failure.isRetryable else { return }
+        // If the loss of the room is confirmed, the board ends. Otherwise the answer was wrong.
+        guard isShown, !isEnded, failure.isRetryable || failure.isRoomGone else { return }
         let wait = fetchBackoff.next(random: random(), atLeast: failure.retryAfter)
         retrying = Task { [weak self, clock] in
             // A fetch for another reason, and the closing of the last screen, cancel this.
@@ -257,19 +266,44 @@ public final class Board {
         send()
     }
 
-    /// Changes the state, and shows and stores the result. Besides this, only `takeNext()` in `send()` changes the
-    /// state: it marks the change that is being sent.
+    /// Changes the state, and shows and stores the result. All changes go through this or `changeSoon`, except for
+    /// `takeNext()` in `send()`, which marks the change that is being sent.
     func change(_ body: (inout BoardState) -> Void) {
+        update(body)
+        show()
+    }
+
+    /// Changes the state by an event. While missed events are replayed, their changes are shown together, because each
+    /// showing looks at all elements.
+    private func changeSoon(_ body: (inout BoardState) -> Void) {
+        guard isAway else { return change(body) }
+        update(body)
+        guard showing == nil else { return }
+        showing = Task { [weak self, clock] in
+            // Cancelled if something else shows the changes first.
+            do { try await clock.sleep(for: Self.catchUpPause) } catch { return }
+            self?.show()
+        }
+    }
+
+    private func update(_ body: (inout BoardState) -> Void) {
         guard !isEnded else { return }
-        let before = (operations: state.operations, conflicts: state.conflicts, elements: state.elements)
+        let before = (operations: state.operations, conflicts: state.conflicts, version: state.elementsVersion)
         body(&state)
+        // A write before the file was read would overwrite it.
+        if isRestored, isChanged(since: before.operations) || state.conflicts != before.conflicts { keepChanges() }
+        if restoring == nil, state.elementsVersion != before.version { keepElementsSoon() }
+    }
+
+    /// Shows all changes made so far.
+    private func show() {
+        showing?.cancel()
+        showing = nil
+        guard !isEnded else { return }
         let shown = state.items
         if items != shown { items = shown }
         if conflicts != state.conflicts { conflicts = state.conflicts }
         if unsentCount != state.operations.count { unsentCount = state.operations.count }
-        // A write before the file was read would overwrite it.
-        if isRestored, isChanged(since: before.operations) || state.conflicts != before.conflicts { keepChanges() }
-        if restoring == nil, state.elements != before.elements { keepElementsSoon() }
     }
 
     /// True if a change has to be written. A move that waits for the next position is not written yet.
@@ -334,7 +368,7 @@ public final class Board {
     func end(because reason: ClientFailure? = nil) async {
         (isEnded, isFetched) = (true, false)
         if let reason { failure = reason }
-        for task in [retrying, keeping, moving] { task?.cancel() }
+        for task in [retrying, keeping, moving, showing] { task?.cancel() }
         pause?.cancel()
         (items, conflicts, unsentCount) = ([], [], 0)
         await writing?.value

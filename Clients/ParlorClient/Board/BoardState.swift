@@ -7,7 +7,11 @@ import Foundation
 struct BoardState: Sendable {
     let roomID: String
     let ownID: String
-    private(set) var elements: [String: Element] = [:]
+    private(set) var elements: [String: Element] = [:] {
+        didSet { elementsVersion += 1 }
+    }
+    /// Rises with each change of the elements.
+    private(set) var elementsVersion = 0
     /// The elements' keys, oldest first.
     private var order: [(createdAt: Date, id: String)] = []
     private(set) var operations: [BoardOperation] = []
@@ -74,7 +78,7 @@ struct BoardState: Sendable {
     }
 
     private mutating func insert(_ element: Element) {
-        guard elements.updateValue(element, forKey: element.id) == nil else { return }
+        guard elements[element.id] != element, elements.updateValue(element, forKey: element.id) == nil else { return }
         var (low, high) = (order.startIndex, order.endIndex)
         while low < high {
             let middle = (low + high) / 2
@@ -212,19 +216,23 @@ struct BoardState: Sendable {
         inFlight = nil
         let operation = operations.first { $0.id == id }
         operations.removeAll { $0.id == id }
-        tried.remove(id)
+        // The element's event may have ended the creation before, so `operation` does not tell.
+        let isCreation = tried.remove(id) != nil
         if let element {
             put(element)
-            // An answer to a creation may have a version above 1. Then others have changed the element since, so
-            // waiting edits keep their base.
-            if operation?.isCreation != true { rebaseEdits(on: element) }
-            // The versions are only needed while changes of this element wait.
-            ownVersions[element.id] =
-                operations.contains { $0.elementID == element.id }
-                ? (ownVersions[element.id] ?? []).union([element.version]) : nil
+            // A creation makes version 1. An answer with a later one is a repetition: others have changed the element
+            // since, so that version is not this person's, and waiting edits keep their base.
+            if !isCreation { rebaseEdits(on: element) }
+            if !isCreation || element.version == Self.firstVersion { noteOwn(element.version, of: element.id) }
         } else if let operation, case .delete = operation.change {
             remove(operation.elementID)
         }
+    }
+
+    /// Notes a version that this person has made. The versions are only needed while changes of this element wait.
+    private mutating func noteOwn(_ version: Int, of id: String) {
+        let isNeeded = operations.contains { $0.elementID == id }
+        ownVersions[id] = isNeeded ? (ownVersions[id] ?? []).union([version]) : nil
     }
 
     /// Rebases edits that are based on the previous version. Only the person's own change lies between the two

@@ -22,6 +22,11 @@ extension Conversation {
                 verifiedStep = backing.fresh.step
                 writeCacheSoon()
             }
+        case .refusedRoom(roomID, _):
+            // The refresh joins the room once more, and shows why that fails.
+            isJoined = false
+            beginRefresh()
+        case .refusedRoom: break
         case .disconnected:
             isAway = true
             freshPage = nil

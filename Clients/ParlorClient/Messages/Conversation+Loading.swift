@@ -225,5 +225,7 @@ extension Conversation {
         change { $0.removeAllStored() }
         Task { await backing.cache.remove(roomID) }
         onUnknownRoom()
+        // If the loss is confirmed, the conversation ends. Otherwise the answer was wrong.
+        refreshLater(after: error)
     }
 }

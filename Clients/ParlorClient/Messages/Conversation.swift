@@ -115,7 +115,7 @@ public final class Conversation {
     @ObservationIgnored let typing: TypingSignal
     @ObservationIgnored var store: MessageStore
     @ObservationIgnored var typists: Typists
-    @ObservationIgnored var isEntered = false
+    var isEntered = false
     /// True once the person is no longer in the room.
     @ObservationIgnored private(set) var isEnded = false
     /// Called if the server refuses a join or a page because it does not know the room.

@@ -275,7 +275,7 @@ public final class PersonConversation {
     /// - Returns: false if it cannot, or if it was closed.
     private func isLoaded(_ conversation: Conversation) async -> Bool {
         let isOver: @MainActor @Sendable () -> Bool = { [self] in
-            conversation.isFetched || conversation.failure != nil || isClosed
+            conversation.isFetched || conversation.failure != nil || isClosed || !conversation.isEntered
                 || !rooms.contains { $0.id == conversation.roomID }
         }
         for await isOver in ObservedValues(isOver) where isOver { break }

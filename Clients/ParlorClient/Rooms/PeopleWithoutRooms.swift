@@ -59,10 +59,15 @@ public final class PeopleWithoutRooms {
         await follow(from: nil)
     }
 
-    /// Adds the next page. Does nothing while a request is under way, or if there are no more people.
+    /// Adds the next page. Does nothing while a request is under way, or if there are no more people. If a page has
+    /// nobody to add, because all of them share a room with the person by now, the page after it follows.
     public func loadMore() async {
-        guard !isLoading, let cursor else { return }
-        await follow(from: cursor)
+        guard !isLoading else { return }
+        let (search, before) = (lastSearch, people.count)
+        while let cursor, search == lastSearch, people.count <= before, !Task.isCancelled {
+            await follow(from: cursor)
+            if failure != nil { return }
+        }
     }
 
     /// Ends the search when its screen is closed. The answer to a request under way is ignored, and nothing is

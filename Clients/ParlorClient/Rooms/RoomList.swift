@@ -210,7 +210,7 @@ public final class RoomList {
     /// replayed and replayed badges may be old.
     public func apply(_ update: SocketUpdate) {
         switch update {
-        case .connecting: break
+        case .connecting, .refusedRoom: break
         case .event(let event): apply(event)
         case .connected:
             (isCatchingUp, isDisconnected) = (true, false)

@@ -3,7 +3,8 @@ import Foundation
 /// A transport that uses WebSockets, or HTTP long-polling where WebSockets do not work.
 ///
 /// A WebSocket counts as working once its first packet has arrived, because a proxy may accept one and forward
-/// nothing. After polling has worked, it is tried first for ten minutes, or until it fails to connect. Then
+/// nothing. Some proxies cut WebSockets off a moment later. So after two WebSockets in a row that ended before their
+/// second packet, polling is tried first. After polling has worked, it is tried first for ten minutes, or until it fails to connect. Then
 /// WebSockets are tried first again.
 public final class FallbackTransport: SocketTransport {
     /// The time limit for a WebSocket's first packet: longer than a handshake takes on any usable network.
@@ -11,11 +12,17 @@ public final class FallbackTransport: SocketTransport {
     /// The time, in seconds, for which polling is tried first.
     static let retryInterval: TimeInterval = 10 * 60
 
+    /// The number of cut-off WebSockets in a row after which polling is tried first. One may be due to a restart of the
+    /// server.
+    static let maxCutOff = 2
+
     private let webSockets: any SocketTransport
     private let polling: any SocketTransport
     private let clock: any ClientClock
     /// The time when polling last began; nil if the last connection is a WebSocket.
     private let pollingSince = Guarded<Date?>(nil)
+    /// The number of WebSockets in a row that ended before their second packet.
+    private let cutOff = Guarded(0)
 
     /// Creates a transport that falls back to polling.
     public init(
@@ -37,6 +44,19 @@ public final class FallbackTransport: SocketTransport {
             do { return try await polling.connect(to: url) } catch {
                 try Task.checkCancellation()
                 pollingSince.withLock { $0 = nil }
+            }
+        }
+        let isCutOff = cutOff.withLock { count in
+            defer { if count >= Self.maxCutOff { count = 0 } }
+            return count >= Self.maxCutOff
+        }
+        if isCutOff {
+            do {
+                let connection = try await polling.connect(to: url)
+                pollingSince.withLock { $0 = now }
+                return connection
+            } catch {
+                try Task.checkCancellation()
             }
         }
         let start = clock.now
@@ -93,10 +113,13 @@ public final class FallbackTransport: SocketTransport {
     private func openWebSocket(_ url: URL) async throws -> any SocketConnection {
         try await within(
             Self.maxWait, by: clock, else: "WebSockets do not work here", tooLate: Self.close
-        ) { [webSockets] () -> any SocketConnection in
+        ) { [webSockets, cutOff] () -> any SocketConnection in
             let connection = try await webSockets.connect(to: url)
             do {
-                return OpenedConnection(connection, first: try await connection.receive())
+                let first = try await connection.receive()
+                return OpenedConnection(connection, first: first) { isCutOff in
+                    cutOff.withLock { $0 = isCutOff ? $0 + 1 : 0 }
+                }
             } catch {
                 connection.close()
                 throw error
@@ -109,21 +132,30 @@ public final class FallbackTransport: SocketTransport {
 private final class OpenedConnection: SocketConnection {
     private let connection: any SocketConnection
     private let first: Guarded<String?>
+    private let onSecond: Guarded<(@Sendable (_ isCutOff: Bool) -> Void)?>
 
-    init(_ connection: any SocketConnection, first: String) {
+    /// - Parameter onSecond: called once: when the second packet arrives, or when the connection ends before it.
+    init(
+        _ connection: any SocketConnection, first: String, onSecond: @escaping @Sendable (_ isCutOff: Bool) -> Void
+    ) {
         self.connection = connection
         self.first = Guarded(first)
+        self.onSecond = Guarded(onSecond)
     }
 
     func send(_ text: String) async throws { try await connection.send(text) }
 
     func receive() async throws -> String {
-        let text = first.withLock { first in
-            defer { first = nil }
-            return first
+        if let text = first.withLock({ $0.take() }) { return text }
+        do {
+            let text = try await connection.receive()
+            onSecond.withLock { $0.take() }?(false)
+            return text
+        } catch {
+            // A cancelled receiver says nothing about the network.
+            if !(error is CancellationError) { onSecond.withLock { $0.take() }?(true) }
+            throw error
         }
-        if let text { return text }
-        return try await connection.receive()
     }
 
     func close() { connection.close() }

@@ -10,6 +10,12 @@ struct JoinedRooms: Equatable {
         if !wanted.contains(roomID) { wanted.append(roomID) }
     }
 
+    /// Moves a room that could not be joined to the end, so that the others are joined before the next attempt.
+    mutating func putLast(_ roomID: String) {
+        guard let index = wanted.firstIndex(of: roomID) else { return }
+        wanted.append(wanted.remove(at: index))
+    }
+
     /// Removes a room that was left, or that the server refuses for good.
     mutating func drop(_ roomID: String) {
         wanted.removeAll { $0 == roomID }

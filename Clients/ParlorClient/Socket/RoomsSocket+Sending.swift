@@ -82,11 +82,15 @@ extension RoomsSocket {
                     _ = try await join(roomID, keepingOthers: true, over: link)
                     backoff.reset()
                 } catch let failure as ClientFailure where failure.isRetryable {
+                    rooms.putLast(roomID)
                     // The service is unavailable, or there were too many joins. The end of the connection cancels
                     // this sleep.
                     guard (try? await clock.sleep(for: backoff.next(random: random()))) != nil else { return }
-                } catch {
+                } catch let failure as ClientFailure where link === self.link {
                     // The refusal is final, so the room is no longer wanted.
+                    queue.put(.refusedRoom(roomID, failure))
+                } catch {
+                    // The connection has ended.
                 }
             }
             if link === self.link { joiner = nil }

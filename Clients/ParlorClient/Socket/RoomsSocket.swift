@@ -38,7 +38,7 @@ public actor RoomsSocket {
     let random: @Sendable () -> Double
     private let handler: @MainActor @Sendable (SocketUpdateQueue.Element) async -> Void
 
-    private let queue = SocketUpdateQueue()
+    let queue = SocketUpdateQueue()
     private var deliveryTask: Task<Void, Never>?
     private var running: Task<Void, Never>?
     /// Rises with each start and stop. A task of an earlier run ends when it sees that.

@@ -4,11 +4,16 @@ import Foundation
     /// Opens WebSockets with `URLSession`.
     public struct WebSocketTransport: SocketTransport {
         private let session: URLSession
+        /// Invalidates a session that was created here; nil for an app's own.
+        private let owner: SessionOwner?
 
-        /// Uses a session.
-        ///
-        /// - Parameter session: opens the WebSockets; its delegate may check certificates.
-        public init(session: URLSession = URLSession(configuration: .ephemeral)) { self.session = session }
+        /// - Parameter session: opens the WebSockets; its delegate may check certificates. By default one that follows
+        ///   no redirects, as those would take the access token to another host.
+        public init(session: URLSession? = nil) {
+            self.session =
+                session ?? URLSession(configuration: .ephemeral, delegate: RedirectRefusal(), delegateQueue: nil)
+            owner = session == nil ? SessionOwner(self.session) : nil
+        }
 
         /// Returns at once, before the connection exists. If connecting fails, the first `receive` throws the failure.
         public func connect(to url: URL) async throws -> any SocketConnection {

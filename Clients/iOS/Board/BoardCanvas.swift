@@ -42,7 +42,7 @@ private struct BoardCard: View {
             .contextMenu { actions }
             .accessibilityElement(children: .combine)
             .accessibilityLabel(spoken)
-            .accessibilityAddTraits(.isButton)
+            .accessibilityAddTraits(item.element.isEditableNote ? .isButton : [])
             .accessibilityAction(named: "Move up") { move(by: CGSize(width: 0, height: -Self.step)) }
             .accessibilityAction(named: "Move down") { move(by: CGSize(width: 0, height: Self.step)) }
             .accessibilityAction(named: "Move left") { move(by: CGSize(width: -Self.step, height: 0)) }
@@ -52,8 +52,11 @@ private struct BoardCard: View {
     private var card: some View {
         VStack(alignment: .leading) {
             if !item.element.isNote { Text(item.element.type).font(.caption).foregroundStyle(.secondary) }
-            Text(item.element.words).frame(maxWidth: .infinity, maxHeight: .infinity, alignment: .topLeading)
-            if case .failed(let reason) = item.state { FailureLabel(reason.localizedDescription) }
+            // A card has the size that others see, so large text is smaller here. The editor and VoiceOver have all of it.
+            Text(item.element.words)
+                .minimumScaleFactor(0.5)
+                .frame(maxWidth: .infinity, maxHeight: .infinity, alignment: .topLeading)
+            if case .failed(let reason) = item.state { FailureLabel(verbatim: reason.localizedDescription) }
         }
         .padding(10)
         .background(Color.yellow.opacity(0.3), in: .rect(cornerRadius: 10))

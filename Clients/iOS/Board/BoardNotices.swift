@@ -18,7 +18,7 @@ struct BoardNotices: View {
                 FailureLabel("Some of your earlier changes could not be read, and were set aside.")
             }
             if let failure = board.failure, !failure.isOffline, !board.items.isEmpty {
-                FailureLabel(failure.localizedDescription)
+                FailureLabel(verbatim: failure.localizedDescription)
             }
         }
         .padding(.horizontal)
@@ -36,7 +36,7 @@ private struct ConflictNotice: View {
 
     var body: some View {
         VStack(alignment: .leading, spacing: 4) {
-            Text("\(rival ?? "Somebody") changed this note first.").font(.footnote.bold())
+            headline.font(.footnote.bold())
             Text("Theirs: \(conflict.current.words)").font(.footnote)
             Text("Yours: \(conflict.content["text"]?.string ?? "")").font(.footnote)
             HStack {
@@ -47,5 +47,10 @@ private struct ConflictNotice: View {
         }
         .padding(.vertical, 8)
         .accessibilityElement(children: .contain)
+    }
+
+    private var headline: Text {
+        guard let rival else { return Text("Somebody changed this note first.") }
+        return Text("\(rival) changed this note first.")
     }
 }

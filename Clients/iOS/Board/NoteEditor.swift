@@ -39,6 +39,9 @@ struct NoteEditor: View {
     private var isTheirs: Bool { if case .changed = draft.now(on: board) { true } else { false } }
 
     @ViewBuilder private var footer: some View {
+        if let failure = board.failure, failure.code == "room_not_found" {
+            FailureLabel(verbatim: failure.localizedDescription)
+        }
         switch draft.now(on: board) {
         case .unchanged: EmptyView()
         case .changed(let theirs): Text("This was changed meanwhile to “\(theirs)”. Your text would replace it.")
@@ -47,7 +50,7 @@ struct NoteEditor: View {
     }
 
     private func save() {
-        draft.save(text, on: board)
-        dismiss()
+        // If the room is gone, the text stays, and can be copied.
+        if draft.save(text, on: board) { dismiss() }
     }
 }

@@ -26,8 +26,8 @@ struct Composer: View {
     }
 
     private func send() {
-        conversation.send(text)
-        text = ""
+        // If the room is gone, the text stays, and the list says why.
+        if conversation.send(text) != nil { text = "" }
     }
 }
 

@@ -62,15 +62,14 @@ private struct EarlierMessages: View {
             } label: {
                 if isLoading { ProgressView() } else { Text("Load earlier messages") }
             }
-            .disabled(isLoading)
+            // Older messages continue from the newest page. Without a connection that page has not come.
+            .disabled(isLoading || !conversation.isVerified)
             .frame(minHeight: 44)
         }
     }
 
     private func load() async {
         let first = conversation.items.first?.id
-        // Older messages continue from the newest page, which may not have come.
-        if !conversation.isVerified { await conversation.refresh() }
         await conversation.loadOlder()
         if let first { list.scrollTo(first, anchor: .top) }
     }

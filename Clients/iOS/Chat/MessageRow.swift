@@ -38,7 +38,10 @@ struct MessageRow: View {
         .background(isOwn ? Color.accentColor.opacity(0.2) : Color.gray.opacity(0.15), in: .rect(cornerRadius: 14))
         .frame(maxWidth: 320, alignment: isOwn ? .trailing : .leading)
         .opacity(item.state == .queued ? 0.6 : 1)
-        .contextMenu { if isOwn, item.message != nil { DeleteButton(id: item.id, chat: chat, failure: $failure) } }
+        .contextMenu {
+            if isOwn, item.message != nil { DeleteButton(id: item.id, chat: chat, failure: $failure) }
+            if item.state == .queued { DiscardButton(id: item.id, conversation: chat.conversation) }
+        }
         .accessibilityElement(children: .combine)
         .accessibilityLabel(spoken)
     }
@@ -85,14 +88,23 @@ private struct FailedMessage: View {
 
     var body: some View {
         VStack(alignment: .trailing) {
-            FailureLabel(reason.localizedDescription)
+            FailureLabel(verbatim: reason.localizedDescription)
             HStack {
                 Button("Retry", systemImage: "arrow.clockwise") { Task { await conversation.retry(id) } }
-                Button("Discard", systemImage: "trash", role: .destructive) { Task { await conversation.discard(id) } }
+                DiscardButton(id: id, conversation: conversation)
             }
             .font(.footnote)
             .buttonStyle(.bordered)
         }
+    }
+}
+
+private struct DiscardButton: View {
+    let id: MessageItem.ID
+    let conversation: Conversation
+
+    var body: some View {
+        Button("Discard", systemImage: "trash", role: .destructive) { Task { await conversation.discard(id) } }
     }
 }
 
@@ -128,20 +140,18 @@ private struct ReadWhenVisible: ViewModifier {
     @State private var isVisible = false
 
     func body(content: Content) -> some View {
-        if #available(iOS 18, *) {
-            content
-                .onScrollVisibilityChange(threshold: 0.5) { isVisible in
-                    self.isVisible = isVisible
-                    report(isVisible)
-                }
-                // When a screen that covered the rows closes, they appear again, but their visibility has not changed.
-                .onAppear { report(isVisible) }
-                .onDisappear { report(false) }
-        } else {
-            content
-                .onAppear { report(true) }
-                .onDisappear { report(false) }
-        }
+        content
+            .onGeometryChange(for: Bool.self) { row in
+                guard let list = row.bounds(of: .scrollView) else { return true }
+                let frame = row.frame(in: .scrollView)
+                return ReadingArea.shows(from: frame.minY, to: frame.maxY, ofHeight: list.height)
+            } action: { isVisible in
+                self.isVisible = isVisible
+                report(isVisible)
+            }
+            // When a screen that covered the rows closes, they appear again, but their visibility has not changed.
+            .onAppear { report(isVisible) }
+            .onDisappear { report(false) }
     }
 
     private func report(_ isVisible: Bool) {

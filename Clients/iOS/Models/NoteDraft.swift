@@ -32,13 +32,15 @@ struct NoteDraft: Identifiable {
     }
 
     /// Changes or creates the note. The board shows it at once.
+    ///
+    /// - Returns: false if nothing is saved, because the room is gone.
     @MainActor
-    func save(_ text: String, on board: Board) {
+    func save(_ text: String, on board: Board) -> Bool {
         if let itemID, let item = board[itemID], item.element.isContentWhole {
             board.edit(itemID, content: item.element.content.replacingText(text))
-        } else {
-            board.create(
-                type: Element.note, content: content.replacingText(text), at: BoardLayout(board.items).freePosition)
+            return true
         }
+        let position = BoardLayout(board.items).freePosition
+        return board.create(type: Element.note, content: content.replacingText(text), at: position) != nil
     }
 }

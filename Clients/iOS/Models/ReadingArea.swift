@@ -16,6 +16,18 @@ final class ReadingArea {
         didSet { if isShown != oldValue { conversation.setVisible(isShown ? Array(items.values) : []) } }
     }
 
+    /// Returns true if enough of a row is visible to read it: half of the row or, if it is higher than the list, half of
+    /// the list.
+    ///
+    /// - Parameters:
+    ///   - top: the row's upper edge, below the list's. A negative number is above it.
+    ///   - bottom: the row's lower edge.
+    ///   - height: the list's height.
+    nonisolated static func shows(from top: Double, to bottom: Double, ofHeight height: Double) -> Bool {
+        let visible = min(bottom, height) - max(top, 0)
+        return visible > 0 && visible >= min(bottom - top, height) / 2
+    }
+
     func appeared(_ item: MessageItem) {
         items[item.id] = item
         if isShown { conversation.noteVisible([item]) }

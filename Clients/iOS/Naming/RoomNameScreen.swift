@@ -36,7 +36,7 @@ private struct RoomNameForm: View {
     let hint: LocalizedStringKey
     let save: (String) async throws -> Void
     @State private var failure: String?
-    @State private var isWaiting = false
+    @State private var saving: Task<Void, Never>?
     @Environment(\.dismiss) private var dismiss
 
     var body: some View {
@@ -46,9 +46,9 @@ private struct RoomNameForm: View {
                     TextField("Unnamed room", text: $name)
                         .accessibilityLabel("Room name")
                         .submitLabel(.done)
-                        .onSubmit { if mayBeSaved { Task { await submit() } } }
+                        .onSubmit { if mayBeSaved { submit() } }
                 } footer: {
-                    if let failure { FailureLabel(failure) } else { Text(hint) }
+                    if let failure { FailureLabel(verbatim: failure) } else { Text(hint) }
                 }
             }
             .navigationTitle(title)
@@ -56,23 +56,26 @@ private struct RoomNameForm: View {
             .toolbar {
                 ToolbarItem(placement: .cancellationAction) { Button("Cancel") { dismiss() } }
                 ToolbarItem(placement: .confirmationAction) {
-                    Button(action) { Task { await submit() } }.disabled(!mayBeSaved)
+                    Button(action) { submit() }.disabled(!mayBeSaved)
                 }
             }
         }
+        // The server may have received the request. Then the room appears in the list, and is not opened.
+        .onDisappear { saving?.cancel() }
     }
 
     private var trimmedName: String { name.trimmingCharacters(in: .whitespacesAndNewlines) }
 
-    private var mayBeSaved: Bool { !isWaiting && trimmedName.unicodeScalars.count <= Room.longestName }
+    private var mayBeSaved: Bool { saving == nil && trimmedName.unicodeScalars.count <= Room.longestName }
 
-    private func submit() async {
-        isWaiting = true
-        defer { isWaiting = false }
+    private func submit() {
         failure = nil
-        await $failure.catching {
-            try await save(trimmedName)
-            dismiss()
+        saving = Task {
+            await $failure.catching {
+                try await save(trimmedName)
+                dismiss()
+            }
+            saving = nil
         }
     }
 }

@@ -29,7 +29,9 @@ struct PeopleScreen: View {
         .navigationTitle("People")
         .sheet(item: $partner) { partner in
             NewRoomScreen(partner: partner) { name in
-                open(try await client.rooms.makeRoom(with: partner.id, name: name.isEmpty ? nil : name))
+                let room = try await client.rooms.makeRoom(with: partner.id, name: name.isEmpty ? nil : name)
+                try Task.checkCancellation()
+                open(room)
             }
         }
     }
@@ -93,7 +95,7 @@ private struct OtherPeople: View {
                 .accessibilityHint("Starts a room")
             }
             if let failure = people.failure {
-                FailureLabel(failure.localizedDescription)
+                FailureLabel(verbatim: failure.localizedDescription)
                 Button("Try again") { Task { await loadAgain() } }
             } else if people.hasMore {
                 // When this becomes visible, it loads a page. If it is still visible then, it loads the next one.

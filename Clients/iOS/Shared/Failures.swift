@@ -36,14 +36,22 @@ extension View {
 
 /// An error message as a small red label.
 struct FailureLabel: View {
-    private let sentence: String
+    private let sentence: Text
 
-    init(_ sentence: String) { self.sentence = sentence }
+    /// Shows the server's or the library's own sentence.
+    init(verbatim sentence: String) { self.sentence = Text(verbatim: sentence) }
+
+    /// Shows a sentence of the app.
+    init(_ sentence: LocalizedStringKey) { self.sentence = Text(sentence) }
 
     var body: some View {
-        Label(sentence, systemImage: "exclamationmark.triangle")
-            .font(.footnote)
-            .foregroundStyle(.red)
+        Label {
+            sentence
+        } icon: {
+            Image(systemName: "exclamationmark.triangle")
+        }
+        .font(.footnote)
+        .foregroundStyle(.red)
     }
 }
 
@@ -55,7 +63,7 @@ struct OutdatedReason: View {
 
     var body: some View {
         if let failure, !failure.isOffline {
-            FailureLabel(failure.localizedDescription)
+            FailureLabel(verbatim: failure.localizedDescription)
                 .padding(8)
                 .frame(maxWidth: .infinity)
                 .background(.bar)

@@ -57,7 +57,7 @@ struct SignInScreen: View {
 
     @ViewBuilder private var footer: some View {
         if let failure {
-            FailureLabel(failure)
+            FailureLabel(verbatim: failure)
         } else if isNew {
             Text("A username has 3 to 32 letters, digits, or _ . - and a password has at least 8 characters.")
         } else if account.client != nil {

@@ -14,6 +14,7 @@ extension View {
     public nonisolated func opacity(_ opacity: Double) -> some View { EmptyView() }
     public nonisolated func font(_ font: Font?) -> some View { EmptyView() }
     public nonisolated func lineLimit(_ number: Int?) -> some View { EmptyView() }
+    public nonisolated func minimumScaleFactor(_ factor: CGFloat) -> some View { EmptyView() }
     public nonisolated func lineLimit(_ limit: ClosedRange<Int>) -> some View { EmptyView() }
     public nonisolated func monospacedDigit() -> some View { EmptyView() }
     public nonisolated func foregroundStyle<S: ShapeStyle>(_ style: S) -> some View { EmptyView() }
@@ -72,13 +73,26 @@ extension View {
     public nonisolated func onSubmit(
         of triggers: SubmitTriggers = .text, _ action: @escaping () -> Void
     ) -> some View { EmptyView() }
-    @available(iOS 18, macOS 15, *)
-    public nonisolated func onScrollVisibilityChange(
-        threshold: Double = 0.5, _ action: @escaping (Bool) -> Void
+    public nonisolated func onGeometryChange<T: Equatable & Sendable>(
+        for type: T.Type, of transform: @escaping @Sendable (GeometryProxy) -> T,
+        action: @escaping (_ newValue: T) -> Void
     ) -> some View { EmptyView() }
     public nonisolated func keyboardShortcut(
         _ key: KeyEquivalent, modifiers: EventModifiers = .command
     ) -> some View { EmptyView() }
+}
+
+public struct GeometryProxy {
+    public func bounds(of coordinateSpace: NamedCoordinateSpace) -> CGRect? { nil }
+    public func frame(in coordinateSpace: some CoordinateSpaceProtocol) -> CGRect { .zero }
+}
+
+public protocol CoordinateSpaceProtocol {}
+
+public struct NamedCoordinateSpace: CoordinateSpaceProtocol {}
+
+extension CoordinateSpaceProtocol where Self == NamedCoordinateSpace {
+    public static var scrollView: NamedCoordinateSpace { NamedCoordinateSpace() }
 }
 
 public struct SubmitTriggers: OptionSet, Sendable {

@@ -22,6 +22,7 @@ extension Double: _FormatSpecifiable {}
 public struct Text: Equatable, Sendable {
     @_disfavoredOverload public init<S: StringProtocol>(_ content: S) {}
     public init(_ key: LocalizedStringKey) {}
+    public init(verbatim content: String) {}
     public init<F: FormatStyle>(_ input: F.FormatInput, format: F)
     where F.FormatInput: Equatable, F.FormatOutput == String {}
     public init(_ date: Date, style: DateStyle) {}

@@ -104,6 +104,17 @@ struct TerminalTests {
         #expect(!isEdited)
     }
 
+    @Test("an accent or a part of an emoji that is typed by itself joins the character before it")
+    func composed() {
+        var line = LineEditor()
+        for scalar in "e\u{301}👩\u{200d}💻x".unicodeScalars { line.press(.character(Character(scalar))) }
+        #expect(line.text == "é👩‍💻x" && line.cursor == 3)
+        line.press(.left)
+        line.press(.backspace)
+        #expect(line.text == "éx" && line.cursor == 1)
+        #expect("\u{301}".columns == 0 && "\u{200d}".columns == 0 && line.text.columns == 2)
+    }
+
     @Test("wide characters take two columns, and no line exceeds its width")
     func widths() {
         #expect("añ日👍".columns == 6)

@@ -27,8 +27,8 @@ struct RoomsClientGoneRoomTests {
         await TestClock.settle()
         #expect(conversation.items.isEmpty)
         #expect(conversation.send("too late") == nil)
-        let id = board.create(type: "note", content: [:])
-        #expect(board[id] == nil && !board.isVerified)
+        #expect(board.create(type: "note", content: [:]) == nil)
+        #expect(board.items.isEmpty && !board.isVerified)
         await #expect(throws: ClientFailure.roomGone) { try await board.clear() }
         await board.refresh()
         #expect(board.failure == .roomGone)
@@ -98,8 +98,28 @@ struct RoomsClientGoneRoomTests {
         await lookUntil { home.device.requests.count { $0 == "GET /api/rooms/\(home.roomID)" } > checks }
         await TestClock.settle()
         #expect(client.rooms[home.roomID] != nil && client.openConversation(of: home.roomID) === second)
-        #expect(second.items.map(\.text) == ["refused"])
+        // The server still has the room, so the conversation is loaded after a pause.
+        await home.clock.advance(by: .seconds(2))
+        await lookUntil { second.isVerified && second.failure == nil }
+        #expect(second.items.last?.text == "refused")
         #expect(try await client.unsentCount() == 2)
+        await client.stop()
+    }
+
+    @Test("a room that a reconnect may not join again for good is no longer verified, and says why")
+    func refusedAgain() async throws {
+        let client = try await home.connected()
+        let conversation = client.open(try #require(client.rooms[home.roomID]))
+        await lookUntil { conversation.isVerified }
+        home.device.setAirplaneMode(true)
+        await lookUntil { client.connection != .connected }
+        for _ in 1...2 {
+            home.server.refuseNext("room:join", with: Refusal(code: "forbidden", message: "Not now.", status: 403))
+        }
+        home.device.setAirplaneMode(false)
+        await client.enterForeground()
+        await lookUntil { conversation.failure?.code == "forbidden" }
+        #expect(!conversation.isVerified)
         await client.stop()
     }
 

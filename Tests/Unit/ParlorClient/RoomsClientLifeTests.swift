@@ -81,6 +81,28 @@ struct RoomsClientLifeTests {
         await lookUntil { client.connection == .idle }
     }
 
+    @Test("after going to the background nothing is sent, also if there was not enough time")
+    func quietAfterwards() async throws {
+        await client.start()
+        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        await lookUntil { conversation.isVerified }
+        device.setAirplaneMode(true)
+        conversation.send("Later")
+        let background = Task { await client.enterBackground(within: .seconds(3)) }
+        await TestClock.settle()
+        await clock.advance(by: .seconds(3))
+        #expect(await background.value == .outOfTime(unsent: 1))
+        device.setAirplaneMode(false)
+        let before = device.requests
+        await clock.advance(by: .seconds(120))
+        await TestClock.settle()
+        #expect(device.requests == before)
+        await client.enterForeground()
+        await lookUntil { server.texts(in: roomID) == ["Later"] }
+        await client.stop()
+    }
+
     @Test("after a stop, going to the background sends nothing, and returns the number of unsent messages")
     func backgroundWhenStopped() async throws {
         await client.start()

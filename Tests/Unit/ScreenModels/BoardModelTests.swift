@@ -38,8 +38,8 @@ struct BoardModelTests {
 
     @Test("the first element is at the margin, wherever it is, and its place leads back to its position")
     func layout() throws {
-        let ids = [(-300.0, 40.0), (500, -7.5)].map { x, y in
-            board.create(type: Element.note, content: .note("x"), at: Element.Position(x: x, y: y))
+        let ids = try [(-300.0, 40.0), (500, -7.5)].map { x, y in
+            try #require(board.create(type: Element.note, content: .note("x"), at: Element.Position(x: x, y: y)))
         }
         let layout = BoardLayout(board.items)
         #expect(layout.place(of: ids[0]) == CGPoint(x: 24, y: 71.5))
@@ -76,7 +76,7 @@ struct BoardModelTests {
     func newNote() throws {
         let draft = NoteDraft()
         #expect(draft.text.isEmpty && draft.now(on: board) == .unchanged)
-        draft.save("Buy milk", on: board)
+        #expect(draft.save("Buy milk", on: board))
         #expect(board.items.map(\.element.words) == ["Buy milk"])
         #expect(try #require(board.items.first).element.position == Element.Position(x: 0, y: 0))
     }
@@ -86,9 +86,9 @@ struct BoardModelTests {
         let content = JSON.object([
             "text": .string("Buy milk"), "tint": .integer(3), "w": .integer(300), "h": .number(9),
         ])
-        let id = board.create(type: Element.note, content: content)
+        let id = try #require(board.create(type: Element.note, content: content))
         await until { board[id]?.state == .stored }
-        NoteDraft(try #require(board[id])).save("Buy tea", on: board)
+        #expect(try NoteDraft(#require(board[id])).save("Buy tea", on: board))
         let element = try #require(board[id]).element
         #expect(element.words == "Buy tea" && element.content["tint"] == .integer(3))
         #expect(element.size == CGSize(width: 300, height: 144))
@@ -96,7 +96,7 @@ struct BoardModelTests {
 
     @Test("an editor notices that others have changed or deleted the note, and saves a deleted one anew")
     func meanwhile() async throws {
-        let id = board.create(type: Element.note, content: .note("Buy milk"))
+        let id = try #require(board.create(type: Element.note, content: .note("Buy milk")))
         await until { board[id]?.state == .stored }
         let draft = NoteDraft(try #require(board[id]))
         board.move(id, to: Element.Position(x: 1, y: 1))
@@ -107,13 +107,13 @@ struct BoardModelTests {
         let element = try #require(board[id]).element
         try edit(element, "Buy oats")
         await until { draft.now(on: board) == .changed(theirs: "Buy oats") }
-        draft.save("Buy tea", on: board)
+        #expect(draft.save("Buy tea", on: board))
         await until { board[id]?.state == .stored }
         #expect(board[id]?.element.words == "Buy tea" && board.conflicts.isEmpty)
 
         try server.deleteElement(element.id, in: roomID, by: ben.id)
         await until { draft.now(on: board) == .deleted }
-        draft.save("Buy milk after all", on: board)
+        #expect(draft.save("Buy milk after all", on: board))
         #expect(board.items.map(\.element.words) == ["Buy milk after all"])
     }
 }

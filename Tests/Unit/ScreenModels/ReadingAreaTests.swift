@@ -66,6 +66,15 @@ struct ReadingAreaTests {
         await until { isRead(0) }
     }
 
+    @Test("a row is visible if half of it is, or if it fills half of the list")
+    func half() {
+        func shows(_ top: Double, _ bottom: Double) -> Bool { ReadingArea.shows(from: top, to: bottom, ofHeight: 600) }
+        #expect(shows(0, 100) && shows(-50, 50) && shows(550, 650))
+        #expect(!shows(-51, 49) && !shows(551, 651) && !shows(-100, 0) && !shows(700, 800))
+        #expect(shows(-1200, 600) && shows(300, 2000) && shows(-1500, 300), "higher than the list")
+        #expect(!shows(301, 2000) && !shows(-1500, 299))
+    }
+
     @Test("what comes onto a screen that is covered is not read")
     func comesCovered() async {
         let area = ReadingArea(conversation)

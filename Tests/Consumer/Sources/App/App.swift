@@ -33,7 +33,9 @@ struct App {
         try await until("Ada sees that he has read it") { hers.items.last?.state == .read }
 
         let (board, theirs) = (ada.client.openBoard(room), ben.client.openBoard(room))
-        let note = board.create(type: "note", content: ["text": .string("Buy milk")])
+        guard let note = board.create(type: "note", content: ["text": .string("Buy milk")]) else {
+            throw Failed("the note is not made")
+        }
         try await until("the note is on both boards") {
             board[note]?.state == .stored && theirs.items.first?.element.content["text"]?.string == "Buy milk"
         }

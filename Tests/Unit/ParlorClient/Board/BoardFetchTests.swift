@@ -73,10 +73,29 @@ struct BoardFetchTests {
             updatedBy: "ben", updatedAt: Date(timeIntervalSince1970: 0), version: 1)
     }
 
-    private func board(_ server: any ElementServer) -> Board {
+    private func board(_ server: any ElementServer, isAway: Bool = false, clock: TestClock = TestClock()) -> Board {
         Board(
-            roomID: "room", ownID: "ada", isAway: false, server: server, files: BoardFiles(folder: folder.url),
-            clock: TestClock())
+            roomID: "room", ownID: "ada", isAway: isAway, server: server, files: BoardFiles(folder: folder.url),
+            clock: clock)
+    }
+
+    @Test("missed events are shown together: when the replay ends, or after a pause")
+    func replay() async {
+        let clock = TestClock()
+        let board = board(SlowElements([]), isAway: true, clock: clock)
+        await board.restore()
+        for number in 1...3 { board.apply(.event(.elementCreated(element("e\(number)")))) }
+        #expect(board.items.isEmpty)
+        await clock.untilSleeping(for: .milliseconds(100))
+        await clock.advance(by: .milliseconds(100))
+        await until { board.items.count == 3 }
+        board.apply(.event(.elementDeleted(roomID: "room", elementID: "e2", deletedBy: "ben")))
+        #expect(board.items.count == 3)
+        board.apply(.recovered(true))
+        #expect(board.items.map(\.id) == ["e1", "e3"])
+        board.apply(.event(.elementCreated(element("e4"))))
+        #expect(board.items.count == 3, "a live event is shown at once")
+        await board.end()
     }
 
     @Test("events missed while a page is on its way are made up for by another fetch")

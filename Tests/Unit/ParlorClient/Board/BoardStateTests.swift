@@ -144,6 +144,21 @@ struct BoardStateTests {
         #expect(next?.change == .edit(content: ["text": .string("mine")], version: 1))
     }
 
+    @Test(
+        "others' change of an element is a conflict, if the answer to its creation was lost",
+        arguments: [false, true])
+    mutating func changedBeforeAnswer(comesEventFirst: Bool) throws {
+        create()
+        let creation = try taken()
+        state.edit("temp", content: ["text": .string("mine")])
+        let theirs = element("e1", tempID: "temp", version: 2)
+        if comesEventFirst { state.put(theirs) }
+        state.finish(creation.id, with: theirs)
+        let edit = try taken()
+        #expect(edit.change == .edit(content: ["text": .string("mine")], version: 1))
+        #expect(!state.isOwnMove(theirs, since: edit))
+    }
+
     @Test("elements that are not stored come last, in the order of creation, whatever the device's clock says")
     mutating func order() throws {
         for text in ["z", "a"] {

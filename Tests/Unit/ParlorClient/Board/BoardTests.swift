@@ -55,7 +55,7 @@ struct BoardTests {
     @Test("a change is shown at once, keeps its id when it is stored, and is sent to others")
     func live() async throws {
         let (hers, his) = (try await seat(of: ada), try await seat(of: ben))
-        let id = hers.board.create(type: "note", content: note("Buy milk"), at: .init(x: 1, y: 2))
+        let id = try #require(hers.board.create(type: "note", content: note("Buy milk"), at: .init(x: 1, y: 2)))
         #expect(hers.board[id]?.state == .saving)
         #expect(hers.text(id) == "Buy milk")
         await lookUntil { hers.board[id]?.state == .stored && his.texts == ["Buy milk"] }
@@ -153,7 +153,7 @@ struct BoardTests {
     func idempotent() async throws {
         let hers = try await seat(of: ada)
         hers.device.loseNextAnswer(droppingSocket: false)
-        let id = hers.board.create(type: "note", content: note("a"))
+        let id = try #require(hers.board.create(type: "note", content: note("a")))
         await clock.advance(by: .seconds(2))
         await lookUntil { hers.board[id]?.state == .stored }
         hers.device.loseNextAnswer(droppingSocket: false)
@@ -169,7 +169,7 @@ struct BoardTests {
     @Test("content that others changed first is not overwritten, and the conflict is shown")
     func conflicts() async throws {
         let (hers, his) = (try await seat(of: ada), try await seat(of: ben))
-        let id = hers.board.create(type: "note", content: note("plan"))
+        let id = try #require(hers.board.create(type: "note", content: note("plan")))
         await lookUntil { hers.board[id]?.state == .stored && his.board.items.count == 1 }
         let elementID = try #require(his.board.items.first?.id)
         hers.device.holdEvents()
@@ -189,7 +189,7 @@ struct BoardTests {
     @Test("an unresolved conflict survives a restart")
     func keptConflict() async throws {
         let (hers, his) = (try await seat(of: ada), try await seat(of: ben))
-        let id = hers.board.create(type: "note", content: note("plan"))
+        let id = try #require(hers.board.create(type: "note", content: note("plan")))
         await lookUntil { hers.board[id]?.state == .stored && his.board.items.count == 1 }
         let elementID = try #require(his.board.items.first?.id)
         hers.device.holdEvents()
@@ -215,7 +215,7 @@ struct BoardTests {
         "changes made offline survive a restart, and are sent in order")
     func offline() async throws {
         let hers = try await seat(of: ada)
-        let id = hers.board.create(type: "note", content: note("first"))
+        let id = try #require(hers.board.create(type: "note", content: note("first")))
         await lookUntil { hers.board[id]?.state == .stored }
         hers.device.setAirplaneMode(true)
         hers.board.edit(id, content: note("edited"))
@@ -242,13 +242,13 @@ struct BoardTests {
         let hers = try await seat(of: ada)
         let refusal = Refusal(code: "payload_too_large", message: "Too large.", status: 413)
         server.refuseNext("POST /api/rooms/\(roomID)/elements", with: refusal)
-        let id = hers.board.create(type: "note", content: note("big"))
+        let id = try #require(hers.board.create(type: "note", content: note("big")))
         let failure = SendFailure(code: "payload_too_large", message: "Too large.")
         await lookUntil { hers.board[id]?.state == .failed(failure) }
         hers.board.retry(id)
         await lookUntil { hers.board[id]?.state == .stored }
         server.refuseNext("POST /api/rooms/\(roomID)/elements", with: refusal)
-        let other = hers.board.create(type: "note", content: note("big"))
+        let other = try #require(hers.board.create(type: "note", content: note("big")))
         await lookUntil { hers.board[other]?.state == .failed(failure) }
         hers.board.discard(other)
         #expect(hers.texts == ["big"])

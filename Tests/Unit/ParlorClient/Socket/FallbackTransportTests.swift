@@ -11,7 +11,7 @@ struct FallbackTransportTests {
     private let url = URL(filePath: "/socket.io/")
 
     private struct Sockets: SocketTransport {
-        enum Way { case open, refused, silent, unsupported }
+        enum Way { case open, cutOff, refused, silent, unsupported }
 
         let way: Way
 
@@ -20,18 +20,23 @@ struct FallbackTransportTests {
             if way == .unsupported {
                 throw ClientFailure.refused(Refusal(code: "unsupported_scheme", message: "There is no TLS here."))
             }
-            return Connection(isSilent: way == .silent)
+            return Connection(way: way)
         }
 
-        private struct Connection: SocketConnection {
-            let isSilent: Bool
+        private actor Connection: SocketConnection {
+            let way: Way
+            private var isFirst = true
+
+            init(way: Way) { self.way = way }
 
             func send(_ text: String) async throws {}
             func receive() async throws -> String {
-                if isSilent { try await Task.sleep(for: .seconds(86_400)) }
+                if way == .silent { try await Task.sleep(for: .seconds(86_400)) }
+                if way == .cutOff, !isFirst { throw ClientFailure.offline("cut off") }
+                isFirst = false
                 return "0web"
             }
-            func close() {}
+            nonisolated func close() {}
         }
     }
 
@@ -114,6 +119,21 @@ struct FallbackTransportTests {
         await clock.untilSleeping(1)
         await clock.advance(by: .seconds(5))
         _ = try await connection
+        #expect(transport.isPolling)
+    }
+
+    @Test("after two WebSockets that were cut off in a row, it polls")
+    func cutOff() async throws {
+        let sockets = ChangingSockets(.cutOff, .open, .cutOff, .cutOff)
+        let transport = FallbackTransport(
+            webSockets: sockets, polling: PollingTransport(http: Engine()), clock: clock)
+        for isCutOff in [true, false, true, true] {
+            let connection = try await transport.connect(to: url)
+            #expect(try await connection.receive() == "0web")
+            #expect((try? await connection.receive()) == (isCutOff ? nil : "0web"))
+            #expect(!transport.isPolling)
+        }
+        _ = try await transport.connect(to: url)
         #expect(transport.isPolling)
     }
 

@@ -115,4 +115,16 @@ struct JoinedRoomsTests {
         rooms.drop("c")
         #expect(rooms.next == nil && !rooms.wants("c"))
     }
+
+    @Test("a room that could not be joined comes after the others")
+    func last() {
+        var rooms = JoinedRooms()
+        for room in ["a", "b"] { rooms.want(room, keepingOthers: true) }
+        rooms.putLast("a")
+        #expect(rooms.next == "b")
+        rooms.noteJoined("b", keepingOthers: true)
+        #expect(rooms.next == "a")
+        rooms.putLast("left meanwhile")
+        #expect(rooms.wanted == ["b", "a"])
+    }
 }
