@@ -78,7 +78,10 @@ struct PasswordChecker: Sendable {
         for client: SigningClient, by deadline: ContinuousClock.Instant?, _ body: @escaping @Sendable () throws -> T
     ) async throws -> T {
         do {
-            return try await pool.run(for: client.party, by: deadline ?? .now + Self.maxWait, body)
+            let result = try await pool.run(for: client.party, by: deadline ?? .now + Self.maxWait, body)
+            // The caller has been told that it failed, so nothing may be written.
+            if let deadline, deadline <= .now { throw FairPoolRefusal.late }
+            return result
         } catch let refusal as FairPoolRefusal {
             throw Self.error(refusal)
         }

@@ -54,30 +54,42 @@ extension Accounts {
         try passwords.admit(client)
         // A text that cannot be a name is not looked up, but the password is hashed, so that the answer takes as long.
         let canExist = name.utf8.count <= EmailAddress.maxLength && !name.hasForbiddenControls
-        var known: PeopleStore.Credentials?
+        let known: PeopleStore.Credentials?
         let guess: GuessesStore.Guess?
         switch try await beginSigningIn(name, key: canExist ? name.lowercased() : nil, from: client) {
         case .refused(let wait):
             throw ServiceError(.rateLimited, "Too many wrong passwords. Try again in \(wait) s.", retryAfter: wait)
         case .mayTry(let found, let counted): (known, guess) = (found, counted)
         }
-        for _ in 1...Self.maxTries {
-            let verdict: PasswordChecker.Verdict
-            do {
-                verdict = try await passwords.check(password, against: known?.passwordHash, for: client, by: deadline)
-            } catch {
-                // The password was not checked, so refund the guess. If the refund cannot be stored, the guess stays
-                // counted.
-                if let guess { try? await database.write(.relaxed) { try GuessesStore($0).uncount(guess) } }
-                throw error
+        do {
+            let granted = try await completeSigningIn(known, password, guess, from: client, by: deadline)
+            return Reply(.ok, granted.json)
+        } catch {
+            // The password was not checked, or it was right and the session could not be stored. So refund the guess. If
+            // the refund cannot be stored, the guess stays counted.
+            if let guess, error as? ServiceError != Self.wrong {
+                try? await database.write(.relaxed) { try GuessesStore($0).uncount(guess) }
             }
+            throw error
+        }
+    }
+
+    /// - Throws: `wrong`, if the password is.
+    private func completeSigningIn(
+        _ credentials: PeopleStore.Credentials?, _ password: String, _ guess: GuessesStore.Guess?,
+        from client: SigningClient, by deadline: ContinuousClock.Instant?
+    ) async throws -> Grant {
+        var known = credentials
+        for _ in 1...Self.maxTries {
+            let verdict = try await passwords.check(
+                password, against: known?.passwordHash, for: client, by: deadline)
             guard let found = known, case .right(let raised) = verdict else { throw Self.wrong }
             let session = session(RefreshToken(randomness: randomness), client)
             let isDone = try await database.write {
                 try GuessesStore($0).completeSigningIn(
                     session, of: found.account.id, checked: found.passwordHash, raised: raised, guess)
             }
-            if isDone { return Reply(.ok, grant(found.account, session, id: session.publicID).json) }
+            if isDone { return grant(found.account, session, id: session.publicID) }
             known = try await database.read { try PeopleStore($0).credentials(of: found.account.id) }
         }
         throw Self.wrong

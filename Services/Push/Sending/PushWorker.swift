@@ -13,6 +13,8 @@ final class PushWorker: Sendable {
     private static let countInterval: Duration = .seconds(3)
     /// Counting takes at most one fiftieth of the time. Counting reads every job, so with many jobs it runs less often.
     private static let countShare = 50
+    /// The longest pause, however slow the machine was.
+    private static let maxPause: Duration = .seconds(60)
     /// The limit of expired jobs that are removed at once.
     private static let maxRemoved = 1000
     /// The time that attempts in progress have to end when the service stops. Waits for other services come before
@@ -121,7 +123,7 @@ final class PushWorker: Sendable {
 
     /// Repeats the body until the task is cancelled.
     ///
-    /// - Parameter share: the minimum pause, as a multiple of the body's duration.
+    /// - Parameter share: the minimum pause, as a multiple of the body's duration; a minute at most.
     private func forever(
         every interval: Duration, share: Int = 0, _ complaint: String, _ body: () async throws -> Void
     ) async {
@@ -134,7 +136,8 @@ final class PushWorker: Sendable {
             } catch {
                 if failure.note("\(error)") { log.warning(complaint, ["error": "\(error)"]) }
             }
-            try? await Task.sleep(for: max(interval, (.now - began) * share))  // cancelled at the end
+            let pause = max(interval, min((.now - began) * share, Self.maxPause))
+            try? await Task.sleep(for: pause)  // cancelled at the end
         }
     }
 }

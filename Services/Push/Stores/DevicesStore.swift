@@ -101,9 +101,10 @@ struct DevicesStore {
             "UPDATE devices SET quarantined_until = 0 WHERE quarantined_until > 0 AND quarantined_by <> $1", provider)
     }
 
-    /// Delays a device's jobs until then: those that wait, and those to come.
+    /// Delays a device's jobs until then: those that wait, and those to come. A later time that was set before stays.
     func rest(_ token: String, until time: Timestamp) throws {
-        try connection.execute("UPDATE devices SET rests_until = $2 WHERE token = $1", token, time.milliseconds)
+        try connection.execute(
+            "UPDATE devices SET rests_until = $2 WHERE token = $1 AND rests_until < $2", token, time.milliseconds)
         try jobs.postpone(for: token, until: time)
     }
 

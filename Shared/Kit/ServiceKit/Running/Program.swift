@@ -106,6 +106,8 @@ public struct Program: Sendable {
             // A file that may not grow must cause an error for its writer, and not end the process: space may
             // become available.
             signal(SIGXFSZ, SIG_IGN)
+            // So does a pipe that nobody reads any more, such as that of the pushes on standard output.
+            signal(SIGPIPE, SIG_IGN)
             let signals = try TerminationSignals()
             let count = configuration[.loops]
             let group = try EventLoopGroup(loopCount: count == 0 ? EventLoopGroup.availableProcessors : count)

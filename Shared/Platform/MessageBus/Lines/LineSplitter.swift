@@ -5,6 +5,7 @@ package struct LineSplitter {
     private let maxLine: Int
     /// The beginning of an incomplete line.
     private var begun: [UInt8] = []
+    package var begunBytes: Int { begun.count }
 
     package struct LineTooLong: Error {}
 

@@ -132,8 +132,9 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         lost = nil
         record.clear()
         guard sqlite3_get_autocommit(handle) == 0 else { return }
-        // It cannot fail in a way that leaves the transaction open, and no caller could handle a failure.
-        sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
+        // It cannot fail in a way that leaves the transaction open, and no caller could handle a failure. It is a
+        // prepared statement, because every snapshot ends with one.
+        if (try? execute("ROLLBACK", binding: [])) == nil { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
     }
 
     func run(script: String) throws(StorageError) {
