@@ -207,7 +207,7 @@ let package = Package(
         shared(.network, "WebClient", ["CCurl", "Workers"]),
         shared(.kit, "Contracts", ["JSON"]),
         shared(.kit, "Logging", ["Contracts", "JSON"]),
-        shared(.kit, "ServiceClient", ["Contracts", "JSON", "Logging", "MessageBus"]),
+        shared(.kit, "ServiceClient", ["Contracts", "JSON", "Logging", "MessageBus", "Reactor"]),
         shared(
             .kit, "EventLog",
             [

@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 
 
 def encode(value) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode()
+    """Raises ValueError for a number that JSON does not have, such as NaN."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
 
 
 def connect(url: str, name: str):
@@ -26,14 +27,17 @@ class LineBus:
     """parlor-bus: one JSON object a line, both ways; `data` is the last member."""
 
     def __init__(self, connection: socket.socket, name: str, token: str):
-        self.socket, self.lines = connection, connection.makefile(encoding="utf-8")
+        self.socket, self.lines = connection, connection.makefile("rb")
         self.send(op="hello", version=1, name=name, token=token)
 
     def send(self, **line):
         self.socket.sendall(encode(line) + b"\n")
 
     def read(self) -> dict:
-        line = json.loads(self.lines.readline() or '{"op":"err","message":"the bus is gone"}')
+        text = self.lines.readline()
+        if not text.endswith(b"\n"):  # nothing, or the beginning of a line that the bus did not finish
+            raise ConnectionError("the bus is gone")
+        line = json.loads(text)
         if line["op"] == "err" and "id" not in line:
             raise ConnectionError(line["message"])
         if line["op"] == "ping":  # after 15 s of silence
@@ -59,6 +63,8 @@ class NATSBus:
             self.socket.sendall(f"SUB {self.prefix}.request.{subject} responders {id}\r\n".encode())
         elif op == "sub":
             self.socket.sendall(f"SUB {self.prefix}.event.{subject} {id}\r\n".encode())
+        elif op == "ping":
+            self.socket.sendall(b"PING\r\n")
         elif op == "pub":
             self.put(f"{self.prefix}.event.{subject}", data)
         elif op == "res":
@@ -83,6 +89,8 @@ class NATSBus:
             if verb == "silence" or verb == "PING":
                 self.socket.sendall(b"PING\r\n" if verb == "silence" else b"PONG\r\n")
                 return {"op": "ping"}
+            if verb == "PONG":
+                return {"op": "pong"}
             if verb == "-ERR":
                 raise ConnectionError(line)
             if verb in ("MSG", "HMSG"):

@@ -44,7 +44,7 @@ class Service:
     manifest: dict
     description: dict | None = None  # describes what is in the manifest, for openapi.json and asyncapi.json
     schema = ""  # creates the service's own tables
-    follows = "messaging"  # whose log it follows
+    follows: str | None = "messaging"  # whose log it follows; None for nobody's
     begins = "end"  # where the first run begins in that log: at its "end", or at the "oldest" entry that is kept
 
     def __init__(self, database: str):
@@ -73,9 +73,13 @@ class Service:
         """Called if entries of the followed log are lost. Either the service was away for more than a day, or the log
         was replaced, or the service begins at the oldest entry and that is not the log's first. A service that deletes
         its data because of facts in that log asks here what still exists. One that needs the content of lost entries
-        uses `snapshot`.
+        returns `snapshot()`, which calls `keep` for everything.
         Returns the position after which to take entries. If it returns None, the service takes the entries that are
         kept. In a log that replaced another one, it then takes only those to come."""
+
+    def keep(self, item: dict):
+        """Handles one thing that the followed service has, in the transaction that moves on in the snapshot. The entry
+        that made or changed it may come as well, later."""
 
     # Its own log
 
@@ -169,50 +173,58 @@ class Service:
             raise Refused(error["code"], error["message"])
         return reply
 
-    def snapshot(self, item):
-        """Calls `item` for each thing that the followed service has, in the caller's transaction, such as that of `missed`.
-        Returns a position of that log. The entries after it have all changes that were made meanwhile."""
-        first, cursor = None, {}
-        while True:
-            reply = self.reply_of(f"{self.follows}.snapshot", cursor)
-            page = reply["data"]
-            first = first or page["position"]
-            if page["position"]["databaseId"] != first["databaseId"]:
-                raise Refused("service_unavailable", "The log was replaced meanwhile.")
-            for each in page["items"]:
-                item(each)
-            if not reply.get("page"):
-                return first
-            cursor = {"cursor": reply["page"]}
+    def snapshot(self) -> dict:
+        """What `missed` returns to have `keep` called for all that the followed service has. The entries that have
+        all changes since the beginning of that follow. Until then the service answers with what it has so far."""
+        return {"first": None, "question": {}}
 
-    def follow(self):
-        """Handles new entries of the other log. An entry on the bus is only a signal: entries are requested from the stored
-        position on, so each is handled once."""
-        while True:
-            place = json.loads(self.db.execute("SELECT place FROM own").fetchone()[0])
-            if not place and self.begins == "oldest":
-                place = {**self.ask(f"{self.follows}.events", {"limit": 0})["head"], "seq": 0, "digest": 0}
-            query = {"since": place["seq"], "digest": place["digest"]} if place else {"limit": 0}
-            found = self.ask(f"{self.follows}.events", query)
-            end = found["head"]
-            known = found["isKnown"] or bool(place) and place["seq"] < found["oldest"]  # a pruned entry is no sign of another log
-            same = place and place["databaseId"] == end["databaseId"] and known
-            whole = not same or found["through"] >= end["seq"]
-            with self.db:
-                from_there = None
-                if place and (not same or place["seq"] + 1 < found["oldest"]):
-                    from_there = self.missed()
-                    if from_there and from_there["databaseId"] != end["databaseId"]:
-                        raise ValueError("the log was replaced meanwhile")
-                for entry in found["entries"] if same and not from_there else []:
-                    self.take(entry)
-                # Only the digest of the log's end is known. Without a digest, a replaced log is not noticed.
-                place = from_there or (end if whole else {**end, "seq": found["through"], "digest": None})
-                self.db.execute("UPDATE own SET place = ?", (encode(place),))
-            self.publish()
-            if whole and not from_there:
-                self.followed = end["seq"]
-                return
+    def follow(self) -> bool:
+        """Handles a page of the other log, or of its owner's snapshot. An entry on the bus is only a signal: entries
+        are requested from the stored position on, so each is handled once. Returns true if there is more."""
+        place = json.loads(self.db.execute("SELECT place FROM own").fetchone()[0])
+        more = self.follow_snapshot(place) if place and "question" in place else self.follow_log(place)
+        self.publish()
+        return more
+
+    def follow_log(self, place: dict | None) -> bool:
+        if not place and self.begins == "oldest":
+            place = {**self.ask(f"{self.follows}.events", {"limit": 0})["head"], "seq": 0, "digest": 0}
+        query = {"since": place["seq"], "digest": place["digest"]} if place else {"limit": 0}
+        found = self.ask(f"{self.follows}.events", query)
+        end = found["head"]
+        known = found["isKnown"] or bool(place) and place["seq"] < found["oldest"]  # a pruned entry is no sign of another log
+        same = place and place["databaseId"] == end["databaseId"] and known
+        whole = not same or found["through"] >= end["seq"]
+        with self.db:
+            from_there = None
+            if place and (not same or place["seq"] + 1 < found["oldest"]):
+                from_there = self.missed()
+                if from_there and from_there.get("databaseId", end["databaseId"]) != end["databaseId"]:
+                    raise ValueError("the log was replaced meanwhile")
+            for entry in found["entries"] if same and not from_there else []:
+                self.take(entry)
+            # Only the digest of the log's end is known. Without a digest, a replaced log is not noticed.
+            self.go_to(from_there or (end if whole else {**end, "seq": found["through"], "digest": None}))
+        if whole and not from_there:
+            self.followed = end["seq"]
+            return False
+        return True
+
+    def follow_snapshot(self, place: dict) -> bool:
+        reply = self.reply_of(f"{self.follows}.snapshot", place["question"])
+        position, more = reply["data"]["position"], reply.get("page")
+        first = place["first"] or position
+        with self.db:
+            if position["databaseId"] != first["databaseId"]:  # the log was replaced meanwhile
+                self.go_to(self.missed() or position)
+                return True
+            for item in reply["data"]["items"]:
+                self.keep(item)
+            self.go_to({"first": first, "question": {"cursor": more}} if more else first)
+        return True
+
+    def go_to(self, place: dict):
+        self.db.execute("UPDATE own SET place = ?", (encode(place),))
 
     # Running
 
@@ -229,7 +241,9 @@ class Service:
 
     def serve(self, url: str):
         self.bus.send(op="serve", id=1, subject=f"{self.name}.>", queue=self.name)
-        events = ["services.discover", f"services.announce.{self.follows}", f"{self.follows}.log"]
+        events = ["services.discover"]
+        if self.follows:
+            events += [f"services.announce.{self.follows}", f"{self.follows}.log"]
         for number, subject in enumerate(events, 2):
             self.bus.send(op="sub", id=number, subject=subject)
         self.announce()  # after `serve`, as receivers may send requests at once
@@ -247,8 +261,10 @@ class Service:
                 self.bus.send(op="res", id=line["reply"], data=reply)
             elif subject == "services.discover":
                 self.announce()
-            elif subject != f"{self.follows}.log" or data["seq"] > self.followed:
-                self.follow()
+            elif self.follows and (subject != f"{self.follows}.log" or data["seq"] > self.followed):
+                # The answer is behind the requests that have come meanwhile. So these do not wait for a long log.
+                if self.follow():
+                    self.bus.send(op="ping")
         # `follow` raises these: the other service is away, the disk is full, or `take` emits too long an entry. A later line, or
         # the bus's ping, tries again.
         except (Refused, sqlite3.Error, ValueError) as error:

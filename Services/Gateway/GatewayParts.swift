@@ -56,7 +56,7 @@ struct GatewayParts: Sendable {
             log: log)
         let directory = Directory(
             catalog: Catalog(required: Set(settings.requiredServices), listedChecks: settings.listedChecks),
-            bus: node.bus, on: loop, file: manifests, clock: node.clock, log: log,
+            bus: node.bus, on: loop, file: manifests, clock: node.clock, log: log, faults: faults,
             announcementPause: announcementPause, logs: pipeline,
             onAnnouncement: { manifest in
                 presence.learn(manifest)

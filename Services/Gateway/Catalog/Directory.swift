@@ -4,6 +4,7 @@ import JSON
 import Logging
 import MessageBus
 import Reactor
+import ServiceClient
 import ServiceKit
 import Synchronization
 
@@ -40,14 +41,14 @@ package final class Directory: Sendable {
     ///   - onForgotten: called with each service that was removed, on any thread.
     package init(
         catalog: Catalog, bus: any MessageBus, on loop: EventLoop, file: ManifestFile?,
-        clock: any WallClock = SystemClock(), log: Logger,
+        clock: any WallClock = SystemClock(), log: Logger, faults: AnswerFaults,
         announcementPause: Duration = AnnouncementThrottle.pause, logs: any LogReceiver,
         onAnnouncement: @escaping @Sendable (Manifest) -> Void,
         onHead: @escaping @Sendable (_ service: String, LogPosition) -> Void = { _, _ in },
         onForgotten: @escaping @Sendable (_ service: String) -> Void = { _ in }
     ) {
         state = Mutex(DirectoryState(catalog: catalog))
-        followers = LogFollowers(bus: bus, on: loop, log: log, receiver: logs)
+        followers = LogFollowers(bus: bus, on: loop, log: log, faults: faults, receiver: logs)
         self.bus = bus
         self.file = file
         self.clock = clock

@@ -2,6 +2,7 @@ import EventLog
 import Logging
 import MessageBus
 import Reactor
+import ServiceClient
 import ServiceKit
 import Synchronization
 
@@ -30,15 +31,17 @@ final class LogFollowers: Sendable {
     private let bus: any MessageBus
     private let loop: EventLoop
     private let log: Logger
+    private let faults: AnswerFaults
     private let receiver: any LogReceiver
 
     static let settlingInterval: Duration = .milliseconds(2)
 
     /// - Parameter receiver: receives the entries of every service's log, on the loop.
-    init(bus: any MessageBus, on loop: EventLoop, log: Logger, receiver: any LogReceiver) {
+    init(bus: any MessageBus, on loop: EventLoop, log: Logger, faults: AnswerFaults, receiver: any LogReceiver) {
         self.bus = bus
         self.loop = loop
         self.log = log
+        self.faults = faults
         self.receiver = receiver
     }
 
@@ -53,7 +56,8 @@ final class LogFollowers: Sendable {
     func follow(_ service: String) -> Bool {
         guard self[service] == nil else { return true }
         let follower = LogFollower(
-            service, bus: bus, on: loop, log: log, deliver: { [receiver] in receiver.receive($0, of: service) },
+            service, bus: bus, on: loop, log: log, faults: faults,
+            deliver: { [receiver] in receiver.receive($0, of: service) },
             onStart: { [receiver, weak self] position in
                 receiver.start(service, after: position)
                 self?.noteSettled(service)

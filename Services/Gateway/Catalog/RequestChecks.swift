@@ -8,6 +8,9 @@ import ServiceKit
 import Synchronization
 
 /// Asks services whether requests of clients may be forwarded to the services that handle them.
+///
+/// A check that was late several times in a row counts as unanswered at once, until an answer comes in time
+/// (`CircuitBreakers`).
 package final class RequestChecks: Sendable {
     private enum Verdict: Sendable {
         case allowed
@@ -18,6 +21,8 @@ package final class RequestChecks: Sendable {
 
     private let bus: any MessageBus
     private let log: Logger
+    /// A check that is repeatedly late is not waited for, as every message would wait.
+    private let breakers = CircuitBreakers()
     private let throttle = Mutex(LogThrottle())
     private let allowed: Counter
     private let denied: Counter
@@ -59,10 +64,20 @@ package final class RequestChecks: Sendable {
             var context = origin.context(for: caller, key: key ?? caller.id)
             // The request's own time may be almost over, which is no fault of the check.
             let hasTime = context.timeout >= declaration.deadline
+            let asked = LoopInstant.now()
+            guard breakers.allow(declaration.subject, hasTime: hasTime, at: asked) else {
+                let verdict = Verdict.unanswered(reason: "late_repeatedly")
+                note(verdict, of: check, origin)
+                finish(verdict, at: index)
+                continue
+            }
             context.timeout = min(context.timeout, declaration.deadline)
             bus.request(declaration.subject, data, context) { [self] answer in
                 let verdict = Self.verdict(of: answer, isLong: data.bytes.count > BusLimits.maxLine / 2)
-                if hasTime || !answer.isLate { note(verdict, of: check, origin) }
+                if hasTime || !answer.isLate {
+                    breakers.note(isLate: answer.isLate, declaration.subject, asked: asked)
+                    note(verdict, of: check, origin)
+                }
                 finish(verdict, at: index)
             }
         }

@@ -34,6 +34,7 @@ package final class SessionLog: Sendable {
     private let loop: EventLoop
     private let clock: any WallClock
     private let log: Logger
+    private let faults: AnswerFaults?
     private let onEnd: @Sendable ([String]) -> Void
     private let state = Mutex(State())
 
@@ -49,6 +50,7 @@ package final class SessionLog: Sendable {
         self.loop = loop
         self.clock = clock
         self.log = log
+        self.faults = faults
         self.onEnd = onEnd
     }
 
@@ -63,7 +65,7 @@ package final class SessionLog: Sendable {
         }
         guard isNew else { return }
         let follower = LogFollower(
-            manifest.service, bus: bus, on: loop, log: log, deliver: { [weak self] in self?.note($0) },
+            manifest.service, bus: bus, on: loop, log: log, faults: faults, deliver: { [weak self] in self?.note($0) },
             onStart: { [weak self] position in self?.began(after: position) })
         do throws(BusError) {
             try follower.start()

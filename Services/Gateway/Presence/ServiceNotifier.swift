@@ -2,13 +2,14 @@ import Contracts
 import JSON
 import MessageBus
 import Reactor
+import ServiceClient
 import ServiceKit
 
 /// Tells services who has rooms open on this gateway, if they have a presence subject.
 ///
 /// They are notified before other gateways and clients, so that their counts are right from then on. A
 /// service that was slow or unavailable is notified later: of openings that it missed, and then of the state at that
-/// time.
+/// time. Nobody waits for a service that is repeatedly late (`CircuitBreakers`).
 actor ServiceNotifier {
     /// The time limit for a service's reply.
     private static let timeout: Duration = .seconds(1)
@@ -40,6 +41,7 @@ actor ServiceNotifier {
     private var reconciling: [RoomMember: Task<Void, Never>] = [:]
     private var pending: [String: Pending] = [:]
     private var resyncing: Set<String> = []
+    private let breakers = CircuitBreakers()
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -86,10 +88,12 @@ actor ServiceNotifier {
     }
 
     private func notify(_ subject: String, _ member: RoomMember, isOpen: Bool) async {
-        // A success does not remove the member from `pending`: another instance of the service may still be working
-        // on an earlier request, and finish last.
-        let isNext = isOpen ? true : await sendMissedOpening(of: member, to: subject)
-        if isNext, await ask(subject, [member], isOpen: isOpen) { return }
+        if breakers.allow(subject, hasTime: true) {
+            // A success does not remove the member from `pending`: another instance of the service may still be working
+            // on an earlier request, and finish last.
+            let isNext = isOpen ? true : await sendMissedOpening(of: member, to: subject)
+            if isNext, await ask(subject, [member], isOpen: isOpen) { return }
+        }
         // Its service may have been removed meanwhile.
         guard subjects.values.contains(subject) else { return }
         var missed = pending[subject] ?? Pending()
@@ -179,10 +183,15 @@ actor ServiceNotifier {
         }
         let context = BusContext(
             requestID: "presence", timeout: Self.timeout, key: members.count == 1 ? members[0].roomID : nil)
-        do {
-            _ = try Reply(try await bus.request(subject, data, context))
-            return true
+        let asked = LoopInstant.now()
+        do throws(BusError) {
+            let answer = try await bus.request(subject, data, context)
+            breakers.note(isLate: false, subject, asked: asked)
+            if (try? Reply(answer)) != nil { return true }
+            log.debug("a service was not notified of presence", ["subject": subject, "error": "\(answer.json)"])
+            return false
         } catch {
+            breakers.note(isLate: error == .deadlineExceeded, subject, asked: asked)
             log.debug("a service was not notified of presence", ["subject": subject, "error": "\(error)"])
             return false
         }

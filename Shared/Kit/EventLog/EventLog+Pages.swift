@@ -15,9 +15,10 @@ extension EventLog {
     public func page(for query: LogQuery, to userID: String? = nil) async throws -> LogPage {
         let limit = min(max(query.limit ?? LogQuery.maxEntries, 0), LogQuery.maxEntries)
         return try await database.read { [database] connection in
-            let newest = try Self.newest(on: connection)
+            let ends = try Self.ends(on: connection)
+            let newest = ends?.newest
             let head = LogPosition(after: newest, in: database.databaseID)
-            let oldest = try Self.oldest(on: connection) ?? head.seq + 1
+            let oldest = ends?.oldest ?? head.seq + 1
             let isKnown =
                 try query.digest.map {
                     try Self.has(query.since, digest: $0, oldest: oldest, newest: newest, on: connection)

@@ -30,6 +30,8 @@ public struct EventLog: Sendable {
     ///   - fact: what happened, if another service needs to know.
     ///   - requestID: the request that caused the change; nil if none did.
     /// - Returns: the entry's `seq`; if there is a second entry, the `seq` of that one.
+    /// - Throws: `EntryTooLong`, which undoes the write. So spread emissions that may grow, such as lists of ids, over
+    ///   several entries.
     @discardableResult
     public static func append(
         at time: Timestamp, roomID: String, participants: [String], emissions: consuming [Emission],
@@ -49,6 +51,9 @@ public struct EventLog: Sendable {
         let entry = LogEntry(
             seq: last + 1, at: time, roomID: roomID, participants: participants, emissions: emissions, fact: fact,
             requestID: requestID)
+        if entry.maxBytes > EntryTooLong.limit, case let bytes = entry.json.bytes.count, bytes > EntryTooLong.limit {
+            throw EntryTooLong(bytes: bytes)
+        }
         try connection.execute(
             insertEntry, entry.seq, time.milliseconds, roomID, SQLValue.list(participants), entry.emissionsJSON,
             requestID)
@@ -76,6 +81,14 @@ public struct EventLog: Sendable {
     /// Returns the newest entry; nil before the first.
     public static func newest(on connection: any Connection) throws -> LogEntry? {
         try connection.first("SELECT \(columns) FROM events ORDER BY seq DESC LIMIT 1", body: entry)
+    }
+
+    /// Returns the newest entry, and the `seq` of the oldest that is still there; nil before the first. This is one
+    /// statement, because each one costs a round trip to a database server, and a list of rooms asks every log.
+    static func ends(on connection: any Connection) throws -> (newest: LogEntry, oldest: Int)? {
+        try connection.first(
+            "SELECT \(columns), (SELECT min(seq) FROM events) FROM events ORDER BY seq DESC LIMIT 1"
+        ) { (entry($0), $0.int(6)) }
     }
 
     /// Returns entries after a position, in order: at most `limit` of them, with at most about `maxBytes` of
@@ -192,4 +205,14 @@ public struct EventLog: Sendable {
             read = end
         }
     }
+}
+
+/// An entry that would not fit a line of the bus. No follower could read it, nor any later entry.
+public struct EntryTooLong: Error, CustomStringConvertible {
+    /// The longest entry, in bytes of JSON: the rest of the line is for the page around it.
+    static let limit = 1_000_000
+
+    let bytes: Int
+
+    public var description: String { "an entry of the event log has \(bytes) bytes, over the limit of \(Self.limit)" }
 }

@@ -55,7 +55,8 @@ public struct LogClient: Sendable {
             }
             completion(
                 reader.read(answer) { payload throws(ServiceError) in
-                    guard let page = try LogPage(payload) else { throw .unavailable(owner) }
+                    guard let page = try LogPage(payload) else { throw malformed(subject, context) }
+                    if page.malformedCount > 0 { faults?.note(.malformedEntry, on: subject, context) }
                     return page
                 })
         }
@@ -64,9 +65,20 @@ public struct LogClient: Sendable {
     /// Requests a page of a snapshot (`forEachSnapshotPage`).
     func snapshotPage(of stream: String, cursor: String?) async throws(ServiceError) -> SnapshotPage {
         let question = JSONWriter.object { if let cursor { $0.member("cursor", cursor) } }
-        let reply = try await bus.ask(Subject.snapshot(of: stream), question, context(), of: owner, faults: faults)
-        guard let page = SnapshotPage(reply) else { throw unavailable }
+        let (subject, context) = (Subject.snapshot(of: stream), context())
+        let reply = try await bus.ask(subject, question, context, of: owner, faults: faults)
+        guard let page = SnapshotPage(reply) else { throw malformed(subject, context) }
         return page
+    }
+
+    private func malformed(_ subject: String, _ context: BusContext) -> ServiceError {
+        faults?.note(.malformed, on: subject, context)
+        return unavailable
+    }
+
+    /// Notes an entry that was published and cannot be read.
+    func noteMalformedEntry(of stream: String) {
+        faults?.note(.malformedEntry, on: Subject.log(of: stream), context())
     }
 
     var unavailable: ServiceError { .unavailable(owner) }

@@ -85,7 +85,7 @@ extension LogEntry {
 
     /// Parses the result of `json`; nil for anything else.
     public convenience init?(_ json: JSONValue) {
-        guard let object = json.object, let seq = object["seq"]?.int, let at = object["at"]?.int,
+        guard let object = json.object, let seq = object["seq"]?.logNumber, let at = object["at"]?.logNumber,
             let roomID = object["roomId"]?.string, let participants = object["participants"]?.array,
             let emissions = object["emissions"], emissions.kind == .array
         else { return nil }

@@ -2,6 +2,7 @@ import Contracts
 import Logging
 import MessageBus
 import Reactor
+import ServiceClient
 import Synchronization
 
 /// Follows a service's event log: it delivers each entry once, in order, from the log's end at the first
@@ -25,6 +26,8 @@ public actor LogFollower: LoopActor {
     /// The start, or the last delivered entry. The owner's log must contain it.
     private var known: Known?
     private var isFetching = false
+    /// True if the log may have lost entries that were delivered: the owner has to be asked, even if none is missing.
+    private var mustVerify = false
     private var gapTimer: LoopTimer?
     private var subscriptions: [BusSubscription] = []
     private var isStopped = false
@@ -56,17 +59,19 @@ public actor LogFollower: LoopActor {
     static let retryInterval: Duration = .milliseconds(250)
 
     /// - Parameters:
+    ///   - faults: notes pages that are late or malformed, and malformed entries; one of its own if nil.
     ///   - deliver: called on the loop, with at least one entry; never after `stop` has taken effect on the loop.
     ///   - onStart: called on the loop with the position after which entries are delivered: when the log's end
     ///     is first known, and when the log was replaced by that of another database or of a restored backup.
     ///     Never called after `stop`, like `deliver`.
     public init(
-        _ service: String, bus: any MessageBus, on loop: EventLoop, log: Logger,
+        _ service: String, bus: any MessageBus, on loop: EventLoop, log: Logger, faults: AnswerFaults? = nil,
         deliver: @escaping @Sendable ([LogEntry]) -> Void, onStart: @escaping @Sendable (LogPosition) -> Void = { _ in }
     ) {
         self.service = service
         self.bus = bus
-        client = LogClient(bus, requestID: "follow-\(service)", owner: service)
+        client = LogClient(
+            bus, requestID: "follow-\(service)", owner: service, faults: faults ?? AnswerFaults(log: log))
         self.loop = loop
         self.log = log
         self.deliver = deliver
@@ -77,7 +82,9 @@ public actor LogFollower: LoopActor {
     /// called for each announcement, including those after the bus reconnects.
     public nonisolated func start() throws(BusError) {
         let subscription = try bus.subscribe(Subject.log(of: service)) { [weak self] message in
-            if let self, let entry = LogEntry.read(message) { take(entry) }
+            guard let self else { return }
+            guard let entry = LogEntry.read(message) else { return client.noteMalformedEntry(of: service) }
+            take(entry)
         }
         enqueue { $0.subscriptions.append(subscription) }
     }
@@ -137,10 +144,10 @@ public actor LogFollower: LoopActor {
             cursor.expect(head.seq)
             // An announcement of an earlier position may be late, or may come from a restored backup. The owner's log
             // shows which.
-            fetch(
-                evenIfNothingIsMissing: known.map {
-                    head.seq < $0.seq || (head.seq == $0.seq && head.digest != $0.digest)
-                } ?? false)
+            if let known, head.seq < known.seq || (head.seq == known.seq && head.digest != known.digest) {
+                mustVerify = true
+            }
+            fetch()
         case nil:
             databaseID = head.databaseID
             known = .start(head)
@@ -159,12 +166,13 @@ public actor LogFollower: LoopActor {
             ["service": service, "seq": head.seq])
         databaseID = head.databaseID
         known = .start(head)
+        mustVerify = false
         cursor.restart(at: head.seq)
         onStart(head)
     }
 
     private func fetchIfBehind(after delay: Duration) {
-        guard cursor.isBehind, !isFetching, !isStopped, gapTimer == nil else { return }
+        guard cursor.isBehind || mustVerify, !isFetching, !isStopped, gapTimer == nil else { return }
         let fetch = weakly { follower in
             follower.gapTimer = nil
             follower.fetch()
@@ -172,33 +180,44 @@ public actor LogFollower: LoopActor {
         gapTimer = loop.schedule(after: delay, fetch)
     }
 
-    private func fetch(evenIfNothingIsMissing: Bool = false) {
-        guard cursor.isBehind || evenIfNothingIsMissing, !isFetching, !isStopped, let last = cursor.last else { return }
+    private func fetch() {
+        guard cursor.isBehind || mustVerify, !isFetching, !isStopped, let last = cursor.last else { return }
         isFetching = true
-        let (known, expected) = (known, cursor.highest)
         let digest = known?.seq == last ? known?.digest : nil
-        client.page(of: service, LogQuery(since: last, digest: digest)) { [self, databaseID] answer in
-            enqueue { $0.fetched(answer, since: last, of: databaseID, expecting: expected) }
+        let question = Question(
+            since: last, databaseID: databaseID, highest: cursor.highest, verifies: mustVerify)
+        client.page(of: service, LogQuery(since: last, digest: digest)) { [self] answer in
+            enqueue { $0.fetched(answer, to: question) }
         }
     }
 
-    private func fetched(
-        _ answer: Result<LogPage, ServiceError>, since: Int, of asked: String?, expecting expected: Int
-    ) {
+    /// What was known when a page was requested.
+    private struct Question {
+        let since: Int
+        let databaseID: String?
+        /// The last entry that somebody had named.
+        let highest: Int
+        /// True if the answer is to show whether the log still has what was delivered.
+        let verifies: Bool
+    }
+
+    private func fetched(_ answer: Result<LogPage, ServiceError>, to question: Question) {
+        let since = question.since
         isFetching = false
         guard !isStopped else { return }
         // The request was about the previous database, and its reply says nothing about this one.
-        guard asked == databaseID else { return fetchIfBehind(after: Self.maxWait) }
-        // After an error the owner is asked again, if an entry is missing.
+        guard question.databaseID == databaseID else { return fetchIfBehind(after: Self.maxWait) }
+        // After an error the owner is asked again, if it still has to be.
         guard case .success(let page) = answer else { return fetchIfBehind(after: Self.retryInterval) }
         guard page.head.databaseID == databaseID else { return noteHead(page.head) }
         // Pruned entries are gone, but the log is still the same.
         guard page.isKnown || since < page.oldest else { return restart(at: page.head) }
+        if question.verifies { mustVerify = false }
         handOn(ready(of: page.entries))
         cursor.expect(page.head.seq)
         // If nobody has named a later entry since the request, the owner's end is right. Stop
         // waiting for later ones: they never existed.
-        if cursor.highest == expected { cursor.settle(at: page.head.seq) }
+        if cursor.highest == question.highest { cursor.settle(at: page.head.seq) }
         guard let last = cursor.last, last > since else { return fetchIfBehind(after: Self.retryInterval) }
         if last < page.head.seq { fetch() } else { fetchIfBehind(after: Self.maxWait) }
     }

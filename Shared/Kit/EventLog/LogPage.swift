@@ -76,13 +76,18 @@ public struct LogPage: Sendable {
     public let entries: [LogEntry]
     /// The position up to which `entries` is complete.
     public let through: Int
+    /// The number of malformed entries. They are left out.
+    let malformedCount: Int
 
-    public init(head: LogPosition, oldest: Int, isKnown: Bool, entries: [LogEntry], through: Int) {
+    public init(
+        head: LogPosition, oldest: Int, isKnown: Bool, entries: [LogEntry], through: Int, malformedCount: Int = 0
+    ) {
         self.head = head
         self.oldest = oldest
         self.isKnown = isKnown
         self.entries = entries
         self.through = through
+        self.malformedCount = malformedCount
     }
 
     public var json: JSONValue {
@@ -99,13 +104,19 @@ public struct LogPage: Sendable {
     /// Parses the result of `json`; nil for anything else.
     public init?(_ json: JSONValue) {
         guard let object = json.object, let head = object["head"]?.object.flatMap(LogPosition.init),
-            let oldest = object["oldest"]?.int, let isKnown = object["isKnown"]?.bool,
-            let through = object["through"]?.int, let entries = object["entries"]?.array
+            let oldest = object["oldest"]?.logNumber, let isKnown = object["isKnown"]?.bool,
+            let through = object["through"]?.int, let found = object["entries"]?.array
         else { return nil }
+        let entries = found.compactMap { LogEntry($0) }
         self.init(
-            head: head, oldest: oldest, isKnown: isKnown, entries: entries.compactMap { LogEntry($0) },
-            through: through)
+            head: head, oldest: oldest, isKnown: isKnown, entries: entries, through: through,
+            malformedCount: found.count - entries.count)
     }
+}
+
+extension JSONValue {
+    /// A position or a time in a log that another process sent; nil if it is so large that sums with it could overflow.
+    var logNumber: Int? { int.flatMap { (0..<(1 << 53)).contains($0) ? $0 : nil } }
 }
 
 // MARK: As a service's answer

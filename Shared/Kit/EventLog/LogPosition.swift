@@ -33,7 +33,7 @@ public struct LogPosition: Sendable, Equatable {
 
     /// Parses the result of `writeMembers(to:)`; nil for anything else.
     public init?(_ object: JSONObject) {
-        guard let databaseID = object["databaseId"]?.string, let seq = object["seq"]?.int, seq >= 0,
+        guard let databaseID = object["databaseId"]?.string, let seq = object["seq"]?.logNumber,
             let digest = object["digest"]?.int
         else { return nil }
         self.init(databaseID: databaseID, seq: seq, digest: digest)

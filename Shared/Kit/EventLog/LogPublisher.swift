@@ -21,8 +21,16 @@ public final class LogPublisher: Sendable {
         /// True if another announcement was requested while this one is made. This one may already
         /// have read the end, so another follows.
         var isWantedAgain = false
+        /// True while a refused announcement waits to be repeated.
+        var isRetrying = false
         var watching: Task<Void, Never>?
         var isStopped = false
+
+        /// - Returns: false if a retry waits already. One announces whatever is committed by then.
+        mutating func beginRetry() -> Bool {
+            defer { isRetrying = true }
+            return !isRetrying
+        }
 
         /// The number of the last entry that was published or announced.
         var lastPublished: Int { max(announced.seq, lastEntry?.seq ?? 0) }
@@ -100,12 +108,25 @@ public final class LogPublisher: Sendable {
         let watching = Task {
             while true {
                 do { try await Task.sleep(for: interval) } catch { return }
+                let published = lastPublished
                 // A failed read loses nothing: the next round reads the end again.
-                guard let end = try? await EventLog(database).position(), end.seq > lastPublished else { continue }
-                announce(end)
+                guard let end = try? await EventLog(database).position() else { continue }
+                if end.seq < published { noteLoss(of: published, to: end) }
+                if end.seq != lastPublished { announce(end) }
             }
         }
         state.withLock { $0.watching = watching }
+    }
+
+    /// Notes that published entries are gone, such as after the failover to a database server that lacked them. The
+    /// announcement of the earlier end shows it to followers.
+    private func noteLoss(of published: Int, to end: LogPosition) {
+        log.error("the event log has lost its newest entries", ["published": published, "end": end.seq])
+        state.withLock { state in
+            state.announced = end
+            state.lastEntry = nil
+        }
+        announce(end)
     }
 
     public func stop() {
@@ -158,9 +179,10 @@ public final class LogPublisher: Sendable {
             state.withLock { if end.seq >= $0.lastPublished { $0.announced = end } }
         } catch {
             log.error("the service could not be announced", ["error": "\(error)"])
-            guard error == .slowConsumer else { return }
+            guard error == .slowConsumer, state.withLock({ $0.beginRetry() }) else { return }
             Task {
                 try? await Task.sleep(for: Self.retryInterval)  // never cancelled
+                state.withLock { $0.isRetrying = false }
                 announce()
             }
         }

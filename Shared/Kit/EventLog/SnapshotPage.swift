@@ -2,6 +2,7 @@ import Contracts
 import JSON
 import MessageBus
 import ServiceClient
+import Workers
 
 /// A page of all that a log's owner has, for followers that missed entries of its log (`Subject.snapshot`).
 ///
@@ -23,24 +24,42 @@ public struct SnapshotPage: Sendable {
         self.next = next
     }
 
-    /// The limit of items that are read for a page.
-    public static let maxItems = 64
+    /// The limit of items in a page.
+    static let maxItems = 64
     /// A page ends after the item with which its size reaches this. This size plus one item of any service still fits
     /// the bus.
     static let maxBytes = 256 * 1024
+    /// The number of items that are read at a time: few, as an item may have 64 KiB, and people's reads wait for the
+    /// same connections.
+    private static let itemsInOneGo = 8
 
-    /// Creates a page of as many of the first items as fit.
+    /// Reads a page of as many items as fit.
     ///
-    /// - Parameter found: the items after the page's cursor, in the order of their ids: `maxItems`, or fewer if there
-    ///   are no more.
-    public init(at position: LogPosition, of found: [SnapshotItem]) {
+    /// - Parameters:
+    ///   - after: the page's cursor; "" for the first page.
+    ///   - items: returns the items with greater ids than its argument, in the order of ids: `limit`, or fewer if there
+    ///     are no more.
+    public init(
+        at position: LogPosition, after: String, reading items: (_ after: String, _ limit: Int) throws -> [SnapshotItem]
+    ) throws {
+        var found: [JSONValue] = []
+        var last = after
         var bytes = 0
-        let fitting = found.prefix { item in
-            defer { bytes += item.json.bytes.count }
-            return bytes < Self.maxBytes
+        while found.count < Self.maxItems {
+            let read = try items(last, Self.itemsInOneGo)
+            for item in read where bytes < Self.maxBytes {
+                found.append(item.json)
+                last = item.id
+                bytes += item.json.bytes.count
+            }
+            if read.last.map({ $0.id == last }) ?? true, read.count < Self.itemsInOneGo {
+                self.init(position: position, items: found, next: nil)
+                return
+            }
+            if bytes >= Self.maxBytes { break }
+            ThreadPriority.giveWay()
         }
-        let isWhole = fitting.count == found.count && found.count < Self.maxItems
-        self.init(position: position, items: fitting.map(\.json), next: isWhole ? nil : fitting.last?.id)
+        self.init(position: position, items: found, next: last)
     }
 
     public var reply: Reply {

@@ -3,14 +3,15 @@ import Logging
 import MessageBus
 import Synchronization
 
-/// Logs services whose answers are late, too long for the bus, or neither a reply nor an error, or whose fields are too
-/// large. Each reason is logged at most once a minute per service (`LogThrottle`).
+/// Logs services whose answers are late, too long for the bus, or neither a reply nor an error, whose fields are too
+/// large, or whose log has entries that cannot be read. Each reason is logged at most once a minute per service (`LogThrottle`).
 public final class AnswerFaults: Sendable {
     public enum Reason: String, Sendable {
         case late = "no answer in time"
         case tooLong = "an answer is too long for the bus"
         case malformed = "an answer is malformed"
         case largeValue = "a field of an object is too large"
+        case malformedEntry = "an entry of its log is malformed"
     }
 
     /// A missed deadline is the service's fault only if the service had at least this much time. If it had less,
@@ -29,6 +30,8 @@ public final class AnswerFaults: Sendable {
         switch error {
         case .deadlineExceeded where context.timeout >= Self.leastTimeout: note(.late, on: subject, context)
         case .lineTooLong: note(.tooLong, on: subject, context)
+        // The answer is not JSON, or the bus does not permit the request.
+        case .refused(let reason): note(reason, on: subject, context)
         default: break
         }
     }
@@ -41,10 +44,14 @@ public final class AnswerFaults: Sendable {
     }
 
     public func note(_ reason: Reason, on subject: String, _ context: BusContext) {
+        note(reason.rawValue, on: subject, context)
+    }
+
+    private func note(_ reason: String, on subject: String, _ context: BusContext) {
         let service = String(subject.prefix { $0 != "." })
-        guard throttle.withLock({ $0.note(reason.rawValue, of: service) }) else { return }
+        guard throttle.withLock({ $0.note(reason, of: service) }) else { return }
         log.warning(
             "a service does not answer as it should",
-            ["name": service, "reason": reason.rawValue, "subject": subject, "request": context.requestID])
+            ["name": service, "reason": reason, "subject": subject, "request": context.requestID])
     }
 }

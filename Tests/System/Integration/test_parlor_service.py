@@ -1,5 +1,6 @@
 """`Examples/parlor_service.py` without a Parlor: the pages of its log, what it deletes, and how it follows another log."""
 
+import socket
 import sys
 import time
 from types import SimpleNamespace
@@ -9,7 +10,7 @@ from parlor import ROOT
 
 sys.path.insert(0, str(ROOT / "Examples"))
 import parlor_service  # noqa: E402
-from parlor_bus import encode  # noqa: E402
+from parlor_bus import LineBus, encode  # noqa: E402
 from parlor_service import DAY, MINUTE, PAGE, PAGE_BYTES, Service  # noqa: E402
 from stars import Stars  # noqa: E402
 
@@ -168,7 +169,7 @@ def test_it_learns_that_entries_of_the_followed_log_are_lost(notes, since, diges
     head = {"databaseId": "log", "seq": 9, "digest": 1}
     notes.ask = lambda subject, question: {
         "head": head, "oldest": oldest, "isKnown": is_known, "through": 9, "entries": [{"seq": 3}]}  # fmt: skip
-    notes.follow()
+    follow(notes)
     assert found == handled
     # It is told once: the next question is from the new position.
     notes.ask = lambda subject, question: {"head": head, "oldest": oldest, "isKnown": True, "through": 9, "entries": []}
@@ -213,6 +214,21 @@ class Owner:
         return {"status": 200, "page": str(ids[1]) if len(ids) > 2 else None, "data": page}
 
 
+class Pings:
+    """The bus of a service: it counts the pings."""
+
+    sent = 0
+
+    def send(self, **line):
+        assert line == {"op": "ping"}
+        self.sent += 1
+
+
+def follow(service: Service):
+    while service.follow():
+        pass
+
+
 class Index(Service):
     """Keeps a copy of all notes, and the numbers of the entries that it has taken."""
 
@@ -225,7 +241,7 @@ class Index(Service):
 
     def __init__(self, owner: Owner, tmp_path):
         super().__init__(tmp_path / "index.db")
-        self.reply_of = owner.reply_of
+        self.reply_of, self.bus = owner.reply_of, Pings()
 
     def take(self, entry):
         self.db.execute("INSERT INTO taken (seq) VALUES (?)", (entry["seq"],))
@@ -233,7 +249,7 @@ class Index(Service):
 
     def missed(self):
         self.db.execute("DELETE FROM copies")
-        return self.snapshot(self.keep)
+        return self.snapshot()
 
     def keep(self, note):
         self.db.execute("DELETE FROM copies WHERE id = ?", (note["id"],))
@@ -257,12 +273,13 @@ def owner(clock, tmp_path):
 def test_a_service_that_is_added_later_takes_every_entry_from_the_beginning_and_goes_on_after_a_restart(owner, tmp_path):
     owner.write(*range(1, 2 * PAGE + 2))
     index = Index(owner, tmp_path)
-    index.follow()
+    assert index.follow() and index.taken() == list(range(1, PAGE + 1)), "a page at a time"
+    follow(index)
     assert index.taken() == list(range(1, 2 * PAGE + 2))
     index.db.close()
     owner.write(1000, 1001)
     again = Index(owner, tmp_path)
-    again.follow()
+    follow(again)
     assert again.taken() == list(range(1, 2 * PAGE + 4)) and again.copies() == owner.notes
     again.db.close()
 
@@ -272,7 +289,7 @@ def test_where_entries_are_lost_a_snapshot_and_those_after_it_are_all_that_the_o
     index = Index(owner, tmp_path)
     if when != "first":
         owner.write(50, 51)
-        index.follow()
+        follow(index)
         owner.write(50, text=None)
     if when == "replaced":
         with owner.log.db:
@@ -289,25 +306,76 @@ def test_where_entries_are_lost_a_snapshot_and_those_after_it_are_all_that_the_o
         owner.write(next(new))
 
     owner.between, end = change, owner.log.head()["seq"]
-    index.follow()
+    follow(index)
     assert index.taken()[len(before):] == list(range(end + 1, owner.log.head()["seq"] + 1)), "those after the first page, once"
     assert index.copies() == owner.notes and next(new) > 102
     index.db.close()
 
 
-def test_a_snapshot_that_is_interrupted_leaves_nothing_and_is_read_again(owner, tmp_path, capsys):
+def test_a_snapshot_that_is_interrupted_goes_on_where_it_was(owner, tmp_path, capsys):
     owner.write(*range(1, 8))
     owner.prune(before=7)
     index = Index(owner, tmp_path)
-    index.reply_of = lambda *question: {**owner.reply_of(*question)} if "cursor" not in question[1] else no_answer()
+    index.followed = -1
+    for _ in range(3):  # the log, and two pages of the snapshot
+        index.do({"op": "begin"})
+    assert index.bus.sent == 3, "requests that have come are answered before the next page"
 
-    def no_answer():
+    def no_answer(*question):
         raise parlor_service.Refused("service_unavailable", "Try again in a moment.")
 
-    index.followed = -1
-    index.do({"op": "begin"})
-    assert "cannot be followed now" in capsys.readouterr().err and index.copies() == {}
-    index.reply_of = owner.reply_of
-    index.do({"op": "begin"})
+    index.reply_of = no_answer
+    index.do({"op": "pong"})
+    assert "cannot be followed now" in capsys.readouterr().err and sorted(index.copies()) == [1, 2, 3, 4]
+    index.db.close()
+    again = Index(owner, tmp_path)
+    questions = []
+    again.reply_of = lambda subject, question: questions.append(question) or owner.reply_of(subject, question)
+    follow(again)
+    assert again.copies() == owner.notes and questions[0] == {"cursor": "4"}
+    again.db.close()
+
+
+def test_a_snapshot_of_a_log_that_is_replaced_meanwhile_begins_again(owner, tmp_path):
+    owner.write(*range(1, 8))
+    owner.prune(before=7)
+    index = Index(owner, tmp_path)
+    for _ in range(2):
+        index.follow()
+    with owner.log.db:
+        owner.log.db.execute("UPDATE own SET log_name = 'another'")
+    owner.write(1, text=None)
+    follow(index)
     assert index.copies() == owner.notes
     index.db.close()
+
+
+def test_a_service_may_follow_nobody(tmp_path):
+    class Alone(Service):
+        manifest = {"service": "alone"}
+        follows = None
+
+    alone, lines = Alone(tmp_path / "alone.db"), []
+    alone.bus = SimpleNamespace(send=lambda **line: lines.append(line))
+    for op in ("begin", "ping", "pong"):
+        alone.do({"op": op})
+    assert lines == []
+    alone.db.close()
+
+
+def test_a_number_that_json_does_not_have_is_an_error_of_the_service(notes, capsys):
+    notes.answer = lambda kind, data, caller: {"status": 200, "data": float("nan")}
+    assert notes.reply("it", {}, None)["error"]["code"] == "internal_error"
+    assert "not JSON compliant" in capsys.readouterr().err
+
+
+def test_a_line_that_the_bus_did_not_finish_is_the_end_of_the_connection():
+    ours, theirs = socket.socketpair()
+    bus = LineBus(ours, "it", "")
+    theirs.sendall(b'{"op":"pong"}\n{"op":"ms')
+    theirs.shutdown(socket.SHUT_WR)
+    assert bus.read() == {"op": "pong"}
+    with pytest.raises(ConnectionError):
+        bus.read()
+    ours.close()
+    theirs.close()

@@ -119,6 +119,24 @@ struct EventLogTests {
         #expect(try await log.entries(since: 0, limit: 10, maxBytes: 3 * (size + 2 * 40)).map(\.seq) == [1, 2, 3])
     }
 
+    @Test("an entry that no line of the bus could hold is refused, and its write undone", arguments: Engine.allCases)
+    func tooLong(engine: Engine) async throws {
+        let database = try engine.open(in: folder)
+        try await append(1, to: database)
+        func appendEntry(ofBytes count: Int) async throws {
+            try await database.write { connection in
+                _ = try EventLog.append(
+                    at: Timestamp(milliseconds: 1), roomID: "r", participants: [],
+                    emissions: [Emission(to: .room, "e", JSONValue(String(repeating: "x", count: count)))],
+                    on: connection)
+            }
+        }
+        await #expect(throws: EntryTooLong.self) { try await appendEntry(ofBytes: 1_000_000) }
+        #expect(try await EventLog(database).head() == 1)
+        try await appendEntry(ofBytes: 999_000)
+        #expect(try await EventLog(database).head() == 2)
+    }
+
     @Test("pruning is by age, and keeps the newest entry", arguments: Engine.allCases)
     func pruning(engine: Engine) async throws {
         let database = try engine.open(in: folder)

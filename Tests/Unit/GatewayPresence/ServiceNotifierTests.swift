@@ -3,6 +3,7 @@ import JSON
 import MessageBus
 import Reactor
 import ServiceKit
+import Synchronization
 import TestSupport
 import Testing
 
@@ -101,6 +102,23 @@ struct ServiceNotifierTests {
             let sent = try await requests.next()
             #expect(sent == request(isOpen: true))
             #expect(try await notified.next() == "ada@r true")
+        }
+    }
+
+    @Test("nobody waits for a service that is late again and again, and it is notified of all later")
+    func late() async throws {
+        try await run(isAway: true) { notifier in
+            let held = Mutex(0)
+            let changes = 10
+            let silent = try bus.respond(to: "counting.presence", queue: "counting") { _ in held.withLock { $0 += 1 } }
+            for number in 1...changes { await notifier.setOpen(number % 2 == 1, ada)?.value }
+            #expect(held.withLock(\.self) < changes, "each of these took a second")
+            silent.cancel()
+            try startService()
+            await notifier.retry()
+            #expect(try await requests.next(2) == [request(isOpen: true), request(isOpen: false)])
+            await notifier.setOpen(true, ada)?.value
+            #expect(try await requests.next(1) == [request(isOpen: true)], "an answer in time ends the pause")
         }
     }
 

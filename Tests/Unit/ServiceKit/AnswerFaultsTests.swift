@@ -18,9 +18,12 @@ struct AnswerFaultsTests {
             faults.note(.deadlineExceeded, on: "late.list", context)
             faults.note(.lineTooLong, on: "long.list", context)
             faults.note(.noAnswer, reading: malformed, on: "odd.list", context)
+            faults.note(.refused("the reply is no JSON"), on: "raw.list", context)
         }
-        #expect(log.lines.count == 3)
-        for text in ["late", "no answer in time", "long", "too long for the bus", "odd", "malformed"] {
+        #expect(log.lines.count == 4)
+        for text in [
+            "late", "no answer in time", "long", "too long for the bus", "odd", "malformed", "raw", "no JSON",
+        ] {
             #expect(log.text.contains(text))
         }
     }

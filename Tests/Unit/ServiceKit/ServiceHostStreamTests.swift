@@ -213,6 +213,24 @@ struct ServiceHostStreamTests {
         await harness.stop()
     }
 
+    @Test("a log that has lost its newest entries is announced with its earlier end, and then followed on")
+    func lostEntries() async throws {
+        let harness = try HostHarness(lookingEvery: .milliseconds(10))
+        let received = Collector<Int>()
+        try harness.bus.subscribe(Subject.announcements, queue: nil) {
+            received.add($0.data["head"]?["seq"]?.int ?? -1)
+        }
+        try await harness.host.start()
+        for _ in 1...3 { try await harness.append() }
+        try await harness.database.write { try $0.execute("DELETE FROM events WHERE seq > 1") }
+        #expect(await received.first(2) == [0, 1])
+        try await harness.append()
+        try harness.bus.publish(Subject.discover, JSONValue.emptyObject)
+        #expect(await received.first(3) == [0, 1, 2])
+        #expect(harness.log.lines.count { $0.contains("has lost its newest entries") } == 1)
+        await harness.stop()
+    }
+
     @Test("a bus that fails while the service starts is awaited")
     func busGoesAtStart() async throws {
         let harness = try HostHarness()

@@ -2,6 +2,7 @@ import Contracts
 import EventLog
 import Logging
 import MessageBus
+import ServiceClient
 import Storage
 import Synchronization
 import Workers
@@ -58,7 +59,8 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         log = context.log
         self.durability = durability
         self.pace = pace
-        client = LogClient(bus, requestID: "\(service)-follow", owner: stream.capitalizedName)
+        client = LogClient(
+            bus, requestID: "\(service)-follow", owner: stream.capitalizedName, faults: AnswerFaults(log: log))
     }
 
     /// Subscribes to the log, and reads it until `stop`.

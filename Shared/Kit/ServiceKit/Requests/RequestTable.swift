@@ -133,8 +133,9 @@ public struct RequestTable: Sendable {
             let after = try request.fields.optionalCursor() ?? ""
             return try await database.read { connection in
                 let newest = try EventLog.newest(on: connection)
-                let found = try items(after, SnapshotPage.maxItems, connection)
-                return SnapshotPage(at: LogPosition(after: newest, in: database.databaseID), of: found).reply
+                return try SnapshotPage(at: LogPosition(after: newest, in: database.databaseID), after: after) {
+                    try items($0, $1, connection)
+                }.reply
             }
         }
     }

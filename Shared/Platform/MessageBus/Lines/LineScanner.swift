@@ -86,7 +86,7 @@ struct LineScanner {
                     return start..<position
                 }
             case UInt8(ascii: ",") where depth == 0: return try scalar(from: start)
-            case 0x20, 0x09, 0x0D: if depth == 0 { return try scalar(from: start) }
+            case 0x20, 0x09, 0x0A, 0x0D: if depth == 0 { return try scalar(from: start) }
             case 0..<0x20: throw BusLineError(reason: "a control character")
             default: break
             }
@@ -127,7 +127,10 @@ struct LineScanner {
 }
 
 extension UInt8 {
-    @inline(__always) fileprivate var isJSONWhiteSpace: Bool { self == 0x20 || self == 0x09 || self == 0x0D }
+    /// A line of the bus has no newline. A message of a NATS server may have some, and often ends with one.
+    @inline(__always) fileprivate var isJSONWhiteSpace: Bool {
+        self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D
+    }
     @inline(__always) fileprivate var isASCIIDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
     @inline(__always) fileprivate var endsJSONScalar: Bool {
         isJSONWhiteSpace || self == UInt8(ascii: ",") || self == UInt8(ascii: "}")

@@ -32,11 +32,12 @@ struct DescriptionsTests {
 
     private func run(_ test: (Descriptions, FakeService) async throws -> Void) async throws {
         let group = try EventLoopGroup(loopCount: 1)
+        let faults = AnswerFaults(log: log.logger)
         let directory = Directory(
-            catalog: Catalog(required: []), bus: bus, on: group.loops[0], file: nil, log: log.logger, logs: NoLogs(),
-            onAnnouncement: { _ in })
+            catalog: Catalog(required: []), bus: bus, on: group.loops[0], file: nil, log: log.logger, faults: faults,
+            logs: NoLogs(), onAnnouncement: { _ in })
         let services = RequestForwarder(
-            bus: bus, directory: directory, requestTimeout: .seconds(4), faults: AnswerFaults(log: log.logger))
+            bus: bus, directory: directory, requestTimeout: .seconds(4), faults: faults)
         let dice = try FakeService.start(manifest(nil), on: bus)
         try await withCleanup {
             try await test(Descriptions(services, log.logger), dice)

@@ -3,6 +3,7 @@ import EventLog
 import Glibc
 import JSON
 import Reactor
+import ServiceClient
 import ServiceKit
 import TestSupport
 import Testing
@@ -51,7 +52,7 @@ struct DirectoryTests {
         let group = try EventLoopGroup(loopCount: 1)
         let directory = Directory(
             catalog: Catalog(required: required), bus: bus, on: group.loops[0], file: file, clock: clock,
-            log: log.logger,
+            log: log.logger, faults: AnswerFaults(log: log.logger),
             announcementPause: .zero, logs: FollowedLogs(delivered: delivered, followed: followed),
             onAnnouncement: { [announced] in announced.add($0.service) },
             onForgotten: { [forgottenServices] in forgottenServices.add($0) })

@@ -1,6 +1,7 @@
 import Contracts
 import JSON
 import MessageBus
+import Synchronization
 import TestSupport
 import Testing
 
@@ -145,6 +146,33 @@ struct RequestCheckTests {
         }
     }
 
+    @Test("a check that is late again and again is not waited for, until it answers in time")
+    func lateRepeatedly() async throws {
+        try await GatewayHarness.run { harness in
+            let asked = Mutex(0)
+            let guardian = try start(on: harness, deadline: .milliseconds(10))
+            guardian.on("guard.check") { _ in asked.withLock { $0 += 1 } }
+            harness.chat.on("chat.send", reply: Reply())
+            let client = try await harness.connect()
+            var sent = 0
+            while asked.withLock(\.self) == sent {
+                sent += 1
+                #expect(try await client.ask("chat:send", #"{"roomId":"r"}"#)["success"]?.bool == true)
+            }
+            #expect(sent > 3)
+            try await untilAsked(guardian, by: client)
+        }
+    }
+
+    /// Sends messages until the check, which was late, is asked again.
+    private func untilAsked(_ guardian: FakeService, by client: SocketIOTestClient) async throws {
+        guardian.on("guard.check") { $0.reply(Self.denial.json) }
+        var answer: JSONValue?
+        while answer?["error"]?["code"]?.string != "rude_words" {
+            answer = try await client.ask("chat:send", #"{"roomId":"r"}"#)
+        }
+    }
+
     /// The ways in which a check has no valid answer.
     private static let faults: [(reason: String, fault: @Sendable (FakeService) -> Void)] = [
         ("no_responders", { $0.goAway() }),
@@ -265,9 +293,7 @@ struct RequestCheckTests {
                 }
                 #expect(answer["success"]?.bool == true)
             }
-            guardian.on("guard.check") { $0.reply(Self.denial.json) }
-            #expect(
-                try await client.ask("chat:send", #"{"roomId":"r"}"#)["error"]?["code"]?.string == "rude_words")
+            try await untilAsked(guardian, by: client)
         }
     }
 

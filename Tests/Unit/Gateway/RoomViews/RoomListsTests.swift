@@ -58,10 +58,10 @@ struct RoomListsTests {
                         ]),
                     hasEventLog: true, logsWhatRoomsShow: true), on: bus)
             presence = Presence(gatewayID: "g", bus: bus, on: loop, log: .silent) { _ in }
+            let faults = AnswerFaults(log: .silent)
             directory = Directory(
                 catalog: Catalog(required: ["rooms", "chat"]), bus: bus, on: loop, file: nil, log: .silent,
-                logs: Marker(cache: cache), onAnnouncement: { _ in })
-            let faults = AnswerFaults(log: .silent)
+                faults: faults, logs: Marker(cache: cache), onAnnouncement: { _ in })
             let services = RequestForwarder(
                 bus: bus, directory: directory, requestTimeout: .seconds(60), faults: faults)
             let longWork = LongWork()

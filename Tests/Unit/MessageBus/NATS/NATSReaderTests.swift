@@ -75,6 +75,13 @@ struct NATSReaderTests {
         #expect(
             try message("parlor.inbox.x.12 0", #"{"error":"line_too_long"}"#)?.contains("failure(line_too_long)")
                 == true)
+        // Other languages' encoders end a value with a newline, or indent it.
+        #expect(
+            try message("parlor.inbox.x.12 0", "{\n  \"data\": 5\n}\n")
+                == "reply(id: 12, Swift.Result<JSON.JSONValue, MessageBus.BusError>.success(5))")
+        #expect(
+            try message("parlor.request.a 4 in.1", "{\"request\": \"r\"\n,\n\"timeout\": 7000,\n\"data\": {}\n}\n")
+                == #"request 4 subject("in.1") a {} r 7.0 seconds -"#)
         #expect(try message("parlor.inbox.x.12 0", "[]")?.contains("failure(refused: the reply is no JSON)") == true)
         let status = "HMSG parlor.inbox.x.12 0 16 16\r\nNATS/1.0 503\r\n\r\n\r\n"
         #expect(try receive(info, "PONG\r\n", status).last?.contains("failure(no_responders)") == true)

@@ -1,11 +1,11 @@
 import Reactor
 import Synchronization
 
-/// A circuit breaker for each service that is asked for fields: it opens after several late answers in a row.
+/// A circuit breaker for each subject that people wait for: it opens after several late answers in a row.
 ///
-/// While it is open, callers go on at once with the service's last known values. Now and then one caller asks, and an
-/// answer in time closes it.
-final class CircuitBreakers: Sendable {
+/// While it is open, callers go on at once, as if the service were away. Now and then one caller asks, and an answer in
+/// time closes it.
+package final class CircuitBreakers: Sendable {
     private struct Breaker {
         var lateCount = 0
         /// The time of the last late answer that counted.
@@ -16,18 +16,20 @@ final class CircuitBreakers: Sendable {
     }
 
     /// The number of late answers in a row that open a breaker. One may be due to a restart.
-    static let maxLate = 3
+    package static let maxLate = 3
     /// The range of the pause before one caller asks. It doubles with each further late answer.
     private static let pauses: ClosedRange<Duration> = .seconds(1)...(.seconds(4))
 
     /// The breakers by the subject on which the service is asked; none after an answer in time.
     private let breakers = Mutex<[String: Breaker]>([:])
 
+    package init() {}
+
     /// Returns true if the service may be asked now.
     ///
     /// - Parameter hasTime: false if the caller cannot wait long enough to tell whether the service is late. It does
     ///   not ask while the breaker is open.
-    func allow(_ subject: String, hasTime: Bool, at now: LoopInstant = .now()) -> Bool {
+    package func allow(_ subject: String, hasTime: Bool, at now: LoopInstant = .now()) -> Bool {
         breakers.withLock { breakers in
             guard var breaker = breakers[subject], let openUntil = breaker.openUntil else { return true }
             guard hasTime, openUntil <= now else { return false }
@@ -41,7 +43,7 @@ final class CircuitBreakers: Sendable {
     /// Notes the end of a question.
     ///
     /// - Parameter asked: the time of the question. Questions that waited at the same time count as one late answer.
-    func note(isLate: Bool, _ subject: String, asked: LoopInstant, at now: LoopInstant = .now()) {
+    package func note(isLate: Bool, _ subject: String, asked: LoopInstant, at now: LoopInstant = .now()) {
         breakers.withLock { breakers in
             guard isLate else {
                 breakers[subject] = nil

@@ -1,7 +1,7 @@
 import Reactor
 import Testing
 
-@testable import RoomViews
+@testable import ServiceClient
 
 @Suite("Circuit breakers of services that are late")
 struct CircuitBreakersTests {
