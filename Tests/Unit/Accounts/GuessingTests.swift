@@ -1,4 +1,5 @@
 import Contracts
+import Glibc
 import JSON
 import Security
 import ServiceKit
@@ -221,6 +222,35 @@ struct GuessingTests {
             }
             for try await reply in group { #expect(reply.status == .ok) }
         }
+    }
+
+    /// Makes salts only after a moment has passed.
+    private struct LateRandomness: Randomness {
+        let moment: ContinuousClock.Instant
+
+        func bytes(_ count: Int) -> [UInt8] {
+            while ContinuousClock.now <= moment { sched_yield() }
+            return [UInt8](repeating: 1, count: count)
+        }
+    }
+
+    @Test("a password whose hash comes too late is not changed, because the person was told so")
+    func lateChange() async throws {
+        let alice = try await harness.person("alice")
+        let deadline = ContinuousClock.now + .milliseconds(20)
+        let accounts = Accounts(
+            database: harness.accounts.database,
+            passwords: PasswordChecker(
+                WorkerPool(threads: 2, maxWaiting: 64), cost: .forTests, randomness: LateRandomness(moment: deadline)),
+            tokens: harness.accounts.tokens, ids: harness.accounts.ids, clock: harness.clock,
+            randomness: harness.accounts.randomness, emailVisibility: .everyone, partners: harness.partners)
+        let fields = try harness.fields(of: alice) {
+            $0.member("currentPassword", "password")
+            $0.member("newPassword", "another password")
+        }
+        let error = await failure { try await accounts.changePassword(fields, alice.caller, by: deadline) }
+        #expect(error?.code == .serviceUnavailable)
+        _ = try await harness.login("alice")
     }
 
     @Test("an address over its limit is refused at once, with the time to wait")

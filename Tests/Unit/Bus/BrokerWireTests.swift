@@ -70,6 +70,15 @@ struct BrokerWireTests {
         }
     }
 
+    @Test("before hello, a line may have 8 KiB")
+    func longHello() async throws {
+        try await withServer { server in
+            let stranger = try RawClient(port: server.port)
+            try stranger.send(String(repeating: "x", count: 10_000))
+            #expect(try stranger.receiveToTheEnd().first?.contains("line_too_long") == true)
+        }
+    }
+
     @Test("random bytes do not affect other peers")
     func fuzz() async throws {
         try await withServer { server in
