@@ -58,6 +58,7 @@ class Service:
         with self.db:
             self.prune(self.now())
         self.made = []  # entries that are not published yet
+        self.followed, self.behind, self.pinged = -1, False, False
         self.numbers = itertools.count(1)
 
     # Overridden by the service
@@ -166,7 +167,10 @@ class Service:
         number = next(self.numbers)
         self.bus.send(op="req", id=number, subject=subject, data=data)
         while (line := self.bus.read())["op"] not in ("res", "err") or line.get("id") != number:
-            self.later.append(line)
+            if line["op"] == "pong":
+                self.pinged = False
+            elif line["op"] != "ping":
+                self.later.append(line)
         # `err`: there was no responder, or it took too long. The request may have been executed.
         reply = line.get("data", {"error": {"code": "service_unavailable", "message": "Try again in a moment."}})
         if error := reply.get("error"):
@@ -232,7 +236,8 @@ class Service:
         """Runs for ever, and reconnects to the bus."""
         while True:
             try:
-                self.bus, self.later, self.followed = connect(url, self.name), collections.deque(), -1
+                self.bus, self.later = connect(url, self.name), collections.deque()
+                self.followed, self.behind, self.pinged = -1, False, False
                 self.serve(url)
             except OSError as error:
                 print(error, file=sys.stderr)
@@ -251,7 +256,13 @@ class Service:
         line = {"op": "begin"}
         while True:
             self.do(line)
+            # The answer is behind the requests that have come meanwhile. So these do not wait for a long log.
+            if self.behind and not self.pinged:
+                self.bus.send(op="ping")
+                self.pinged = True
             line = self.later.popleft() if self.later else self.bus.read()
+            if line["op"] == "pong":
+                self.pinged = False
 
     def do(self, line: dict):
         subject, data = line.get("subject"), line.get("data")
@@ -261,15 +272,20 @@ class Service:
                 self.bus.send(op="res", id=line["reply"], data=reply)
             elif subject == "services.discover":
                 self.announce()
-            elif self.follows and (subject != f"{self.follows}.log" or data["seq"] > self.followed):
-                # The answer is behind the requests that have come meanwhile. So these do not wait for a long log.
-                if self.follow():
-                    self.bus.send(op="ping")
+            elif self.follows and self.is_signal(line):
+                self.behind = False  # if this fails, a later line tries again
+                self.behind = self.follow()
         # `follow` raises these: the other service is away, the disk is full, or `take` emits too long an entry. A later line, or
         # the bus's ping, tries again.
         except (Refused, sqlite3.Error, ValueError) as error:
             self.made.clear()  # the entries of a `take` that was undone
             print(f"{self.follows} cannot be followed now: {error}", file=sys.stderr)
+
+    def is_signal(self, line: dict) -> bool:
+        """Returns whether to read the followed log now. While there is more of it, only the answers to pings are signals."""
+        if self.behind or line["op"] == "pong":
+            return self.behind and line["op"] == "pong"
+        return line.get("subject") != f"{self.follows}.log" or line["data"]["seq"] > self.followed
 
     def reply(self, kind: str, data, caller: dict | None) -> dict:
         try:

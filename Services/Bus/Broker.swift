@@ -191,10 +191,14 @@ final class Broker {
         }
     }
 
+    /// The limit of an incomplete line before `hello`, as its sender may be anybody.
+    static let maxHello = 8192
+
     /// Disconnects a peer with a line over the limit, as the start of the next one is unknown.
     func receivedOverlongLine(from peer: BrokerPeer) {
         counters.malformed += 1
-        cut(peer, BusError.lineTooLong.code, "a line is at most \(BusLimits.maxLine) bytes")
+        let limit = peer.phase == .new ? Self.maxHello : BusLimits.maxLine
+        cut(peer, BusError.lineTooLong.code, "a line is at most \(limit) bytes")
     }
 
     private func hello(_ line: UnsafeRawBufferPointer, _ parsed: BusLine, from peer: BrokerPeer) {

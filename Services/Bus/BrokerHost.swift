@@ -106,8 +106,6 @@ final class BrokerConnection: ChannelHandler {
     private let channel: Channel
     private let host: BrokerHost
     private var lines = LineSplitter()
-    /// The limit of an incomplete line before `hello`, as its sender may be anybody.
-    private static let longestHello = 8192
 
     init(_ channel: Channel, host: BrokerHost) {
         self.channel = channel
@@ -135,7 +133,7 @@ final class BrokerConnection: ChannelHandler {
         let now = host.now
         do throws(LineSplitter.LineTooLong) {
             try lines.split(bytes) { host.broker.receive($0, from: peer, at: now) }
-            if peer.phase == .new, lines.begunBytes > Self.longestHello {
+            if peer.phase == .new, lines.begunBytes > Broker.maxHello {
                 host.broker.receivedOverlongLine(from: peer)
             }
         } catch {

@@ -4,6 +4,8 @@
 
     /// Stores sessions in the keychain, on this device only. They are readable after the first unlock.
     ///
+    /// On macOS this is the data protection keychain, so the app needs a signature with an application identifier.
+    ///
     /// With an access group and a lock, an extension of the app can share them (``ExtensionTokens``). Without a
     /// lock, an extension may read the stored token, but must not renew the session.
     public struct KeychainSessionStore: SessionStore {

@@ -22,8 +22,9 @@ extension Board {
     ///
     /// Does nothing for an element whose content is not whole (``Element/isContentWhole``).
     public func edit(_ id: BoardItem.ID, content: JSON) {
-        guard self[id]?.element.isContentWhole != false else { return }
-        act { $0.edit($0.elementID(of: id), content: content) }
+        let shown = self[id]?.element
+        guard shown?.isContentWhole != false else { return }
+        act { $0.edit($0.elementID(of: id), content: content, shown: shown?.version) }
     }
 
     /// Moves an item, or removes its position if `position` is nil.

@@ -130,8 +130,10 @@ struct BoardState: Sendable {
         append(.create(type: type, content: content, position: position, at: now), to: tempID)
     }
 
-    mutating func edit(_ id: String, content: JSON) {
-        let base = elements[id]?.version
+    /// - Parameter shown: the version that the person sees; nil for the current one. While missed events are replayed
+    ///   it may be earlier.
+    mutating func edit(_ id: String, content: JSON, shown: Int? = nil) {
+        let base = elements[id].map { min($0.version, max(shown ?? $0.version, Self.firstVersion)) }
         if let index = lastWaiting(id, where: { if case .edit = $0 { true } else { false } }),
             case .edit(_, let version) = operations[index].change
         {

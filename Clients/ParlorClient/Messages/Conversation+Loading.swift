@@ -163,6 +163,7 @@ extension Conversation {
 
     private func refreshLater(after failure: ClientFailure) {
         let pause = backoff.next(random: backing.random(), atLeast: failure.retryAfter)
+        retrying?.cancel()
         retrying = Task { [weak self, clock = backing.clock] in
             // The pause is cancelled if the room is left, or if another refresh starts first.
             do { try await clock.sleep(for: pause) } catch { return }

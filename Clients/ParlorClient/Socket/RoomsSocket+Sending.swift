@@ -86,11 +86,11 @@ extension RoomsSocket {
                     // The service is unavailable, or there were too many joins. The end of the connection cancels
                     // this sleep.
                     guard (try? await clock.sleep(for: backoff.next(random: random()))) != nil else { return }
-                } catch let failure as ClientFailure where link === self.link {
+                } catch ClientFailure.refused(let refusal) where link === self.link {
                     // The refusal is final, so the room is no longer wanted.
-                    queue.put(.refusedRoom(roomID, failure))
+                    queue.put(.refusedRoom(roomID, .refused(refusal)))
                 } catch {
-                    // The connection has ended.
+                    // The connection has ended, or the room is joined and only its description cannot be read.
                 }
             }
             if link === self.link { joiner = nil }

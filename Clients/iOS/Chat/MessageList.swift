@@ -62,14 +62,16 @@ private struct EarlierMessages: View {
             } label: {
                 if isLoading { ProgressView() } else { Text("Load earlier messages") }
             }
-            // Older messages continue from the newest page. Without a connection that page has not come.
-            .disabled(isLoading || !conversation.isVerified)
+            .disabled(isLoading)
             .frame(minHeight: 44)
         }
     }
 
     private func load() async {
         let first = conversation.items.first?.id
+        // Older messages continue from the newest page. If that could not be fetched, this tries again; without a
+        // connection it comes by itself later.
+        if let failure = conversation.failure, !failure.isOffline { await conversation.refresh() }
         await conversation.loadOlder()
         if let first { list.scrollTo(first, anchor: .top) }
     }

@@ -296,7 +296,7 @@ package actor SocketFront: LoopPart {
     /// Sends the request to the service that declared the event. The ack follows the fan-out of the resulting event.
     private func ask(_ request: SocketRequest, of session: SocketSession) {
         let began = LoopInstant.now()
-        session.inFlight += 1
+        session.count(1, request)
         delivery.beginWork()
         do throws(ServiceError) {
             let catalog = directory.catalog
@@ -346,8 +346,7 @@ package actor SocketFront: LoopPart {
                 forward(next)
             }
         }
-        // A leave may have waited for them.
-        resume(session)
+        resume(session)  // a leave may have waited for them
     }
 
     private func forward(_ event: ServiceEvent) {
@@ -394,7 +393,7 @@ package actor SocketFront: LoopPart {
     ) {
         noteEnd(of: request, session)
         answers.answer(request, of: session, since: began, outcome)
-        session.inFlight -= 1
+        session.count(-1, request)
         resume(session)
         delivery.endWork()
     }

@@ -28,7 +28,9 @@ final class SocketSession {
     /// True while more waiting events are to start in the loop's next turn.
     var isResuming = false
     /// The events in progress, including those that are held.
-    var inFlight = 0
+    private var inFlight = 0
+    /// The messages among them.
+    private var messagesInFlight = 0
     var held = HeldEvents()
     /// True once its session has ended; events that are still held are refused.
     var isEnded = false
@@ -51,15 +53,22 @@ final class SocketSession {
 
     var isConnected: Bool { subscriber.object.isConnected }
 
-    /// Returns true if an event may start. These three wait for all events in progress. Otherwise the events of earlier
-    /// requests would arrive after a join's ack, or not at all after a leave, and a message that was sent before would
-    /// end the typing that began after it.
+    /// Returns true if an event may start. A join waits for all events in progress, as the events of earlier requests
+    /// would otherwise arrive after its ack. A leave, or typing, must not overtake what was sent before: a message
+    /// would end the typing that began after it.
     func mayStart(_ event: SocketIOEvent) -> Bool {
         guard !isChangingRooms, inFlight < maxInFlight else { return false }
         return switch event.name {
-        case "room:join", "room:leave", "message:typing": inFlight == 0
+        case "room:join": inFlight == 0
+        case "room:leave", "message:typing": held.isEmpty && messagesInFlight == 0
         default: true
         }
+    }
+
+    /// Counts an event that starts (1) or ends (-1).
+    func count(_ change: Int, _ request: SocketRequest) {
+        inFlight += change
+        if request.event.name == "message:send" { messagesInFlight += change }
     }
 }
 

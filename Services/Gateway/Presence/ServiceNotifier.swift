@@ -155,7 +155,7 @@ actor ServiceNotifier {
     private func resync(_ subject: String) {
         guard pending[subject]?.members.isEmpty == false, resyncing.insert(subject).inserted else { return }
         Task {
-            while let batch = nextBatch(subject) {
+            while breakers.allow(subject, hasTime: true), let batch = nextBatch(subject) {
                 guard await ask(subject, batch.members, isOpen: batch.isOpen) else { break }
                 // A state that has changed meanwhile may have been sent before this one, to another instance:
                 // it stays pending.

@@ -214,6 +214,8 @@ public actor LogFollower: LoopActor {
         guard page.isKnown || since < page.oldest else { return restart(at: page.head) }
         if question.verifies { mustVerify = false }
         handOn(ready(of: page.entries))
+        // Malformed entries at the end of a page would be requested again and again.
+        if page.malformedCount > 0 { handOn(cursor.skip(to: page.through)) }
         cursor.expect(page.head.seq)
         // If nobody has named a later entry since the request, the owner's end is right. Stop
         // waiting for later ones: they never existed.

@@ -77,7 +77,7 @@ public struct LogPage: Sendable {
     /// The position up to which `entries` is complete.
     public let through: Int
     /// The number of malformed entries. They are left out.
-    let malformedCount: Int
+    package let malformedCount: Int
 
     public init(
         head: LogPosition, oldest: Int, isKnown: Bool, entries: [LogEntry], through: Int, malformedCount: Int = 0

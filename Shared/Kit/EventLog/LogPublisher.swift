@@ -112,7 +112,7 @@ public final class LogPublisher: Sendable {
                 // A failed read loses nothing: the next round reads the end again.
                 guard let end = try? await EventLog(database).position() else { continue }
                 if end.seq < published { noteLoss(of: published, to: end) }
-                if end.seq != lastPublished { announce(end) }
+                if end.seq > lastPublished { announce(end) }
             }
         }
         state.withLock { $0.watching = watching }

@@ -4,7 +4,7 @@ import MessageBus
 import Synchronization
 
 /// Logs services whose answers are late, too long for the bus, or neither a reply nor an error, whose fields are too
-/// large, or whose log has entries that cannot be read. Each reason is logged at most once a minute per service (`LogThrottle`).
+/// large, or whose log has malformed entries. Each reason is logged at most once a minute per service (`LogThrottle`).
 public final class AnswerFaults: Sendable {
     public enum Reason: String, Sendable {
         case late = "no answer in time"
@@ -30,8 +30,7 @@ public final class AnswerFaults: Sendable {
         switch error {
         case .deadlineExceeded where context.timeout >= Self.leastTimeout: note(.late, on: subject, context)
         case .lineTooLong: note(.tooLong, on: subject, context)
-        // The answer is not JSON, or the bus does not permit the request.
-        case .refused(let reason): note(reason, on: subject, context)
+        case .malformedReply: note(.malformed, on: subject, context)
         default: break
         }
     }
@@ -44,14 +43,10 @@ public final class AnswerFaults: Sendable {
     }
 
     public func note(_ reason: Reason, on subject: String, _ context: BusContext) {
-        note(reason.rawValue, on: subject, context)
-    }
-
-    private func note(_ reason: String, on subject: String, _ context: BusContext) {
         let service = String(subject.prefix { $0 != "." })
-        guard throttle.withLock({ $0.note(reason, of: service) }) else { return }
+        guard throttle.withLock({ $0.note(reason.rawValue, of: service) }) else { return }
         log.warning(
             "a service does not answer as it should",
-            ["name": service, "reason": reason, "subject": subject, "request": context.requestID])
+            ["name": service, "reason": reason.rawValue, "subject": subject, "request": context.requestID])
     }
 }

@@ -18,6 +18,11 @@ public enum BusError: Error, Equatable, Sendable {
     case refused(String)
 }
 
+extension BusError {
+    /// The responder has sent something else than JSON.
+    package static let malformedReply = BusError.refused("the reply is no JSON")
+}
+
 extension BusError: CustomStringConvertible {
     /// The error in one word, for the wire and logs.
     public var code: String {

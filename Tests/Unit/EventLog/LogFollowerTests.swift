@@ -3,7 +3,6 @@ import EventLog
 import JSON
 import MessageBus
 import Reactor
-import ServiceClient
 import Synchronization
 import TestSupport
 import Testing
@@ -82,7 +81,6 @@ struct LogFollowerTests {
         let owner: Owner
         let group: EventLoopGroup
         let follower: LogFollower
-        let log = CapturedLog()
         let given = Collector<LogEntry>()
         let starts = Collector<Int>()
 
@@ -110,7 +108,7 @@ struct LogFollowerTests {
             owner = try Owner()
             group = try EventLoopGroup(loopCount: 1)
             follower = LogFollower(
-                "notes", bus: owner.bus, on: group.loops[0], log: log.logger,
+                "notes", bus: owner.bus, on: group.loops[0], log: .silent,
                 deliver: { [given] in for entry in $0 { given.add(entry) } },
                 onStart: { [starts] in starts.add($0.seq) })
         }
@@ -278,22 +276,6 @@ struct LogFollowerTests {
             await harness.settled()
             try harness.owner.comeBack()
             #expect(await harness.starts.first(2) == [0, 3])
-        }
-    }
-
-    @Test("a malformed entry is logged, whether it is published or in a page")
-    func malformedEntries() async throws {
-        try await Harness.following { harness in
-            func lines() -> Int { harness.log.lines.count { $0.contains("an entry of its log is malformed") } }
-            for _ in 1...3 { try harness.owner.bus.publish("notes.log", JSONValue("?")) }
-            #expect(lines() == 1)
-            let client = LogClient(
-                harness.owner.bus, requestID: "test", owner: "It", faults: AnswerFaults(log: harness.log.logger))
-            let page = LogPage(head: harness.owner.head, oldest: 1, isKnown: true, entries: [], through: 0).json.text
-            let odd = try JSONValue(parsing: page.replacing(#""entries":[]"#, with: #""entries":[{"seq":1}]"#))
-            try harness.owner.bus.respond(to: "odd.events", queue: "odd") { $0.reply(Reply(.ok, odd).json) }
-            #expect(try await client.page(of: "odd", LogQuery()).entries.isEmpty)
-            #expect(lines() == 2)
         }
     }
 

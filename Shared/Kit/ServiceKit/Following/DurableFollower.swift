@@ -146,8 +146,10 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         let query = LogQuery(after: position, limit: FollowerLimits.pageSize(after: pagesBehind))
         let page = try await client.page(of: stream, query)
         if let reason = Self.reasonToBegin(position, page) { return (try await begin(reason, after: position), true) }
-        guard let last = page.entries.last else { return (position, false) }
-        let end = LogPosition(after: last, in: position.databaseID)
+        // Malformed entries at the end of the log would be requested again and again.
+        let isEndMalformed = page.malformedCount > 0 && page.through == page.head.seq
+        guard let last = page.entries.last else { return (isEndMalformed ? page.head : position, false) }
+        let end = isEndMalformed ? page.head : LogPosition(after: last, in: position.databaseID)
         return (try await take(page.entries, upTo: end), page.through < page.head.seq)
     }
 

@@ -90,9 +90,9 @@ struct NATSSession {
         status: UInt64?, _ payload: UnsafeRawBufferPointer
     ) -> Result<JSONValue, BusError> {
         if let status { return .failure(status == 503 ? .noResponders : .refused("status \(status)")) }
-        guard let line = envelope(payload) else { return .failure(.refused("the reply is no JSON")) }
+        guard let line = envelope(payload) else { return .failure(.malformedReply) }
         if let code = payload.string(at: line.error) { return .failure(BusError(code: code, message: "")) }
-        return payload.value(at: line.data).map { .success($0) } ?? .failure(.refused("the reply is no JSON"))
+        return payload.value(at: line.data).map { .success($0) } ?? .failure(.malformedReply)
     }
 
     private static func envelope(_ payload: UnsafeRawBufferPointer) -> BusLine? {

@@ -94,7 +94,7 @@ struct JSONLinesReader: BusReader {
             guard let id = line.id else { return .malformed(nil) }
             return .reply(
                 id: id,
-                bytes.value(at: line.data).map { .success($0) } ?? .failure(.refused("the reply is no JSON")))
+                bytes.value(at: line.data).map { .success($0) } ?? .failure(.malformedReply))
         case .err:
             let error = BusError(
                 code: bytes.string(at: line.code) ?? "", message: bytes.string(at: line.message) ?? "")

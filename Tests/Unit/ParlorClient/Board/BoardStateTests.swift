@@ -159,6 +159,14 @@ struct BoardStateTests {
         #expect(!state.isOwnMove(theirs, since: edit))
     }
 
+    @Test("an edit is based on the version that is shown, also if a later one is known already")
+    mutating func editedDuringReplay() throws {
+        state.put(element("e1"))
+        state.put(element("e1", version: 2))
+        state.edit("e1", content: ["text": .string("mine")], shown: 1)
+        #expect(try taken().change == .edit(content: ["text": .string("mine")], version: 1))
+    }
+
     @Test("elements that are not stored come last, in the order of creation, whatever the device's clock says")
     mutating func order() throws {
         for text in ["z", "a"] {

@@ -1,0 +1,60 @@
+import Contracts
+import EventLog
+import JSON
+import MessageBus
+import Reactor
+import ServiceClient
+import TestSupport
+import Testing
+
+@Suite("Malformed entries of a log", .timeLimit(.minutes(1)))
+struct MalformedEntryTests {
+    private let bus = FakeBus()
+    private let log = CapturedLog()
+    private let head = LogPosition(databaseID: "d", seq: 1, digest: 7)
+
+    private var warnings: Int { log.lines.count { $0.contains("an entry of its log is malformed") } }
+
+    /// Serves a log whose only entry is malformed.
+    private func serve() throws -> Collector<BusRequest> {
+        let asked = Collector<BusRequest>()
+        let page = LogPage(head: head, oldest: 1, isKnown: true, entries: [], through: 1).json.text
+        let odd = try JSONValue(parsing: page.replacing(#""entries":[]"#, with: #""entries":[{"seq":1}]"#))
+        try bus.respond(to: "notes.events", queue: "notes") { request in
+            asked.add(request)
+            request.reply(Reply(.ok, odd).json)
+        }
+        return asked
+    }
+
+    @Test("a page without them is returned, and a line is logged")
+    func page() async throws {
+        _ = try serve()
+        let client = LogClient(bus, requestID: "test", owner: "It", faults: AnswerFaults(log: log.logger))
+        for _ in 1...2 { #expect(try await client.page(of: "notes", LogQuery()).entries.isEmpty) }
+        #expect(warnings == 1)
+    }
+
+    @Test("one at the end of the log is passed over, and those that are published are logged")
+    func follower() async throws {
+        let asked = try serve()
+        let group = try EventLoopGroup(loopCount: 1)
+        let delivered = Collector<LogEntry>()
+        let follower = LogFollower(
+            "notes", bus: bus, on: group.loops[0], log: log.logger,
+            deliver: { for entry in $0 { delivered.add(entry) } })
+        try follower.start()
+        follower.announced(LogPosition(databaseID: "d", seq: 0, digest: 0))
+        for _ in 1...3 { try bus.publish("notes.log", JSONValue("?")) }
+        #expect(warnings == 1)
+        follower.announced(head)
+        await asked.first(1)
+        let next = LogEntry(
+            seq: 2, at: Timestamp(milliseconds: 0), roomID: "", participants: [], emissionsJSON: JSONValue.emptyArray)
+        try bus.publish("notes.log", next.json)
+        #expect(await delivered.first(1).map(\.seq) == [2])
+        #expect(asked.items.count == 1)
+        follower.stop()
+        await finish(group)
+    }
+}
