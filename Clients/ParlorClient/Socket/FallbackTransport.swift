@@ -4,8 +4,8 @@ import Foundation
 ///
 /// A WebSocket counts as working once its first packet has arrived, because a proxy may accept one and forward
 /// nothing. Some proxies cut WebSockets off a moment later. So after two WebSockets in a row that were closed before
-/// their second packet, polling is tried first. After polling has worked, it is tried first for ten minutes, or until it fails to connect. Then
-/// WebSockets are tried first again.
+/// their second packet, polling is tried first. After polling has worked, it is tried first for ten minutes, or until
+/// it fails to connect. Then WebSockets are tried first again.
 public final class FallbackTransport: SocketTransport {
     /// The time limit for a WebSocket's first packet: longer than a handshake takes on any usable network.
     static let maxWait: Duration = .seconds(5)

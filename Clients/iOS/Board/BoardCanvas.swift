@@ -52,7 +52,8 @@ private struct BoardCard: View {
     private var card: some View {
         VStack(alignment: .leading) {
             if !item.element.isNote { Text(item.element.type).font(.caption).foregroundStyle(.secondary) }
-            // A card has the size that others see, so large text is smaller here. The editor and VoiceOver have all of it.
+            // A card has the size that others see, so large text is smaller here. The editor and VoiceOver have all of
+            // it.
             Text(item.element.words)
                 .minimumScaleFactor(0.5)
                 .frame(maxWidth: .infinity, maxHeight: .infinity, alignment: .topLeading)
