@@ -103,8 +103,9 @@ extension FuzzTarget {
         let kind = input.byte()
         let codec = SyncCursorCodec(secret: secret)
         if kind & 1 == 0 {
+            // A position from another process is below 2^53 (`JSONValue.logNumber`).
             let position = LogPosition(
-                databaseID: String(decoding: input.chunk(), as: UTF8.self), seq: Int(input.number() >> 1),
+                databaseID: String(decoding: input.chunk(), as: UTF8.self), seq: Int(input.number() >> 11),
                 digest: Int(truncatingIfNeeded: input.number()))
             var cursor = SyncCursor(["rooms": position, "messaging": position])
             cursor.streams["rooms"]?.taken = Int(input.byte())
