@@ -133,9 +133,7 @@ final class BrokerConnection: ChannelHandler {
         let now = host.now
         do throws(LineSplitter.LineTooLong) {
             try lines.split(bytes) { host.broker.receive($0, from: peer, at: now) }
-            if peer.phase == .new, lines.begunBytes > Broker.maxHello {
-                host.broker.receivedOverlongLine(from: peer)
-            }
+            if peer.phase == .new, lines.begunBytes > Broker.maxHello { throw LineSplitter.LineTooLong() }
         } catch {
             host.broker.receivedOverlongLine(from: peer)
         }

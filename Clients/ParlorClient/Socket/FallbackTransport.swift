@@ -40,23 +40,15 @@ public final class FallbackTransport: SocketTransport {
     public func connect(to url: URL) async throws -> any SocketConnection {
         let now = clock.now
         let since = pollingSince.withLock { $0 }
-        if let since, abs(now.timeIntervalSince(since)) < Self.retryInterval {
-            do { return try await polling.connect(to: url) } catch {
-                try Task.checkCancellation()
-                pollingSince.withLock { $0 = nil }
-            }
-        }
-        let isCutOff = cutOff.withLock { count in
-            defer { if count >= Self.maxCutOff { count = 0 } }
-            return count >= Self.maxCutOff
-        }
-        if isCutOff {
+        let isPollingRecent = since.map { abs(now.timeIntervalSince($0)) < Self.retryInterval } ?? false
+        if isPollingRecent || takeCutOff() {
             do {
                 let connection = try await polling.connect(to: url)
-                pollingSince.withLock { $0 = now }
+                pollingSince.withLock { $0 = isPollingRecent ? since : now }
                 return connection
             } catch {
                 try Task.checkCancellation()
+                pollingSince.withLock { $0 = nil }
             }
         }
         let start = clock.now
@@ -66,6 +58,15 @@ public final class FallbackTransport: SocketTransport {
             try Task.checkCancellation()
             let hasFailedAtOnce = clock.now.timeIntervalSince(start) < Self.maxWait / .seconds(1)
             return try await poll(url, after: ClientFailure(failure), hasFailedAtOnce)
+        }
+    }
+
+    /// Returns true if the last WebSockets were cut off, once.
+    private func takeCutOff() -> Bool {
+        cutOff.withLock { count in
+            guard count >= Self.maxCutOff else { return false }
+            count = 0
+            return true
         }
     }
 

@@ -71,7 +71,9 @@ private struct EarlierMessages: View {
         let first = conversation.items.first?.id
         // Older messages continue from the newest page. If that could not be fetched, this tries again; without a
         // connection it comes by itself later.
-        if let failure = conversation.failure, !failure.isOffline { await conversation.refresh() }
+        if !conversation.isVerified, let failure = conversation.failure, !failure.isOffline {
+            await conversation.refresh()
+        }
         await conversation.loadOlder()
         if let first { list.scrollTo(first, anchor: .top) }
     }

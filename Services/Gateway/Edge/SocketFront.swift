@@ -296,7 +296,7 @@ package actor SocketFront: LoopPart {
     /// Sends the request to the service that declared the event. The ack follows the fan-out of the resulting event.
     private func ask(_ request: SocketRequest, of session: SocketSession) {
         let began = LoopInstant.now()
-        session.count(1, request)
+        session.begin(request)
         delivery.beginWork()
         do throws(ServiceError) {
             let catalog = directory.catalog
@@ -393,7 +393,7 @@ package actor SocketFront: LoopPart {
     ) {
         noteEnd(of: request, session)
         answers.answer(request, of: session, since: began, outcome)
-        session.count(-1, request)
+        session.end(request)
         resume(session)
         delivery.endWork()
     }

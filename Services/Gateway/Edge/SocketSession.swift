@@ -65,8 +65,11 @@ final class SocketSession {
         }
     }
 
-    /// Counts an event that starts (1) or ends (-1).
-    func count(_ change: Int, _ request: SocketRequest) {
+    func begin(_ request: SocketRequest) { count(request, 1) }
+
+    func end(_ request: SocketRequest) { count(request, -1) }
+
+    private func count(_ request: SocketRequest, _ change: Int) {
         inFlight += change
         if request.event.name == "message:send" { messagesInFlight += change }
     }

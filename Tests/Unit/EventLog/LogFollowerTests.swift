@@ -113,6 +113,13 @@ struct LogFollowerTests {
                 onStart: { [starts] in starts.add($0.seq) })
         }
 
+        /// Commits and publishes entries, and waits until they are delivered.
+        func deliver(_ seqs: ClosedRange<Int>) async throws {
+            owner.commit(seqs)
+            for seq in seqs { try owner.publish(seq) }
+            #expect(await given.first(seqs.upperBound).count == seqs.upperBound)
+        }
+
         func announce() {
             follower.announced(owner.head)
         }
@@ -245,9 +252,7 @@ struct LogFollowerTests {
     @Test("a restored backup, whose log has another history under the same name, is followed from its head")
     func restoredBackup() async throws {
         try await Harness.following { harness in
-            harness.owner.commit(1...5)
-            try harness.owner.publish(1, 2, 3, 4, 5)
-            #expect(await harness.given.first(5).count == 5)
+            try await harness.deliver(1...5)
             // It was made after the third entry, and goes on with others: first fewer, then as many, then more.
             for (index, count) in [4, 5, 9].enumerated() {
                 harness.owner.log.withLock {
@@ -267,9 +272,7 @@ struct LogFollowerTests {
     @Test("whether the log was replaced is asked until the owner answers")
     func restoredWhileAway() async throws {
         try await Harness.following { harness in
-            harness.owner.commit(1...5)
-            try harness.owner.publish(1, 2, 3, 4, 5)
-            #expect(await harness.given.first(5).count == 5)
+            try await harness.deliver(1...5)
             harness.owner.goAway()
             harness.owner.log.withLock { $0.seqs = Array(1...3) }
             harness.announce()

@@ -28,12 +28,18 @@ struct RoomsClientLifeTests {
             folder: temporary.url)
     }
 
-    /// Connects, opens a room, and reads a message in it.
-    private func readMessage() async throws {
+    /// Connects, and opens the room.
+    private func openedRoom() async throws -> Conversation {
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
         let conversation = client.open(try #require(client.rooms[roomID]))
         await lookUntil { conversation.isVerified }
+        return conversation
+    }
+
+    /// Connects, opens a room, and reads a message in it.
+    private func readMessage() async throws {
+        let conversation = try await openedRoom()
         try server.post("Hello", in: roomID, by: ben.id)
         await lookUntil { conversation.items.count == 1 }
         conversation.noteVisible(conversation.items)
@@ -83,10 +89,7 @@ struct RoomsClientLifeTests {
 
     @Test("after going to the background nothing is sent, also if there was not enough time")
     func quietAfterwards() async throws {
-        await client.start()
-        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        let conversation = client.open(try #require(client.rooms[roomID]))
-        await lookUntil { conversation.isVerified }
+        let conversation = try await openedRoom()
         device.setAirplaneMode(true)
         conversation.send("Later")
         let background = Task { await client.enterBackground(within: .seconds(3)) }
@@ -105,10 +108,7 @@ struct RoomsClientLifeTests {
 
     @Test("after a stop, going to the background sends nothing, and returns the number of unsent messages")
     func backgroundWhenStopped() async throws {
-        await client.start()
-        await lookUntil { client.connection == .connected && client.rooms.isLoaded }
-        let conversation = client.open(try #require(client.rooms[roomID]))
-        await lookUntil { conversation.isVerified }
+        let conversation = try await openedRoom()
         await client.stop()
         conversation.send("Later")
         #expect(await client.enterBackground() == .waiting(unsent: 1))

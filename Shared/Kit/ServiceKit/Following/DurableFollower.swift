@@ -148,8 +148,8 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         if let reason = Self.reasonToBegin(position, page) { return (try await begin(reason, after: position), true) }
         // Malformed entries at the end of the log would be requested again and again.
         let isEndMalformed = page.malformedCount > 0 && page.through == page.head.seq
-        guard let last = page.entries.last else { return (isEndMalformed ? page.head : position, false) }
-        let end = isEndMalformed ? page.head : LogPosition(after: last, in: position.databaseID)
+        let last = page.entries.last.map { LogPosition(after: $0, in: position.databaseID) }
+        guard let end = isEndMalformed ? page.head : last else { return (position, false) }
         return (try await take(page.entries, upTo: end), page.through < page.head.seq)
     }
 

@@ -5,9 +5,10 @@ package struct LineSplitter {
     private let maxLine: Int
     /// The beginning of an incomplete line.
     private var begun: [UInt8] = []
+    /// The number of its bytes.
     package var begunBytes: Int { begun.count }
 
-    package struct LineTooLong: Error {}
+    package struct LineTooLong: Error { package init() {} }
 
     /// - Parameter maxLine: the limit of a line, including its newline.
     package init(maxLine: Int = BusLimits.maxLine) { self.maxLine = maxLine }
