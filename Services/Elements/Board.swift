@@ -39,7 +39,7 @@ struct Board {
     }
 
     /// - Returns: the entry's position in the event log.
-    func emit(_ emissions: [Emission], fact: Fact? = nil) throws -> Int {
+    func emit(_ emissions: [Emission], fact: Fact) throws -> Int {
         try request.emit(emissions, fact: fact, at: now, on: store.connection)
     }
 

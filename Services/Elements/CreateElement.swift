@@ -42,7 +42,8 @@ extension Elements {
                 chargedTo: sender)
             try board.insert(element, at: state)
             let json = element.json
-            let seq = try board.emit(ElementEvents.created(element, json, state))
+            let seq = try board.emit(
+                ElementEvents.created(element, json, state), fact: .elementCreated(id: element.id))
             return Reply(.created, json, position: Self.position(seq))
         }
     }

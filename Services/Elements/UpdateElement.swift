@@ -46,7 +46,7 @@ extension Elements {
             element.version += 1
             try board.replace(element)
             let json = element.json
-            let seq = try board.emit(ElementEvents.updated(element, json, state))
+            let seq = try board.emit(ElementEvents.updated(element, json, state), fact: .elementUpdated(id: elementID))
             return Reply(.ok, json, position: Self.position(seq))
         }
     }

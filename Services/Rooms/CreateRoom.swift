@@ -68,7 +68,7 @@ extension Rooms {
             }
             let seq = try EventLog.append(
                 at: now, roomID: room.id, participants: room.membership.userIDs,
-                emissions: Self.emissions(ofCreating: room), requestID: request.id, on: connection)
+                emissions: Self.emissions(ofCreating: room), fact: .roomCreated, requestID: request.id, on: connection)
             return .created(room, seq: seq)
         }
         return switch creation {

@@ -33,7 +33,7 @@ extension Rooms {
             room.updatedAt = max(now, room.updatedAt.adding(.milliseconds(1)))
             try store.updateName(of: room)
             let seq = try request.emit(
-                Self.emissions(ofRenaming: room, by: callerID), at: now, on: connection)
+                Self.emissions(ofRenaming: room, by: callerID), fact: .roomRenamed, at: now, on: connection)
             return (room, seq)
         }
         return Reply(.ok, room.json, position: seq.map(Self.position))

@@ -17,7 +17,7 @@ enum PushEvent: Sendable, Equatable {
                     id: id, roomID: entry.roomID, logSeq: entry.seq, senderName: senderName, sentAt: entry.at,
                     recipients: entry.participants.filter { $0 != senderID }))
         case .messagesRead(let userID): self = .reading(userID: userID)
-        case .messageDeleted, .elementDeleted, .boardCleared, .fieldsChanged, nil: return nil
+        default: return nil
         }
     }
     /// The people to notify.

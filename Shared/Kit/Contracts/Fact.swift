@@ -12,10 +12,18 @@ public enum Fact: Sendable, Equatable {
     case messagesRead(userID: String)
     /// A message of the entry's room was deleted.
     case messageDeleted(id: String)
+    /// An element was put on the board of the entry's room.
+    case elementCreated(id: String)
+    /// The content or the position of an element was replaced.
+    case elementUpdated(id: String)
     /// An element was deleted from the board of the entry's room.
     case elementDeleted(id: String)
     /// All elements were deleted from the board of the entry's room.
     case boardCleared
+    /// The entry's room was created.
+    case roomCreated
+    /// The entry's room was renamed.
+    case roomRenamed
     /// The fields that the service adds to these messages and people have changed, for whoever sees them.
     case fieldsChanged(messageIDs: [String] = [], personIDs: [String] = [])
 
@@ -36,11 +44,18 @@ public enum Fact: Sendable, Equatable {
             case .messageDeleted(let id):
                 $0.member("fact", "messageDeleted")
                 $0.member("id", id)
+            case .elementCreated(let id):
+                $0.member("fact", "elementCreated")
+                $0.member("id", id)
+            case .elementUpdated(let id):
+                $0.member("fact", "elementUpdated")
+                $0.member("id", id)
             case .elementDeleted(let id):
                 $0.member("fact", "elementDeleted")
                 $0.member("id", id)
-            case .boardCleared:
-                $0.member("fact", "boardCleared")
+            case .boardCleared: $0.member("fact", "boardCleared")
+            case .roomCreated: $0.member("fact", "roomCreated")
+            case .roomRenamed: $0.member("fact", "roomRenamed")
             case .fieldsChanged(let messageIDs, let personIDs):
                 $0.member("fact", "fieldsChanged")
                 $0.member(ShownObject.messages.ids, array: { for id in messageIDs { $0.string(id) } })
@@ -65,10 +80,18 @@ public enum Fact: Sendable, Equatable {
         case "messageDeleted":
             guard let id = object["id"]?.string else { return nil }
             self = .messageDeleted(id: id)
+        case "elementCreated":
+            guard let id = object["id"]?.string else { return nil }
+            self = .elementCreated(id: id)
+        case "elementUpdated":
+            guard let id = object["id"]?.string else { return nil }
+            self = .elementUpdated(id: id)
         case "elementDeleted":
             guard let id = object["id"]?.string else { return nil }
             self = .elementDeleted(id: id)
         case "boardCleared": self = .boardCleared
+        case "roomCreated": self = .roomCreated
+        case "roomRenamed": self = .roomRenamed
         case "fieldsChanged":
             // Either may be left out.
             let ids = ShownObject.allCases.map { object[$0.ids]?.array?.compactMap(\.string) ?? [] }

@@ -29,10 +29,18 @@ extension Fact {
         case "message:deleted":
             guard let id = emission["data"]?["messageId"]?.string else { return nil }
             self = .messageDeleted(id: id)
+        case "element:created":
+            guard let id = emission["data"]?["element"]?["id"]?.string else { return nil }
+            self = .elementCreated(id: id)
+        case "element:updated":
+            guard let id = emission["data"]?["element"]?["id"]?.string else { return nil }
+            self = .elementUpdated(id: id)
         case "element:deleted":
             guard let id = emission["data"]?["elementId"]?.string else { return nil }
             self = .elementDeleted(id: id)
         case "room:cleared": self = .boardCleared
+        case "room:created": self = .roomCreated
+        case "room:updated": self = .roomRenamed
         default: return nil
         }
     }

@@ -42,6 +42,12 @@ struct EmissionTests {
             for at in 0..<3 { #expect(emitted[at].data.text == #"{"element":\#(done[at].element.text)}"#) }
             let id = try #require(done[0].element["id"]?.string)
             #expect(emitted[3].data.text == #"{"roomId":"room-1","elementId":"\#(id)","deletedBy":"bob"}"#)
+            let other = try #require(done[2].element["id"]?.string)
+            #expect(
+                done.map(\.entry.fact) == [
+                    .elementCreated(id: id), .elementUpdated(id: id), .elementCreated(id: other),
+                    .elementDeleted(id: id), .boardCleared,
+                ])
             #expect(emitted[4].data.text == #"{"roomId":"room-1","clearedBy":"alice"}"#)
             for (_, entry) in done {
                 #expect(entry.roomID == ElementsHarness.room)

@@ -13,7 +13,8 @@ struct LogEntryTests {
     ]
     private static let facts: [Fact?] = [
         nil, .messageSent(id: "m", senderID: "u", senderName: "Zoë \"Z\""), .messagesRead(userID: "u"),
-        .messageDeleted(id: "m"), .elementDeleted(id: "e"), .boardCleared,
+        .messageDeleted(id: "m"), .elementCreated(id: "e"), .elementUpdated(id: "e"), .elementDeleted(id: "e"),
+        .boardCleared, .roomCreated, .roomRenamed,
     ]
 
     private static func entry(_ fact: Fact?) -> LogEntry {
@@ -79,6 +80,22 @@ struct LogEntryTests {
         let entry = LogEntry(
             seq: 1, at: Timestamp(milliseconds: 0), roomID: "r", participants: [], emissionsJSON: json)
         #expect(entry.fact == nil && entry.emissions.map(\.event) == ["message:new"])
+    }
+
+    @Test(
+        "the fact of an entry that an older process wrote follows from its first event",
+        arguments: [
+            ("element:created", #"{"element":{"id":"e"}}"#, .elementCreated(id: "e")),
+            ("element:updated", #"{"element":{"id":"e"}}"#, .elementUpdated(id: "e")),
+            ("element:deleted", #"{"elementId":"e"}"#, .elementDeleted(id: "e")),
+            ("room:cleared", "{}", .boardCleared), ("room:created", "{}", .roomCreated),
+            ("room:updated", "{}", .roomRenamed), ("element:created", "{}", nil), ("typing", "{}", nil),
+        ] as [(String, String, Fact?)])
+    func derivedFact(event: String, data: String, fact: Fact?) throws {
+        let json = try JSONValue(parsing: #"[{"to":"room","event":"\#(event)","data":\#(data)}]"#)
+        let entry = LogEntry(
+            seq: 1, at: Timestamp(milliseconds: 0), roomID: "r", participants: [], emissionsJSON: json)
+        #expect(entry.fact == fact)
     }
 
     /// Entries as the release before facts wrote them, with the digests that it computed.

@@ -22,6 +22,7 @@ struct RenameRoomTests {
             let entry = try #require(try await harness.entries().last)
             #expect(reply.position == StreamPosition(stream: "rooms", seq: entry.seq))
             #expect(entry.roomID == id && entry.participants == [harness.alice.id, harness.bob.id])
+            #expect(entry.fact == .roomRenamed)
             let emissions = entry.emissions
             #expect(emissions.map(\.event) == ["room:updated", "room:updated:global"])
             #expect(emissions.map(\.audience) == [.room, .everyone])
