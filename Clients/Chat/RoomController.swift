@@ -121,13 +121,13 @@ final class RoomController {
 
     private func entry(of item: MessageItem) -> RoomScreen.Entry {
         let isMine = item.senderID == client.user.id
-        let sender = room.participants.first { $0.userId == item.senderID }
+        let sender = room.participants.first { $0.userID == item.senderID }
         return RoomScreen.Entry(item, by: isMine ? "You" : sender?.displayName ?? "Somebody", isMine: isMine)
     }
 
     private func typing(in room: Room) -> String {
         let names = conversation.typistIDs.compactMap { id in
-            room.participants.first { $0.userId == id }?.displayName
+            room.participants.first { $0.userID == id }?.displayName
         }
         if names.isEmpty { return conversation.failure?.localizedDescription ?? "" }
         return names.joined(separator: " and ") + (names.count == 1 ? " is typing…" : " are typing…")

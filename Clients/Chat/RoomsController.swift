@@ -140,7 +140,7 @@ final class RoomsController {
     }
 
     private func detail(of room: Room) -> String {
-        let others = room.participants.filter { $0.userId != client.user.id }.map(\.displayName)
+        let others = room.participants.filter { $0.userID != client.user.id }.map(\.displayName)
         let elements = room.elementCount == 1 ? "1 element" : "\(room.elementCount) elements"
         let last = room.lastMessage.map { ": \($0.text.replacing("\n", with: " "))" } ?? ""
         return (others + [elements]).joined(separator: ", ") + last

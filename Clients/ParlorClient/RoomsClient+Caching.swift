@@ -22,7 +22,7 @@ extension RoomsClient {
         for roomID in advance.events.keys {
             guard let room = rooms[roomID] else { continue }
             stores[roomID] = MessageStore(
-                roomID: roomID, ownID: user.id, participantIDs: Set(room.participants.map(\.userId)))
+                roomID: roomID, ownID: user.id, participantIDs: Set(room.participants.map(\.userID)))
         }
         return stores
     }

@@ -10,7 +10,7 @@ extension RoomsClient {
         let conversation =
             open[room.id]
             ?? Conversation(
-                roomID: room.id, ownID: user.id, participantIDs: Set(room.participants.map(\.userId)), isAway: isAway,
+                roomID: room.id, ownID: user.id, participantIDs: Set(room.participants.map(\.userID)), isAway: isAway,
                 backing: backing, settings: conversationSettings)
         if isSignedOut { return conversation }
         conversation.onUnknownRoom = { [weak rooms] in rooms?.check(room.id) }

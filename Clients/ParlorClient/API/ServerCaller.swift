@@ -98,7 +98,12 @@ extension Refusal {
         struct Words: Decodable {
             let code: String
             let message: String?
-            let requestId: String?
+            let requestID: String?
+
+            private enum CodingKeys: String, CodingKey {
+                case code, message
+                case requestID = "requestId"
+            }
         }
     }
 
@@ -114,7 +119,7 @@ extension Refusal {
         self.init(
             code: words.code, message: words.message ?? "The server answered with status \(status).",
             isRetryable: status == 429 || status >= 500, status: status,
-            requestID: words.requestId ?? response.headers["x-request-id"] ?? request.headers["X-Request-Id"],
+            requestID: words.requestID ?? response.headers["x-request-id"] ?? request.headers["X-Request-Id"],
             // A date is ignored: the contract does not use it.
             retryAfter: response.headers["retry-after"].flatMap { Int($0) }.map { .seconds(min(max($0, 0), 3_600)) })
     }

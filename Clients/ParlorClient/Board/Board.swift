@@ -128,8 +128,8 @@ public final class Board {
 
     private func apply(_ event: RoomEvent) {
         switch event {
-        case .elementCreated(let element) where element.roomId == roomID,
-            .elementUpdated(let element) where element.roomId == roomID:
+        case .elementCreated(let element) where element.roomID == roomID,
+            .elementUpdated(let element) where element.roomID == roomID:
             changeSoon { $0.put(element) }
         case .elementDeleted(roomID, let id, _): changeSoon { $0.remove(id) }
         case .roomCleared(roomID, _):

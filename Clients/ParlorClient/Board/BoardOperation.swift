@@ -13,7 +13,7 @@ struct BoardOperation: Codable, Equatable, Sendable, Identifiable {
 
     /// The id, unique on this board in this process.
     let id: Int
-    /// The element's id. Before the element is created, it is the creation's `tempId`.
+    /// The element's id. Before the element is created, it is the creation's `tempID`.
     var elementID: String
     var change: Change
     /// The server's refusal; nil while the change waits or is being sent.
@@ -53,7 +53,7 @@ public struct BoardItem: Equatable, Sendable, Identifiable {
         case failed(SendFailure)
     }
 
-    /// The `tempId` of an element created here, otherwise the element's id. It does not change when the element is
+    /// The `tempID` of an element created here, otherwise the element's id. It does not change when the element is
     /// stored, so it can identify a view.
     public let id: String
     public var element: Element

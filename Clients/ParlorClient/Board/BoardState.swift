@@ -20,7 +20,7 @@ struct BoardState: Sendable {
     private(set) var ownVersions: [String: Set<Int>] = [:]
     /// Deleted elements, which a late event or an older page must not bring back.
     private var gone = RecentValues<Bool>(limit: 2_000)
-    /// The `tempId`s of elements created here, by element id. They stay the ids of the items.
+    /// The `tempID`s of elements created here, by element id. They stay the ids of the items.
     private var tempIDs: [String: String] = [:]
     /// The elements that changed since the fetch began; nil if no fetch is running.
     private var touched: Set<String>?
@@ -50,8 +50,8 @@ struct BoardState: Sendable {
         switch operation.change {
         case .create(let type, let content, let position, let date):
             let element = Element(
-                id: id, roomId: roomID, type: type, content: content, position: position, createdBy: ownID,
-                createdAt: date, updatedBy: ownID, updatedAt: date, version: 0, tempId: id)
+                id: id, roomID: roomID, type: type, content: content, position: position, createdBy: ownID,
+                createdAt: date, updatedBy: ownID, updatedAt: date, version: 0, tempID: id)
             items[id] = BoardItem(id: id, element: element, state: .saving)
         case .edit(let content, _): items[id]?.element.content = content
         case .move(let position): items[id]?.element.position = position
@@ -329,7 +329,7 @@ struct BoardState: Sendable {
 
     /// Ends the creation of an element that the server has stored, and gives its other changes the element's id.
     private mutating func settleCreation(of element: Element) {
-        guard element.createdBy == ownID, let tempID = element.tempId, tempIDs[element.id] == nil else { return }
+        guard element.createdBy == ownID, let tempID = element.tempID, tempIDs[element.id] == nil else { return }
         tempIDs[element.id] = tempID
         operations.removeAll { $0.elementID == tempID && $0.isCreation }
         for index in operations.indices where operations[index].elementID == tempID {

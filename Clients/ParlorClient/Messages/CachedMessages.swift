@@ -40,7 +40,7 @@ struct CachedMessages: Codable, Equatable, Sendable {
 extension Message {
     /// Returns true if the person still has to read the message.
     func isUnread(by personID: String) -> Bool {
-        senderId != personID && !readBy.contains { $0.userId == personID }
+        senderID != personID && !readBy.contains { $0.userID == personID }
     }
 }
 

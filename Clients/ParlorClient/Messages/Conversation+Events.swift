@@ -43,8 +43,8 @@ extension Conversation {
             changeSoon { $0.apply(event) }
         }
         switch event {
-        case .messageNew(let message) where message.roomId == roomID:
-            typists.end(message.senderId)
+        case .messageNew(let message) where message.roomID == roomID:
+            typists.end(message.senderID)
             showTypists()
         case .typing(roomID, let userID, let isTyping):
             typists.note(userID, isTyping: isTyping)

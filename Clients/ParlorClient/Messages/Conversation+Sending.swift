@@ -17,7 +17,7 @@ extension Conversation {
         return message.tempID
     }
 
-    /// Sends a failed message again, under the same `tempId`.
+    /// Sends a failed message again, under the same `tempID`.
     public func retry(_ id: MessageItem.ID) async {
         _ = await backing.outbox.retry(id, in: roomID)  // without effect if the outbox no longer has the message
     }

@@ -18,7 +18,7 @@ public final class Conversation {
         public var cache: MessageCache
         public var receipts: ReadReceipts
         public var clock: any ClientClock
-        /// Returns a new `tempId`, which must be unique.
+        /// Returns a new `tempID`, which must be unique.
         public var makeID: @Sendable () -> String
         /// Returns a number from 0 up to 1, which spreads the retries of many clients.
         public var random: @Sendable () -> Double
@@ -131,7 +131,7 @@ public final class Conversation {
     @ObservationIgnored var eventCount = 0
     /// Counts the times when events may have been lost: each reconnect without a full replay, and each leave.
     @ObservationIgnored var losses = 0
-    /// The value of `losses` when each message under way was sent, by its `tempId`.
+    /// The value of `losses` when each message under way was sent, by its `tempID`.
     @ObservationIgnored var sentAfter: [String: Int] = [:]
     @ObservationIgnored var refreshing: Task<Void, Never>?
     /// The pause before a failed refresh is repeated.

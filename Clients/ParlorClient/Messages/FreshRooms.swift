@@ -200,7 +200,7 @@ extension RoomEvent {
     /// The room of a message event that goes only to sockets in that room; nil for other events.
     var messageRoomID: String? {
         switch self {
-        case .messageNew(let message): message.roomId
+        case .messageNew(let message): message.roomID
         case .messageDeleted(let roomID, _, _), .messagesRead(let roomID, _, _, _): roomID
         default: nil
         }

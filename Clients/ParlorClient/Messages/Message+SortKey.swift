@@ -24,9 +24,9 @@ extension Message {
 
     /// Returns the message with its room, which older servers omit.
     func inRoom(_ roomID: String) -> Message {
-        guard roomId.isEmpty else { return self }
+        guard self.roomID.isEmpty else { return self }
         var message = self
-        message.roomId = roomID
+        message.roomID = roomID
         return message
     }
 }

@@ -64,7 +64,7 @@ public actor MessageCache {
         do {
             let contents = try JSONDecoder().decode(Contents.self, from: data)
             guard contents.format == Self.format else { throw CocoaError(.fileReadCorruptFile) }
-            let messages = contents.messages.filter { $0.roomId == roomID }
+            let messages = contents.messages.filter { $0.roomID == roomID }
             return CachedMessages(messages, step: contents.step, hasOlder: contents.hasOlder ?? true)
         } catch {
             forget(roomID)

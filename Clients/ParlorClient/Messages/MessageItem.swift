@@ -22,7 +22,7 @@ public struct MessageItem: Hashable, Sendable, Identifiable {
         case pending(PendingMessage)
     }
 
-    /// The `tempId` if the message is the person's own and has one; otherwise the message's id. It does not change when
+    /// The `tempID` if the message is the person's own and has one; otherwise the message's id. It does not change when
     /// a pending message is stored, so a list keeps its row.
     public let id: String
     public let content: Content
@@ -31,9 +31,9 @@ public struct MessageItem: Hashable, Sendable, Identifiable {
     let sortKey: Int?
 
     init(_ message: Message, ownID: String) {
-        id = message.senderId == ownID ? message.tempId ?? message.id : message.id
+        id = message.senderID == ownID ? message.tempID ?? message.id : message.id
         content = .stored(message)
-        senderID = message.senderId
+        senderID = message.senderID
         sortKey = message.sortKey
     }
 

@@ -13,12 +13,12 @@ extension MessageStore {
     public mutating func showCached(_ messages: [Message]) {
         noteChange { store in
             var hasChanged = false
-            for message in messages where message.roomId == store.roomID && store.gone[message.id] == nil {
+            for message in messages where message.roomID == store.roomID && store.gone[message.id] == nil {
                 // Cached messages never replace what the server has sent meanwhile.
                 guard store.items.slot(of: message.sortKey) == nil, !store.verified.contains(message.sortKey) else {
                     continue
                 }
-                if message.senderId == store.ownID { _ = store.settle(message.tempId) }
+                if message.senderID == store.ownID { _ = store.settle(message.tempID) }
                 hasChanged = store.put(message) || hasChanged
             }
             return hasChanged
@@ -45,7 +45,7 @@ extension MessageStore {
     /// messages above the page's last one stay, unless they are unverified.
     public mutating func merge(_ page: Page<Message>, asked position: PagePosition) {
         // The server may order messages without a `seq` in another way.
-        let messages = page.items.filter { $0.roomId == roomID }.sorted { $0.sortKey < $1.sortKey }
+        let messages = page.items.filter { $0.roomID == roomID }.sorted { $0.sortKey < $1.sortKey }
         noteChange { store in
             var hasChanged = false
             if let covered = store.bounds(of: messages, hasMore: page.next != nil, asked: position) {
@@ -54,7 +54,7 @@ extension MessageStore {
                 store.verified.insert(covered)
             }
             for message in messages {
-                if message.senderId == store.ownID, store.settle(message.tempId) { hasChanged = true }
+                if message.senderID == store.ownID, store.settle(message.tempID) { hasChanged = true }
                 let isNew = store.gone[message.id] == nil && store.put(message, hasExtras: page.degraded.isEmpty)
                 if isNew { hasChanged = true }
             }

@@ -29,12 +29,12 @@ public struct MessageStore: Sendable {
     var gone = RecentValues<Bool>(limit: rememberedIDs)
     /// The sort key of each stored message, by id.
     private var sortKeys: [String: Int] = [:]
-    /// The `tempId`s of the person's stored messages.
+    /// The `tempID`s of the person's stored messages.
     private(set) var ownTempIDs: Set<String> = []
-    /// The `tempId`s of messages that are no longer pending, because the server has or had them. The outbox has to be
+    /// The `tempID`s of messages that are no longer pending, because the server has or had them. The outbox has to be
     /// notified of these.
     private(set) var settled: [String] = []
-    /// The `tempId`s of settled messages, also after the outbox was notified. An earlier change of the outbox that
+    /// The `tempID`s of settled messages, also after the outbox was notified. An earlier change of the outbox that
     /// arrives late must not show a deleted message as pending again.
     private(set) var everSettled = RecentValues<Bool>(limit: rememberedIDs)
     /// Receipts that arrived before their message.
@@ -58,9 +58,9 @@ public struct MessageStore: Sendable {
 
     /// Inserts a message from an event, or from the answer to sending it.
     public mutating func insert(_ message: Message) {
-        guard message.roomId == roomID else { return }
+        guard message.roomID == roomID else { return }
         noteChange { store in
-            let wasPending = message.senderId == store.ownID && store.settle(message.tempId)
+            let wasPending = message.senderID == store.ownID && store.settle(message.tempID)
             guard store.gone[message.id] == nil else { return wasPending }
             let isShown = store.items.slot(of: message.sortKey) != nil
             // A message without a `seq` has a time as its sort key. A time within a verified range does not prove that
@@ -76,7 +76,7 @@ public struct MessageStore: Sendable {
     /// Replaces the pending message with this `tempID` by the stored one.
     public mutating func confirm(_ tempID: String, as message: Message) {
         var stored = message
-        stored.tempId = message.tempId ?? tempID
+        stored.tempID = message.tempID ?? tempID
         noteChange { store in
             let before = store.version
             let wasPending = store.settle(tempID)
@@ -97,12 +97,12 @@ public struct MessageStore: Sendable {
 
     /// Marks messages as read by a person.
     public mutating func markRead(_ messageIDs: [String], by userID: String, at time: Date) {
-        let receipt = Message.Receipt(userId: userID, readAt: time)
+        let receipt = Message.Receipt(userID: userID, readAt: time)
         noteChange { store in
             var hasChanged = false
             for id in messageIDs {
                 guard let slot = store.slot(of: id), var message = store.items[slot].message else {
-                    let others = (store.earlyReceipts[id] ?? []).filter { $0.userId != userID }
+                    let others = (store.earlyReceipts[id] ?? []).filter { $0.userID != userID }
                     store.earlyReceipts.set(others + [receipt], for: id)
                     continue
                 }
@@ -146,8 +146,8 @@ public struct MessageStore: Sendable {
     mutating func put(_ message: Message, hasExtras: Bool = false) -> Bool {
         var message = message
         for receipt in earlyReceipts[message.id] ?? [] { _ = add(receipt, to: &message) }
-        message.readBy.sort { ($0.readAt, $0.userId) < ($1.readAt, $1.userId) }
-        if message.senderId == ownID, let tempID = message.tempId { ownTempIDs.insert(tempID) }
+        message.readBy.sort { ($0.readAt, $0.userID) < ($1.readAt, $1.userID) }
+        if message.senderID == ownID, let tempID = message.tempID { ownTempIDs.insert(tempID) }
         defer { sortKeys[message.id] = message.sortKey }
         guard let slot = items.slot(of: message.sortKey) else {
             items.insert(MessageItem(message, ownID: ownID), at: message.sortKey)
@@ -155,11 +155,11 @@ public struct MessageStore: Sendable {
         }
         // The data may be older than the known message, so receipts are only ever added.
         if let known = items[slot].message, known.id == message.id {
-            for receipt in known.readBy where !message.readBy.contains(where: { $0.userId == receipt.userId }) {
+            for receipt in known.readBy where !message.readBy.contains(where: { $0.userID == receipt.userID }) {
                 _ = add(receipt, to: &message)
             }
             message.isRead = message.isRead || known.isRead
-            message.tempId = message.tempId ?? known.tempId
+            message.tempID = message.tempID ?? known.tempID
             message.sender = message.sender ?? known.sender
             if !hasExtras { message.extras.keepKnown(known.extras) }
         } else {
@@ -179,7 +179,7 @@ public struct MessageStore: Sendable {
     private mutating func forget(_ item: MessageItem) {
         guard let message = item.message else { return }
         sortKeys[message.id] = nil
-        if message.senderId == ownID, let tempID = message.tempId { ownTempIDs.remove(tempID) }
+        if message.senderID == ownID, let tempID = message.tempID { ownTempIDs.remove(tempID) }
     }
 
     mutating func removeEveryStored() {
@@ -193,13 +193,13 @@ public struct MessageStore: Sendable {
     }
 
     private func add(_ receipt: Message.Receipt, to message: inout Message) -> Bool {
-        guard receipt.userId != message.senderId else { return false }
+        guard receipt.userID != message.senderID else { return false }
         let before = message
-        message.readBy.removeAll { $0.userId == receipt.userId }
+        message.readBy.removeAll { $0.userID == receipt.userID }
         message.readBy.append(receipt)
-        message.readBy.sort { ($0.readAt, $0.userId) < ($1.readAt, $1.userId) }
-        let readers = Set(message.readBy.map(\.userId))
-        message.isRead = message.isRead || (participantIDs ?? []).subtracting([message.senderId]).isSubset(of: readers)
+        message.readBy.sort { ($0.readAt, $0.userID) < ($1.readAt, $1.userID) }
+        let readers = Set(message.readBy.map(\.userID))
+        message.isRead = message.isRead || (participantIDs ?? []).subtracting([message.senderID]).isSubset(of: readers)
         return message != before
     }
 }

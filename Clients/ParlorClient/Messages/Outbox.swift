@@ -17,7 +17,7 @@ public enum OutboxChange: Equatable, Sendable {
 /// When ``append(_:in:)`` returns, a message is on disk, or has failed with `not_kept`. A message that failed in
 /// this way stays until it is retried or discarded, or the app ends. Each room sends one message at a time, in the
 /// order typed. Rooms do not wait for each other. A message whose answer was lost is sent again with the same
-/// `tempId`, so the server stores it once. A message leaves the outbox only when the server has stored it, when it is
+/// `tempID`, so the server stores it once. A message leaves the outbox only when the server has stored it, when it is
 /// discarded, when the person is no longer in its room, or when the person signs out.
 ///
 /// If the server cannot be reached or sends an unreadable answer, the first message of a room waits for the next

@@ -3,7 +3,7 @@ import Foundation
 /// An item on a room's board.
 public struct Element: Codable, Hashable, Sendable, Identifiable {
     public var id: String
-    public var roomId: String
+    public var roomID: String
     /// `note`, `image`, `link`, or an app's own type: `[a-z][a-z0-9_-]{0,31}`.
     public var type: String
     /// A JSON object of at most 64 KiB, in a format of the app's own.
@@ -20,7 +20,7 @@ public struct Element: Codable, Hashable, Sendable, Identifiable {
     /// 1 for a new element; it rises by one with each change.
     public var version: Int
     /// The id that the creator's client gave the element before it was stored.
-    public var tempId: String?
+    public var tempID: String?
 
     /// A point on a board, in units of the app's own.
     public struct Position: Codable, Hashable, Sendable {
@@ -34,11 +34,11 @@ public struct Element: Codable, Hashable, Sendable, Identifiable {
     }
 
     public init(
-        id: String, roomId: String, type: String, content: JSON, position: Position? = nil, createdBy: String,
-        createdAt: Date, updatedBy: String, updatedAt: Date, version: Int, tempId: String? = nil
+        id: String, roomID: String, type: String, content: JSON, position: Position? = nil, createdBy: String,
+        createdAt: Date, updatedBy: String, updatedAt: Date, version: Int, tempID: String? = nil
     ) {
         self.id = id
-        self.roomId = roomId
+        self.roomID = roomID
         self.type = type
         self.content = content
         self.position = position
@@ -47,6 +47,6 @@ public struct Element: Codable, Hashable, Sendable, Identifiable {
         self.updatedBy = updatedBy
         self.updatedAt = updatedAt
         self.version = version
-        self.tempId = tempId
+        self.tempID = tempID
     }
 }

@@ -3,9 +3,14 @@ import Foundation
 extension Message {
     private struct Member: OpenKey {
         enum Known: String, CaseIterable {
-            case id, roomId, seq, senderId, sender, text, content, createdAt, readBy, isRead, readStatus, tempId
+            case id
+            case roomID = "roomId"
+            case seq
+            case senderID = "senderId"
+            case sender, text, content, createdAt, readBy, isRead, readStatus
+            case tempID = "tempId"
             /// Known but ignored: `Room.participants` has all receivers.
-            case receiverId
+            case receiverID = "receiverId"
         }
 
         static let knownNames = NameSet(Known.self)
@@ -18,28 +23,28 @@ extension Message {
     /// Decodes a message, also one of an older server.
     ///
     /// Older servers send `content` and `readStatus`, but no `seq`, `sender` or `readBy`. A missing `seq` becomes 0,
-    /// and a missing room an empty `roomId`.
+    /// and a missing room an empty `roomID`.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: Member.self)
         let sender = try members.decodeIfPresent(Person.self, forKey: .known(.sender))
-        let senderID = try members.decodeIfPresent(String.self, forKey: .known(.senderId)) ?? sender?.id
+        let senderID = try members.decodeIfPresent(String.self, forKey: .known(.senderID)) ?? sender?.id
         guard let senderID else {
             throw DecodingError.keyNotFound(
-                Member.known(.senderId),
+                Member.known(.senderID),
                 .init(codingPath: decoder.codingPath, debugDescription: "the message has no sender"))
         }
         let text = try members.decodeIfPresent(String.self, forKey: .known(.text))
         self.init(
             id: try members.decode(String.self, forKey: .known(.id)),
-            roomId: try members.decode(.known(.roomId), or: ""),
+            roomID: try members.decode(.known(.roomID), or: ""),
             seq: try members.decodeCount(.known(.seq)),
-            senderId: senderID,
+            senderID: senderID,
             sender: sender,
             text: try text ?? members.decode(String.self, forKey: .known(.content)),
             createdAt: try members.decode(Date.self, forKey: .known(.createdAt)),
             readBy: try members.decode(.known(.readBy), or: []),
             isRead: try members.decode(.known(.readStatus), or: try members.decode(.known(.isRead), or: false)),
-            tempId: try members.decodeIfPresent(String.self, forKey: .known(.tempId)),
+            tempID: try members.decodeIfPresent(String.self, forKey: .known(.tempID)),
             extras: members.decodeExtras())
     }
 
@@ -47,15 +52,15 @@ extension Message {
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Member.self)
         try members.encode(id, forKey: .known(.id))
-        try members.encode(roomId, forKey: .known(.roomId))
+        try members.encode(roomID, forKey: .known(.roomID))
         try members.encode(seq, forKey: .known(.seq))
-        try members.encode(senderId, forKey: .known(.senderId))
+        try members.encode(senderID, forKey: .known(.senderID))
         try members.encodeIfPresent(sender, forKey: .known(.sender))
         try members.encode(text, forKey: .known(.text))
         try members.encode(createdAt, forKey: .known(.createdAt))
         try members.encode(readBy, forKey: .known(.readBy))
         try members.encode(isRead, forKey: .known(.isRead))
-        try members.encodeIfPresent(tempId, forKey: .known(.tempId))
+        try members.encodeIfPresent(tempID, forKey: .known(.tempID))
         try members.encode(extras: extras)
     }
 }
@@ -98,8 +103,11 @@ extension Person {
 }
 
 extension Element {
-    private enum Member: CodingKey {
-        case id, roomId, type, content, position, createdBy, createdAt, updatedBy, updatedAt, version, tempId
+    private enum Member: String, CodingKey {
+        case id
+        case roomID = "roomId"
+        case type, content, position, createdBy, createdAt, updatedBy, updatedAt, version
+        case tempID = "tempId"
         /// Only a cache has it, and only with the value false.
         case isContentWhole
     }
@@ -122,7 +130,7 @@ extension Element {
         let (content, isContentWhole) = try Self.content(in: members)
         self.init(
             id: try members.decode(String.self, forKey: .id),
-            roomId: try members.decode(String.self, forKey: .roomId),
+            roomID: try members.decode(String.self, forKey: .roomID),
             type: try members.decode(String.self, forKey: .type),
             content: content,
             position: try members.decodeIfPresent(Position.self, forKey: .position),
@@ -131,7 +139,7 @@ extension Element {
             updatedBy: try members.decode(.updatedBy, or: createdBy),
             updatedAt: try members.decode(.updatedAt, or: createdAt),
             version: try members.decodeIfPresent(Int.self, forKey: .version)?.asCount ?? 1,
-            tempId: try members.decodeIfPresent(String.self, forKey: .tempId))
+            tempID: try members.decodeIfPresent(String.self, forKey: .tempID))
         self.isContentWhole = isContentWhole
     }
 
@@ -154,7 +162,7 @@ extension Element {
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Member.self)
         try members.encode(id, forKey: .id)
-        try members.encode(roomId, forKey: .roomId)
+        try members.encode(roomID, forKey: .roomID)
         try members.encode(type, forKey: .type)
         try members.encode(content, forKey: .content)
         try members.encodeIfPresent(position, forKey: .position)
@@ -163,7 +171,7 @@ extension Element {
         try members.encode(updatedBy, forKey: .updatedBy)
         try members.encode(updatedAt, forKey: .updatedAt)
         try members.encode(version, forKey: .version)
-        try members.encodeIfPresent(tempId, forKey: .tempId)
+        try members.encodeIfPresent(tempID, forKey: .tempID)
         if !isContentWhole { try members.encode(isContentWhole, forKey: .isContentWhole) }
     }
 }

@@ -76,14 +76,10 @@ extension Room {
 }
 
 extension Room.Participant {
-    private enum Member: CodingKey {
-        case userId, username, firstName, joinedAt, isPresent
-    }
-
     public init(from decoder: any Decoder) throws {
-        let members = try decoder.container(keyedBy: Member.self)
+        let members = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
-            userId: try members.decode(String.self, forKey: .userId),
+            userID: try members.decode(String.self, forKey: .userID),
             username: try members.decode(.username, or: ""),
             firstName: try members.decodeIfPresent(String.self, forKey: .firstName),
             joinedAt: try members.decode(.joinedAt, or: .distantPast),

@@ -39,17 +39,22 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
 
     /// A person in a room.
     public struct Participant: Codable, Hashable, Sendable, Identifiable {
-        public var userId: String
+        public var userID: String
         public var username: String
         public var firstName: String?
         public var joinedAt: Date
         /// True if the person has the room open.
         public var isPresent: Bool
 
-        public var id: String { userId }
+        enum CodingKeys: String, CodingKey {
+            case userID = "userId"
+            case username, firstName, joinedAt, isPresent
+        }
 
-        public init(userId: String, username: String, firstName: String? = nil, joinedAt: Date, isPresent: Bool) {
-            self.userId = userId
+        public var id: String { userID }
+
+        public init(userID: String, username: String, firstName: String? = nil, joinedAt: Date, isPresent: Bool) {
+            self.userID = userID
             self.username = username
             self.firstName = firstName
             self.joinedAt = joinedAt
@@ -86,13 +91,19 @@ public struct Room: Codable, Hashable, Sendable, Identifiable {
     /// The newest message of a room.
     public struct LastMessage: Codable, Hashable, Sendable {
         public var id: String
-        public var senderId: String
+        public var senderID: String
         public var text: String
         public var createdAt: Date
 
-        public init(id: String, senderId: String, text: String, createdAt: Date) {
+        private enum CodingKeys: String, CodingKey {
+            case id
+            case senderID = "senderId"
+            case text, createdAt
+        }
+
+        public init(id: String, senderID: String, text: String, createdAt: Date) {
             self.id = id
-            self.senderId = senderId
+            self.senderID = senderID
             self.text = text
             self.createdAt = createdAt
         }

@@ -122,7 +122,7 @@ public final class PersonConversation {
 
     private func update() {
         let shared = list.rooms.filter { room in
-            room.participants.count == 2 && room.participants.contains { $0.userId == person.id }
+            room.participants.count == 2 && room.participants.contains { $0.userID == person.id }
         }.sorted { ($0.messagesUpdatedAt ?? .distantPast, $0.id) > ($1.messagesUpdatedAt ?? .distantPast, $1.id) }
         if rooms != shared { rooms = shared }
         let ids = Set(shared.map(\.id))

@@ -130,12 +130,12 @@ public struct RoomCounts: Sendable {
     @discardableResult
     public mutating func apply(_ event: RoomEvent) -> Bool {
         switch event {
-        case .messageNew(let message): countMessage(message.id, from: message.senderId, in: message.roomId)
+        case .messageNew(let message): countMessage(message.id, from: message.senderID, in: message.roomID)
         case .messageNewGlobal(let roomID, let messageID, let senderID, _):
             countMessage(messageID, from: senderID, in: roomID)
         case .elementCreated(let element):
             // In a replay, no `:global` event follows. The element count then comes with an answer.
-            countUnseen(element.id, by: element.createdBy, in: element.roomId)
+            countUnseen(element.id, by: element.createdBy, in: element.roomID)
         case .elementsChangedGlobal(let change): return apply(change)
         case .badges(let roomID, let badges, let hasUnread):
             let elements = unseen(badges.elements, in: roomID)

@@ -35,7 +35,7 @@ extension RoomList {
         let isSame = store.sorted.membership == shown.membership
         groups = nil
         shown = store.sorted
-        if !isSame { peopleWithoutRooms.leaveOut(Set(rooms.flatMap { $0.participants.map(\.userId) })) }
+        if !isSame { peopleWithoutRooms.leaveOut(Set(rooms.flatMap { $0.participants.map(\.userID) })) }
         return true
     }
 

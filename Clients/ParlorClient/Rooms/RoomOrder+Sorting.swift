@@ -53,8 +53,8 @@ extension Room {
     /// does, the creator first.
     mutating func takeName(_ newName: String?) {
         name = newName
-        let others = participants.filter { $0.userId != createdBy }
-        let people = participants.filter { $0.userId == createdBy } + others
+        let others = participants.filter { $0.userID != createdBy }
+        let people = participants.filter { $0.userID == createdBy } + others
         let joined = people.map(\.displayName).joined(separator: " & ")
         displayName = newName.flatMap { $0.isEmpty ? nil : $0 } ?? joined
     }

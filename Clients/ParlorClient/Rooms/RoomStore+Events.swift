@@ -14,7 +14,7 @@ extension RoomStore {
         case .messageDeletedGlobal(let roomID, let messageID, _, let time):
             applyDeletion(of: messageID, in: roomID, at: time, now)
         case .elementCreated(let element), .elementUpdated(let element):
-            applyElement(element.id, in: element.roomId, at: element.updatedAt, now)
+            applyElement(element.id, in: element.roomID, at: element.updatedAt, now)
         case .elementDeleted(let roomID, let elementID, _): applyElement(elementID, in: roomID, at: nil, now)
         case .roomCleared(let roomID, _): applyElement(nil, in: roomID, at: nil, now)
         case .elementsChangedGlobal(let change): apply(change, now)
@@ -29,7 +29,7 @@ extension RoomStore {
     }
 
     private mutating func applyMessage(_ message: Message, _ now: Date) -> String? {
-        let roomID = message.roomId
+        let roomID = message.roomID
         guard touch(roomID, now: now) else { return nil }
         meet(.message(message.id), of: roomID)
         guard !deletedMessages.contains(message.id) else { return roomID }
@@ -37,7 +37,7 @@ extension RoomStore {
             if let last = room.lastMessage, last.createdAt > message.createdAt { return }
             room.noteMessages(at: message.createdAt)
             room.lastMessage = .init(
-                id: message.id, senderId: message.senderId, text: message.text, createdAt: message.createdAt)
+                id: message.id, senderID: message.senderID, text: message.text, createdAt: message.createdAt)
         }
         return roomID
     }
@@ -125,7 +125,7 @@ extension RoomStore {
     ) -> String? {
         guard touch(roomID, now: now) else { return nil }
         change(roomID) { room in
-            for index in room.participants.indices where room.participants[index].userId == userID {
+            for index in room.participants.indices where room.participants[index].userID == userID {
                 room.participants[index].isPresent = isPresent
             }
             room.isActive = room.participants.contains(where: \.isPresent)
@@ -156,9 +156,9 @@ extension RoomEvent {
     /// The room of a new message or element, and the person who made it; nil for other events.
     var arrival: (roomID: String, personID: String)? {
         switch self {
-        case .messageNew(let message): (message.roomId, message.senderId)
+        case .messageNew(let message): (message.roomID, message.senderID)
         case .messageNewGlobal(let roomID, _, let senderID, _): (roomID, senderID)
-        case .elementCreated(let element): (element.roomId, element.createdBy)
+        case .elementCreated(let element): (element.roomID, element.createdBy)
         case .elementsChangedGlobal(let change) where change.kind == .created: (change.roomID, change.userID)
         default: nil
         }

@@ -9,8 +9,8 @@ struct RoomsByPerson {
     init(_ rooms: [Room], for userID: String) {
         var people: [String: PersonWithRooms] = [:]
         for room in rooms {
-            for other in room.participants where other.userId != userID {
-                let person = Person(id: other.userId, username: other.username, firstName: other.firstName)
+            for other in room.participants where other.userID != userID {
+                let person = Person(id: other.userID, username: other.username, firstName: other.firstName)
                 people[person.id, default: PersonWithRooms(person: person, rooms: [])].rooms.append(room)
             }
         }

@@ -9,16 +9,16 @@ extension Room {
 
     /// Returns the names of the other participants, separated by commas.
     func others(besides ownID: Person.ID) -> String {
-        participants.filter { $0.userId != ownID }.map(\.displayName).joined(separator: ", ")
+        participants.filter { $0.userID != ownID }.map(\.displayName).joined(separator: ", ")
     }
 
     /// Returns whether another participant has the room open.
     func isVisited(besides ownID: Person.ID) -> Bool {
-        participants.contains { $0.userId != ownID && $0.isPresent }
+        participants.contains { $0.userID != ownID && $0.isPresent }
     }
 
     /// Returns a participant's name; nil for anybody else.
-    func name(of userID: Person.ID) -> String? { participants.first { $0.userId == userID }?.displayName }
+    func name(of userID: Person.ID) -> String? { participants.first { $0.userID == userID }?.displayName }
 }
 
 extension Person {

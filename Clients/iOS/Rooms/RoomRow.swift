@@ -35,7 +35,7 @@ struct RoomRow: View {
 
     private var lastMessage: Text {
         guard let message = room.lastMessage else { return Text("No messages yet") }
-        return message.senderId == ownID ? Text("You: \(message.text)") : Text(message.text)
+        return message.senderID == ownID ? Text("You: \(message.text)") : Text(message.text)
     }
 
     private var facts: some View {

@@ -111,9 +111,9 @@ struct ClientStores {
 
     private static func message(_ seq: Int, from sender: String, tempID: String?) -> Message {
         Message(
-            id: "message-\(seq)", roomId: "room", seq: seq, senderId: sender,
+            id: "message-\(seq)", roomID: "room", seq: seq, senderID: sender,
             text: "Message number \(seq) of a room with many.",
-            createdAt: Date(timeIntervalSince1970: 1_700_000_000 + Double(seq)), tempId: tempID)
+            createdAt: Date(timeIntervalSince1970: 1_700_000_000 + Double(seq)), tempID: tempID)
     }
 }
 

@@ -98,7 +98,7 @@ struct Journey {
         for shown in [hers, his] where shown.items.compactMap(\.message?.id) != ids {
             throw Failed(description: "what is shown is not what the server has")
         }
-        let typed = stored.filter { $0.senderId == hers.ownID }.map(\.text)
+        let typed = stored.filter { $0.senderID == hers.ownID }.map(\.text)
         guard typed == (1...Self.sends).map(String.init) else {
             throw Failed(description: "hers are not in the order typed: \(typed.prefix(20))…")
         }

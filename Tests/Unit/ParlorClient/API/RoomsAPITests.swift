@@ -78,8 +78,8 @@ struct RoomsAPITests {
             .answer("GET /api/rooms/r1/messages", #"{"data":[\#(older)]}"#),
             .answer("POST /api/rooms/r1/messages", #"{"data":\#(older)}"#),
         ])
-        #expect(try await api.messages(in: "r1").items.map(\.roomId) == ["r1"])
-        #expect(try await api.send("Hello", in: "r1").roomId == "r1")
+        #expect(try await api.messages(in: "r1").items.map(\.roomID) == ["r1"])
+        #expect(try await api.send("Hello", in: "r1").roomID == "r1")
     }
 
     /// A transport and tokens of an app that throw undocumented errors.

@@ -44,7 +44,7 @@ private actor SlowChanges: ElementServer {
         calls.append(content?["text"]?.string ?? "")
         await creating.pass()
         return Element(
-            id: tempID ?? "", roomId: roomID, type: type, content: content ?? [:], createdBy: "ada",
+            id: tempID ?? "", roomID: roomID, type: type, content: content ?? [:], createdBy: "ada",
             createdAt: .distantPast, updatedBy: "ada", updatedAt: .distantPast, version: 1)
     }
 
@@ -68,7 +68,7 @@ struct BoardFetchTests {
 
     private func element(_ id: String) -> Element {
         Element(
-            id: id, roomId: "room", type: "note", content: [:], createdBy: "ben",
+            id: id, roomID: "room", type: "note", content: [:], createdBy: "ben",
             createdAt: Date(timeIntervalSince1970: 0),
             updatedBy: "ben", updatedAt: Date(timeIntervalSince1970: 0), version: 1)
     }

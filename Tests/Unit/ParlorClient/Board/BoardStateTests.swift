@@ -11,9 +11,9 @@ struct BoardStateTests {
 
     private func element(_ id: String, tempID: String? = nil, version: Int = 1) -> Element {
         Element(
-            id: id, roomId: "room", type: "note", content: [:], createdBy: "me",
+            id: id, roomID: "room", type: "note", content: [:], createdBy: "me",
             createdAt: Date(timeIntervalSince1970: 0),
-            updatedBy: "me", updatedAt: Date(timeIntervalSince1970: 0), version: version, tempId: tempID)
+            updatedBy: "me", updatedAt: Date(timeIntervalSince1970: 0), version: version, tempID: tempID)
     }
 
     private mutating func create() { state.create("temp", type: "note", content: [:], position: nil, at: .distantPast) }
@@ -175,7 +175,7 @@ struct BoardStateTests {
         state.put(element("e2"))
         state.put(element("e1"))
         #expect(state.items.map(\.id) == ["e1", "e2", "z", "a"])
-        #expect(state.items.allSatisfy { $0.element.roomId == "room" })
+        #expect(state.items.allSatisfy { $0.element.roomID == "room" })
         let creation = try taken()
         state.finish(creation.id, with: element("e3", tempID: "z"))
         state.remove("e1")

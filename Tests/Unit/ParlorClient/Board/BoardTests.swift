@@ -274,7 +274,7 @@ struct BoardTests {
         func element(_ id: String, _ version: Int) -> Element {
             let date = Date(timeIntervalSince1970: ages[id] ?? 0)
             return Element(
-                id: id, roomId: "r", type: "note", content: ["v": .integer(version)], createdBy: "x",
+                id: id, roomID: "r", type: "note", content: ["v": .integer(version)], createdBy: "x",
                 createdAt: date, updatedBy: "x", updatedAt: date, version: version)
         }
         var state = BoardState(roomID: "r", ownID: "me")

@@ -50,7 +50,7 @@ final class ChaosRun {
         (ada, bob) = (server.addPerson("ada"), server.addPerson("bob"))
         let roomID = try server.makeRoom(by: ada.id, with: bob.id)
         let people = [ada, bob].map {
-            Room.Participant(userId: $0.id, username: $0.username, joinedAt: start, isPresent: false)
+            Room.Participant(userID: $0.id, username: $0.username, joinedAt: start, isPresent: false)
         }
         room = Room(
             id: roomID, displayName: "Plans", createdBy: ada.id, createdAt: clock.now, updatedAt: clock.now,
@@ -125,7 +125,7 @@ final class ChaosRun {
     }
 
     private func read() {
-        let own = conversation.items.compactMap(\.message).filter { $0.senderId == ada.id }.map(\.id)
+        let own = conversation.items.compactMap(\.message).filter { $0.senderID == ada.id }.map(\.id)
         if !own.isEmpty { try? server.markRead(own, in: room.id, by: bob.id) }  // `try?`: deleted ones do not matter
     }
 
@@ -181,7 +181,7 @@ final class ChaosRun {
         for (shown, kept) in zip(shown, kept) where shown?.text == kept.text && shown != kept {
             faults.append("shown \(String(describing: shown)), the server has \(kept)")
         }
-        let own = kept.filter { $0.senderId == ada.id }.map(\.text)
+        let own = kept.filter { $0.senderID == ada.id }.map(\.text)
         let expected = typed.filter { own.contains($0) || !deleted.contains($0) }
         if own != expected { faults.append("typed \(expected), the server has \(own)") }
         // The folder is removed after this, so nothing may write to it any more.

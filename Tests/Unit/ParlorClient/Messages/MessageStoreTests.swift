@@ -58,7 +58,7 @@ struct MessageStoreTests {
             store.confirm("t1", as: stored)
         case 2: store.merge(Page(items: [stored]), asked: .newest)
         default:
-            // An older server's event has no tempId.
+            // An older server's event has no `tempId`.
             store.insert(sample(7, from: "me"))
             store.confirm("t1", as: sample(7, from: "me"))
         }
@@ -171,7 +171,7 @@ struct MessageStoreTests {
         #expect(store.items[0].state == .read)
         store.insert(sample(1, from: "me", tempID: "t"))
         #expect(store.items[0].state == .read, "a late echo is older than the receipts")
-        #expect(store.items[0].message?.readBy.map(\.userId) == ["ann", "bo"])
+        #expect(store.items[0].message?.readBy.map(\.userID) == ["ann", "bo"])
     }
 
     @Test("a receipt that arrives before its message is kept")

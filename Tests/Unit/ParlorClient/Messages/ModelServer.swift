@@ -26,7 +26,7 @@ final class ModelServer {
     }
 
     private(set) var messages: [Message] = []
-    /// The ids of messages by their `tempId`, including deleted messages.
+    /// The ids of messages by their `tempID`, including deleted messages.
     private(set) var idByTempID: [String: String] = [:]
     /// The texts of own messages that have arrived, including deleted ones.
     private(set) var arrived: Set<String> = []
@@ -64,7 +64,7 @@ final class ModelServer {
     }
 
     func read(_ id: String, by user: String) {
-        guard let index = messages.firstIndex(where: { $0.id == id }), messages[index].senderId != user,
+        guard let index = messages.firstIndex(where: { $0.id == id }), messages[index].senderID != user,
             messages[index].readBy.isEmpty
         else { return }
         messages[index].readBy.append(receipt(user))

@@ -8,7 +8,7 @@ extension MessageStoreTests {
     /// Returns a message of an older server.
     func older(_ id: String, at seconds: Double, from sender: String = "ann") -> Message {
         Message(
-            id: id, roomId: "room", seq: 0, senderId: sender, text: id, createdAt: start.addingTimeInterval(seconds))
+            id: id, roomID: "room", seq: 0, senderID: sender, text: id, createdAt: start.addingTimeInterval(seconds))
     }
 
     @Test("messages without a counter are sorted by time, each once, whatever the order of arrival")

@@ -9,8 +9,8 @@ func sample(
     readBy: [Message.Receipt] = [], isRead: Bool = false
 ) -> Message {
     Message(
-        id: "m\(seq)", roomId: room, seq: seq, senderId: sender, text: text ?? "text \(seq)",
-        createdAt: start.addingTimeInterval(Double(seq)), readBy: readBy, isRead: isRead, tempId: tempID)
+        id: "m\(seq)", roomID: room, seq: seq, senderID: sender, text: text ?? "text \(seq)",
+        createdAt: start.addingTimeInterval(Double(seq)), readBy: readBy, isRead: isRead, tempID: tempID)
 }
 
 func page(_ seqs: some Sequence<Int>, next: String? = nil) -> Page<Message> {
@@ -18,7 +18,7 @@ func page(_ seqs: some Sequence<Int>, next: String? = nil) -> Page<Message> {
 }
 
 func receipt(_ userID: String, _ seconds: Double = 0) -> Message.Receipt {
-    Message.Receipt(userId: userID, readAt: start.addingTimeInterval(seconds))
+    Message.Receipt(userID: userID, readAt: start.addingTimeInterval(seconds))
 }
 
 extension MessageItems {

@@ -21,9 +21,9 @@ struct DecodingTests {
     @Test("a message of the contract is decoded")
     func wholeMessage() throws {
         let expected = Message(
-            id: "m1", roomId: "r1", seq: 7, senderId: "u1", sender: Person(id: "u1", username: "ada", firstName: "Ada"),
-            text: "Hello", createdAt: someTime + 0.25, readBy: [.init(userId: "u2", readAt: someTime + 1)],
-            isRead: true, tempId: "t1", extras: ["later": ["unknown": .array([.integer(1)])]])
+            id: "m1", roomID: "r1", seq: 7, senderID: "u1", sender: Person(id: "u1", username: "ada", firstName: "Ada"),
+            text: "Hello", createdAt: someTime + 0.25, readBy: [.init(userID: "u2", readAt: someTime + 1)],
+            isRead: true, tempID: "t1", extras: ["later": ["unknown": .array([.integer(1)])]])
         #expect(try decoded(Message.self, Self.message) == expected)
     }
 
@@ -35,7 +35,7 @@ struct DecodingTests {
             """
         #expect(
             try decoded(Message.self, json)
-                == Message(id: "m1", roomId: "", seq: 0, senderId: "u1", text: "Hello", createdAt: someTime))
+                == Message(id: "m1", roomID: "", seq: 0, senderID: "u1", text: "Hello", createdAt: someTime))
     }
 
     @Test("a message may have only a sender object, and null for absent fields")
@@ -45,7 +45,7 @@ struct DecodingTests {
              "createdAt":"2024-12-17T09:45:00Z"}
             """
         let message = try decoded(Message.self, json)
-        #expect(message.senderId == "u1" && message.readBy.isEmpty && !message.isRead && message.tempId == nil)
+        #expect(message.senderID == "u1" && message.readBy.isEmpty && !message.isRead && message.tempID == nil)
     }
 
     @Test("a message without text, sender or time is invalid")
@@ -87,9 +87,9 @@ struct DecodingTests {
             id: "r1", name: "Garden", displayName: "Garden", createdBy: "u1", createdAt: someTime,
             updatedAt: someTime + 60, messagesUpdatedAt: someTime + 120, lastActivityAt: someTime + 120.5,
             lastActivityType: .message, isActive: true,
-            participants: [.init(userId: "u1", username: "ada", joinedAt: someTime, isPresent: true)], elementCount: 3,
+            participants: [.init(userID: "u1", username: "ada", joinedAt: someTime, isPresent: true)], elementCount: 3,
             badges: .init(messages: 1, elements: 2), hasUnread: true,
-            lastMessage: .init(id: "m1", senderId: "u2", text: "Hi", createdAt: someTime + 120.5))
+            lastMessage: .init(id: "m1", senderID: "u2", text: "Hi", createdAt: someTime + 120.5))
         #expect(try decoded(Room.self, Self.room) == expected)
     }
 
@@ -124,7 +124,7 @@ struct DecodingTests {
     func elements() throws {
         let content: JSON = ["text": .string("a"), "n": .array([.integer(1), .number(2.5), .null, .bool(true)])]
         let expected = Element(
-            id: "e1", roomId: "r1", type: "note", content: content, position: .init(x: 1, y: -2.5), createdBy: "u1",
+            id: "e1", roomID: "r1", type: "note", content: content, position: .init(x: 1, y: -2.5), createdBy: "u1",
             createdAt: someTime, updatedBy: "u2", updatedAt: someTime + 1, version: 2)
         #expect(try decoded(Element.self, Self.element) == expected)
         let bare = #"{"id":"e1","roomId":"r1","type":"note","createdBy":"u1","createdAt":"2024-12-17T09:45:00Z"}"#

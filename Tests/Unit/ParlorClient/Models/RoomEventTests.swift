@@ -23,7 +23,7 @@ struct RoomEventTests {
         #expect(
             event
                 == .messageNew(
-                    Message(id: "m1", roomId: "r1", seq: 0, senderId: "u1", text: "Hello", createdAt: someTime)))
+                    Message(id: "m1", roomID: "r1", seq: 0, senderID: "u1", text: "Hello", createdAt: someTime)))
     }
 
     @Test("events to a room are decoded")

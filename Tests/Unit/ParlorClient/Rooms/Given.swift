@@ -19,24 +19,24 @@ enum Given {
             lastActivityAt: max(at(updatedAt), messages ?? .distantPast),
             lastActivityType: isMessage ? .message : .roomUpdate,
             participants: (["me"] + others).map {
-                .init(userId: $0, username: $0, joinedAt: start, isPresent: false)
+                .init(userID: $0, username: $0, joinedAt: start, isPresent: false)
             }, elementCount: elements, badges: badges, hasUnread: badges.messages + badges.elements > 0,
             lastMessage: last)
     }
 
     static func last(_ id: String, at seconds: Double = 0) -> Room.LastMessage {
-        .init(id: id, senderId: "bob", text: id, createdAt: at(seconds))
+        .init(id: id, senderID: "bob", text: id, createdAt: at(seconds))
     }
 
     static func message(_ id: String, in roomID: String, from sender: String = "bob", at seconds: Double = 0) -> Message
     {
-        Message(id: id, roomId: roomID, seq: 1, senderId: sender, text: id, createdAt: at(seconds))
+        Message(id: id, roomID: roomID, seq: 1, senderID: sender, text: id, createdAt: at(seconds))
     }
 
     static func element(_ id: String, in roomID: String, by creator: String = "bob", at seconds: Double = 0) -> Element
     {
         Element(
-            id: id, roomId: roomID, type: "note", content: .object([:]), createdBy: creator, createdAt: at(seconds),
+            id: id, roomID: roomID, type: "note", content: .object([:]), createdBy: creator, createdAt: at(seconds),
             updatedBy: creator, updatedAt: at(seconds), version: 1)
     }
 
