@@ -131,6 +131,7 @@ final class RoomsController {
         let row = ListScreen.Row(
             title: room.title(), distinction: isUnnamed ? "created \(created)" : "", detail: detail(of: room),
             badge: BadgeText.text(room.badges.messages + room.badges.elements) ?? "",
+            warning: client.rooms.failedRoomIDs.contains(room.id) ? "! not sent" : "",
             others: room.badges.others.sorted { $0.key < $1.key }.compactMap { name, count in
                 BadgeText.text(count).map { "\(name) \($0)" }
             }.joined(separator: ", "),

@@ -120,7 +120,8 @@ public final class RoomsClient {
             // If the device is unlocked while there is no network, the next `append` reads the stored messages. This
             // call then clears `outboxFailure`.
             onRead: { await eventRelay.client?.startOutbox() },
-            onUnknownRoom: { eventRelay.client?.rooms.check($0) })
+            onUnknownRoom: { eventRelay.client?.rooms.check($0) },
+            onFailures: { eventRelay.client?.rooms.take($0) })
         backing = Conversation.Backing(
             server: connection, outbox: outbox,
             cache: MessageCache(

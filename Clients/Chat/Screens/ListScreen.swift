@@ -15,6 +15,8 @@ struct ListScreen: Equatable {
         var detail = ""
         /// The count of what is new; empty if there is nothing new.
         var badge = ""
+        /// A warning, shown in full; empty if there is none.
+        var warning = ""
         /// The badges of added services that are above zero, such as `polls 2`.
         var others = ""
         /// A sign of what happened at `time`; empty for a person.
@@ -77,7 +79,7 @@ struct ListScreen: Equatable {
         // Names of badges come from the server. They are cut, so that the title has room.
         let others = row.others.harmlessLine.cut(to: width / (row.distinction.isEmpty ? 3 : 6))
         let time = row.activity.isEmpty ? row.time : "\(row.activity) \(row.time)"
-        let right = [row.badge.isEmpty ? "" : "(\(row.badge))", others, time].filter { !$0.isEmpty }
+        let right = [row.warning, row.badge.isEmpty ? "" : "(\(row.badge))", others, time].filter { !$0.isEmpty }
             .joined(separator: "  ")
         let room = max(0, width - right.columns - 1)
         var left = mark + presence
@@ -92,7 +94,8 @@ struct ListScreen: Equatable {
         if !row.detail.isEmpty, hasRoom { left += "  " + row.detail.harmlessLine }
         let text = left.fitted(to: room) + " " + right
         if isSelected { return Style.reverse(text.fitted(to: width)) }
-        return row.badge.isEmpty && row.others.isEmpty ? text : Style.bold(text)
+        let isPlain = row.badge.isEmpty && row.others.isEmpty && row.warning.isEmpty
+        return isPlain ? text : Style.bold(text)
     }
 }
 

@@ -26,6 +26,7 @@ extension Outbox {
     private func takeOver(_ entries: [OutboxEntry], in roomID: String) {
         queues[roomID, default: Queue()].entries.insert(contentsOf: entries, at: 0)
         queues[roomID]?.version += 1
+        noteFailures(in: roomID)
         wake(roomID)
         guard queues[roomID]?.followers.isEmpty == false else { return }
         Task { await notifyObservers(.all(messages(in: roomID)), in: roomID) }
@@ -49,6 +50,7 @@ extension Outbox {
             return
         }
         queues[roomID]?.version += 1
+        noteFailures(in: roomID)
         removeFile(of: entry, in: roomID)
     }
 
@@ -81,6 +83,7 @@ extension Outbox {
         }
         queues[roomID]?.entries[index] = entry
         queues[roomID]?.version += 1
+        noteFailures(in: roomID)
         return entry.message.state
     }
 

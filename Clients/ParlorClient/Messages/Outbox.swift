@@ -70,6 +70,9 @@ public actor Outbox {
     let onRead: (@MainActor @Sendable () async -> Void)?
     /// Called with the id of a room if the server refuses a message because it does not know the room.
     let onUnknownRoom: (@MainActor @Sendable (String) -> Void)?
+    /// Called when a room gets its first failed message, or has none any more.
+    let onFailures: (@MainActor @Sendable (FailedRooms) -> Void)?
+    var failedRooms = FailedRooms()
     var queues: [String: Queue] = [:]
     private var lastFollower = 0
     /// Counts connections, so that an attempt can notice that one came meanwhile.
@@ -99,7 +102,8 @@ public actor Outbox {
         log: ClientLog = .none,
         removeItem: @escaping @Sendable (URL) throws -> Void = RoomFiles.removeItem,
         onRead: (@MainActor @Sendable () async -> Void)? = nil,
-        onUnknownRoom: (@MainActor @Sendable (String) -> Void)? = nil
+        onUnknownRoom: (@MainActor @Sendable (String) -> Void)? = nil,
+        onFailures: (@MainActor @Sendable (FailedRooms) -> Void)? = nil
     ) {
         files = OutboxFiles(
             files: RoomFiles(folder: folder, mark: mark, log: log, removeItem: removeItem), isForced: settings.isForced)
@@ -110,6 +114,7 @@ public actor Outbox {
         self.random = random
         self.onRead = onRead
         self.onUnknownRoom = onUnknownRoom
+        self.onFailures = onFailures
     }
 
     /// Reads the stored messages and continues to send them. Calls that need them, such as ``append(_:in:)``
@@ -190,6 +195,7 @@ public actor Outbox {
         queues[roomID]?.entries = []
         queues[roomID]?.version += 1
         queues[roomID]?.pause?.task.cancel()
+        noteFailures(in: roomID)
         for entry in entries { removeFile(of: entry, in: roomID) }
         await notifyObservers(.all([]), in: roomID)
     }
@@ -242,7 +248,9 @@ public actor Outbox {
     /// - Throws: the file system's error.
     public func stopAndRemoveAll() throws {
         stop()
+        let rooms = queues.keys
         queues.removeAll()
+        for roomID in rooms { noteFailures(in: roomID) }
         try files.files.removeAll()
     }
 }

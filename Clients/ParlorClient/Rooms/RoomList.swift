@@ -23,6 +23,10 @@ public final class RoomList {
     public private(set) var isLoaded = false
     /// The failure of the last fetch of all rooms; nil if it succeeded.
     public private(set) var failure: ClientFailure?
+    /// The ids of the rooms with a message of the person that failed: the server refused it, or the device's disk did
+    /// not store or delete it. The message stays in its room until the person retries or discards it there. Only the
+    /// list of a ``RoomsClient`` has such rooms.
+    public private(set) var failedRoomIDs: Set<Room.ID> = []
     /// The counts that the rooms' rows show.
     public let counts: RoomCountManager
     /// The people with whom the person shares no room yet.
@@ -40,6 +44,8 @@ public final class RoomList {
         }
     }
 
+    /// The version of ``failedRoomIDs``.
+    @ObservationIgnored private var failedVersion = 0
     /// Called with the id of a room when the server says that it is not the person's any more.
     @ObservationIgnored var onGone: @MainActor (String) -> Void = { _ in }
     @ObservationIgnored var store: RoomStore
@@ -126,6 +132,11 @@ public final class RoomList {
 
     /// The room with this id; nil if it is not in the list.
     public subscript(roomID: String) -> Room? { shown[roomID] }
+
+    func take(_ failed: FailedRooms) {
+        guard failed.version > failedVersion else { return }
+        (failedRoomIDs, failedVersion) = (failed.ids, failed.version)
+    }
 
     // MARK: Loading
 

@@ -6,6 +6,8 @@ import SwiftUI
 struct RoomRow: View {
     let room: Room
     let ownID: Person.ID
+    /// True if a message of the person was refused. It stays in the room until they send it again or discard it.
+    let hasFailedMessage: Bool
 
     var body: some View {
         HStack(alignment: .top, spacing: 12) {
@@ -23,6 +25,11 @@ struct RoomRow: View {
                     .font(.subheadline)
                     .foregroundStyle(.secondary)
                     .lineLimit(1)
+                if hasFailedMessage {
+                    Label("A message is not sent", systemImage: "exclamationmark.circle")
+                        .font(.subheadline)
+                        .foregroundStyle(.red)
+                }
                 HStack {
                     facts
                     Spacer()

@@ -11,7 +11,7 @@ struct RoomsScreen: View {
             if isByPerson {
                 RoomsByPerson(rooms: client.rooms, ownID: client.user.id)
             } else {
-                RoomRows(rooms: client.rooms.rooms, ownID: client.user.id)
+                RoomRows(rooms: client.rooms.rooms, in: client.rooms, ownID: client.user.id)
             }
         }
         .listStyle(.plain)
@@ -29,11 +29,20 @@ struct RoomsScreen: View {
 /// A row for each room. The room's id identifies the row, so only rows that change are drawn again.
 struct RoomRows: View {
     let rooms: [Room]
+    let list: RoomList
     let ownID: Person.ID
+
+    init(rooms: [Room], in list: RoomList, ownID: Person.ID) {
+        self.rooms = rooms
+        self.list = list
+        self.ownID = ownID
+    }
 
     var body: some View {
         ForEach(rooms) { room in
-            NavigationLink(value: Route.chat(room)) { RoomRow(room: room, ownID: ownID) }
+            NavigationLink(value: Route.chat(room)) {
+                RoomRow(room: room, ownID: ownID, hasFailedMessage: list.failedRoomIDs.contains(room.id))
+            }
         }
     }
 }
@@ -45,7 +54,7 @@ private struct RoomsByPerson: View {
 
     var body: some View {
         ForEach(rooms.people) { group in
-            Section(group.person.displayName) { RoomRows(rooms: group.rooms, ownID: ownID) }
+            Section(group.person.displayName) { RoomRows(rooms: group.rooms, in: rooms, ownID: ownID) }
         }
     }
 }

@@ -36,12 +36,14 @@ struct ScreenTests {
 
     @Test("other badges are beside the counts, and leave room for the title and the time")
     func otherBadges() {
-        var screen = rooms(3, selection: 0)
+        var screen = rooms(4, selection: 0)
         screen.rows[1].others = "polls 2"
         screen.rows[2].others = "\u{1b}[31mdice 1, " + String(repeating: "long", count: 20)
+        screen.rows[3].warning = "! not sent"
         let lines = plain(screen.frame(in: size))
         #expect(lines[2].hasPrefix("  Room 1 ") && lines[2].hasSuffix("(3)  polls 2  now"))
         #expect(lines[3].hasPrefix("  Room 2 ") && lines[3].hasSuffix("…  now"))
+        #expect(lines[4].hasPrefix("  Room 3 ") && lines[4].hasSuffix("! not sent  now"))
         #expect(lines.allSatisfy { $0.columns <= 40 && !$0.contains("\u{1b}") })
     }
 
