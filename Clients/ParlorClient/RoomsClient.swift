@@ -121,7 +121,7 @@ public final class RoomsClient {
             // call then clears `outboxFailure`.
             onRead: { await eventRelay.client?.startOutbox() },
             onUnknownRoom: { eventRelay.client?.rooms.check($0) },
-            onFailures: { eventRelay.client?.rooms.take($0) })
+            onFailedRooms: { eventRelay.client?.rooms.take($0) })
         backing = Conversation.Backing(
             server: connection, outbox: outbox,
             cache: MessageCache(

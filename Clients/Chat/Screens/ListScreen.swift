@@ -15,7 +15,7 @@ struct ListScreen: Equatable {
         var detail = ""
         /// The count of what is new; empty if there is nothing new.
         var badge = ""
-        /// A warning, shown in full; empty if there is none.
+        /// A warning, shown in full in place of `others`; empty if there is none.
         var warning = ""
         /// The badges of added services that are above zero, such as `polls 2`.
         var others = ""
@@ -77,9 +77,11 @@ struct ListScreen: Equatable {
         let mark = isSelected ? "› " : "  "
         let presence = row.isActive ? "● " : ""
         // Names of badges come from the server. They are cut, so that the title has room.
-        let others = row.others.harmlessLine.cut(to: width / (row.distinction.isEmpty ? 3 : 6))
+        let others =
+            row.warning.isEmpty
+            ? row.others.harmlessLine.cut(to: width / (row.distinction.isEmpty ? 3 : 6)) : row.warning
         let time = row.activity.isEmpty ? row.time : "\(row.activity) \(row.time)"
-        let right = [row.warning, row.badge.isEmpty ? "" : "(\(row.badge))", others, time].filter { !$0.isEmpty }
+        let right = [row.badge.isEmpty ? "" : "(\(row.badge))", others, time].filter { !$0.isEmpty }
             .joined(separator: "  ")
         let room = max(0, width - right.columns - 1)
         var left = mark + presence
@@ -92,8 +94,8 @@ struct ListScreen: Equatable {
         // A detail that is cut off ends with `…`, which must not replace the end of the distinction.
         let hasRoom = row.distinction.isEmpty || left.columns + 3 < room
         if !row.detail.isEmpty, hasRoom { left += "  " + row.detail.harmlessLine }
-        let text = left.fitted(to: room) + " " + right
-        if isSelected { return Style.reverse(text.fitted(to: width)) }
+        let text = (left.fitted(to: room) + " " + right).fitted(to: width)
+        if isSelected { return Style.reverse(text) }
         let isPlain = row.badge.isEmpty && row.others.isEmpty && row.warning.isEmpty
         return isPlain ? text : Style.bold(text)
     }

@@ -26,7 +26,7 @@ extension Outbox {
     private func takeOver(_ entries: [OutboxEntry], in roomID: String) {
         queues[roomID, default: Queue()].entries.insert(contentsOf: entries, at: 0)
         queues[roomID]?.version += 1
-        noteFailures(in: roomID)
+        noteFailedRoom(roomID)
         wake(roomID)
         guard queues[roomID]?.followers.isEmpty == false else { return }
         Task { await notifyObservers(.all(messages(in: roomID)), in: roomID) }
@@ -50,7 +50,7 @@ extension Outbox {
             return
         }
         queues[roomID]?.version += 1
-        noteFailures(in: roomID)
+        noteFailedRoom(roomID)
         removeFile(of: entry, in: roomID)
     }
 
@@ -83,7 +83,7 @@ extension Outbox {
         }
         queues[roomID]?.entries[index] = entry
         queues[roomID]?.version += 1
-        noteFailures(in: roomID)
+        noteFailedRoom(roomID)
         return entry.message.state
     }
 

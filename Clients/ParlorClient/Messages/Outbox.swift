@@ -71,7 +71,7 @@ public actor Outbox {
     /// Called with the id of a room if the server refuses a message because it does not know the room.
     let onUnknownRoom: (@MainActor @Sendable (String) -> Void)?
     /// Called when a room gets its first failed message, or has none any more.
-    let onFailures: (@MainActor @Sendable (FailedRooms) -> Void)?
+    let onFailedRooms: (@MainActor @Sendable (FailedRooms) -> Void)?
     var failedRooms = FailedRooms()
     var queues: [String: Queue] = [:]
     private var lastFollower = 0
@@ -103,7 +103,7 @@ public actor Outbox {
         removeItem: @escaping @Sendable (URL) throws -> Void = RoomFiles.removeItem,
         onRead: (@MainActor @Sendable () async -> Void)? = nil,
         onUnknownRoom: (@MainActor @Sendable (String) -> Void)? = nil,
-        onFailures: (@MainActor @Sendable (FailedRooms) -> Void)? = nil
+        onFailedRooms: (@MainActor @Sendable (FailedRooms) -> Void)? = nil
     ) {
         files = OutboxFiles(
             files: RoomFiles(folder: folder, mark: mark, log: log, removeItem: removeItem), isForced: settings.isForced)
@@ -114,7 +114,7 @@ public actor Outbox {
         self.random = random
         self.onRead = onRead
         self.onUnknownRoom = onUnknownRoom
-        self.onFailures = onFailures
+        self.onFailedRooms = onFailedRooms
     }
 
     /// Reads the stored messages and continues to send them. Calls that need them, such as ``append(_:in:)``
@@ -195,7 +195,7 @@ public actor Outbox {
         queues[roomID]?.entries = []
         queues[roomID]?.version += 1
         queues[roomID]?.pause?.task.cancel()
-        noteFailures(in: roomID)
+        noteFailedRoom(roomID)
         for entry in entries { removeFile(of: entry, in: roomID) }
         await notifyObservers(.all([]), in: roomID)
     }
@@ -250,7 +250,7 @@ public actor Outbox {
         stop()
         let rooms = queues.keys
         queues.removeAll()
-        for roomID in rooms { noteFailures(in: roomID) }
+        for roomID in rooms { noteFailedRoom(roomID) }
         try files.files.removeAll()
     }
 }

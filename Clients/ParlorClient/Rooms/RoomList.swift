@@ -23,9 +23,11 @@ public final class RoomList {
     public private(set) var isLoaded = false
     /// The failure of the last fetch of all rooms; nil if it succeeded.
     public private(set) var failure: ClientFailure?
-    /// The ids of the rooms with a message of the person that failed: the server refused it, or the device's disk did
-    /// not store or delete it. The message stays in its room until the person retries or discards it there. Only the
-    /// list of a ``RoomsClient`` has such rooms.
+    /// The ids of the rooms in which a message of the person has failed: the server refused it, or the device's disk
+    /// did not store or delete it. It stays failed until the person retries or discards it in the room.
+    ///
+    /// Empty until the stored messages have been read, and in a list without a ``RoomsClient``. A room may be here that
+    /// is not in the list.
     public private(set) var failedRoomIDs: Set<Room.ID> = []
     /// The counts that the rooms' rows show.
     public let counts: RoomCountManager

@@ -44,7 +44,7 @@ public final class FallbackTransport: SocketTransport {
         if isPollingRecent || takeCutOff() {
             do {
                 let connection = try await polling.connect(to: url)
-                pollingSince.withLock { $0 = isPollingRecent ? since : now }
+                if !isPollingRecent { pollingSince.withLock { $0 = now } }
                 return connection
             } catch {
                 try Task.checkCancellation()

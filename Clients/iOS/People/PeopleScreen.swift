@@ -61,7 +61,7 @@ private struct PeopleWithRooms: View {
             Section("People you share rooms with") {
                 ForEach(people) { group in
                     DisclosureGroup {
-                        RoomRows(rooms: group.rooms, in: rooms, ownID: ownID)
+                        RoomRows(rooms: group.rooms, list: rooms, ownID: ownID)
                         Button("New room with \(group.person.displayName)", systemImage: "plus") {
                             start(group.person)
                         }

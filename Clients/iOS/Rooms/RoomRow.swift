@@ -6,7 +6,7 @@ import SwiftUI
 struct RoomRow: View {
     let room: Room
     let ownID: Person.ID
-    /// True if a message of the person was refused. It stays in the room until they send it again or discard it.
+    /// True if a message of the person has failed (`RoomList.failedRoomIDs`).
     let hasFailedMessage: Bool
 
     var body: some View {
@@ -26,7 +26,7 @@ struct RoomRow: View {
                     .foregroundStyle(.secondary)
                     .lineLimit(1)
                 if hasFailedMessage {
-                    Label("A message is not sent", systemImage: "exclamationmark.circle")
+                    Label("A message was not sent", systemImage: "exclamationmark.circle")
                         .font(.subheadline)
                         .foregroundStyle(.red)
                 }

@@ -11,7 +11,7 @@ struct RoomsScreen: View {
             if isByPerson {
                 RoomsByPerson(rooms: client.rooms, ownID: client.user.id)
             } else {
-                RoomRows(rooms: client.rooms.rooms, in: client.rooms, ownID: client.user.id)
+                RoomRows(rooms: client.rooms.rooms, list: client.rooms, ownID: client.user.id)
             }
         }
         .listStyle(.plain)
@@ -32,16 +32,11 @@ struct RoomRows: View {
     let list: RoomList
     let ownID: Person.ID
 
-    init(rooms: [Room], in list: RoomList, ownID: Person.ID) {
-        self.rooms = rooms
-        self.list = list
-        self.ownID = ownID
-    }
-
     var body: some View {
+        let failedRoomIDs = list.failedRoomIDs
         ForEach(rooms) { room in
             NavigationLink(value: Route.chat(room)) {
-                RoomRow(room: room, ownID: ownID, hasFailedMessage: list.failedRoomIDs.contains(room.id))
+                RoomRow(room: room, ownID: ownID, hasFailedMessage: failedRoomIDs.contains(room.id))
             }
         }
     }
@@ -54,7 +49,7 @@ private struct RoomsByPerson: View {
 
     var body: some View {
         ForEach(rooms.people) { group in
-            Section(group.person.displayName) { RoomRows(rooms: group.rooms, in: rooms, ownID: ownID) }
+            Section(group.person.displayName) { RoomRows(rooms: group.rooms, list: rooms, ownID: ownID) }
         }
     }
 }

@@ -1,7 +1,7 @@
 import JSON
 
-/// A change in a service's domain, for other services: they read this, not the events that clients
-/// receive.
+/// A change in a service's domain, for other services. The content that it lacks, such as a message's text, is in the
+/// first event for clients after it.
 ///
 /// It is the first element of the entry's array of emissions. It has no `event`, so a reader that
 /// does not know facts skips it.

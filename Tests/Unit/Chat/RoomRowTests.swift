@@ -35,6 +35,20 @@ struct RoomRowTests {
         await harness.untilOver()
     }
 
+    @Test("a room with a message that was not sent says so")
+    func notSent() async throws {
+        await harness.untilShown("› Plans  ben, 0 elements")
+        harness.server.refuseNext("message:send", with: Refusal(code: "forbidden", message: "Not you.", status: 403))
+        harness.press(.enter)
+        await harness.untilShown { $0.contains("\n> ") && !$0.contains("checking…") }
+        harness.write("Never")
+        await harness.untilShown("Not you.")
+        harness.press(.escape)
+        await harness.untilShown("  ! not sent  ")
+        harness.press(.control("c"))
+        await harness.untilOver()
+    }
+
     @Test("a failure reads as the library words it")
     func failure() async {
         let status = StatusLine(harness.client)

@@ -36,28 +36,44 @@ struct ScreenTests {
 
     @Test("other badges are beside the counts, and leave room for the title and the time")
     func otherBadges() {
-        var screen = rooms(4, selection: 0)
+        var screen = rooms(3, selection: 0)
         screen.rows[1].others = "polls 2"
         screen.rows[2].others = "\u{1b}[31mdice 1, " + String(repeating: "long", count: 20)
-        screen.rows[3].warning = "! not sent"
         let lines = plain(screen.frame(in: size))
         #expect(lines[2].hasPrefix("  Room 1 ") && lines[2].hasSuffix("(3)  polls 2  now"))
         #expect(lines[3].hasPrefix("  Room 2 ") && lines[3].hasSuffix("…  now"))
-        #expect(lines[4].hasPrefix("  Room 3 ") && lines[4].hasSuffix("! not sent  now"))
         #expect(lines.allSatisfy { $0.columns <= 40 && !$0.contains("\u{1b}") })
     }
 
-    @Test("what tells rows apart, and the last activity, are visible in 80 columns beside long titles and badges")
-    func distinction() {
+    @Test("a warning takes the place of other badges, and no line is wider than the window", arguments: [20, 40, 80])
+    func warning(columns: Int) {
+        var screen = rooms(2, selection: 0)
+        for row in 0..<2 {
+            screen.rows[row].warning = "! not sent"
+            (screen.rows[row].badge, screen.rows[row].others) = ("99+", "polls 12, dice 99+")
+            (screen.rows[row].activity, screen.rows[row].time) = ("✉", "12/17/2024")
+        }
+        let lines = plain(screen.frame(in: WindowSize(columns: columns, rows: 8)))
+        #expect(lines.allSatisfy { $0.columns <= columns && !$0.contains("polls") })
+        if columns > 20 {
+            #expect(lines[2].hasPrefix("  Room") && lines[2].hasSuffix("(99+)  ! not sent  ✉ 12/17/2024"))
+        }
+    }
+
+    @Test(
+        "what tells rows apart, and the last activity, are visible in 80 columns beside long titles and badges",
+        arguments: ["", "! not sent"])
+    func distinction(warning: String) {
         let row = ListScreen.Row(
             title: String(repeating: "Bartholomew & ", count: 6), distinction: "created 12/17/2024, 10:45 AM",
-            detail: "ben, 12 elements", badge: "99+", others: "polls 12, dice 99+, stars 3", activity: "✉",
-            time: "12/17/2024", isActive: true)
+            detail: "ben, 12 elements", badge: "99+", warning: warning, others: "polls 12, dice 99+, stars 3",
+            activity: "✉", time: "12/17/2024", isActive: true)
         var screen = rooms(1, selection: 0)
         screen.rows = [row]
         let lines = plain(screen.frame(in: WindowSize(columns: 80, rows: 24)))
         #expect(lines[1].hasPrefix("› ● Bartholo") && lines[1].contains("  created 12/17/2024, 10:45 AM "))
-        #expect(lines[1].hasSuffix("…  ✉ 12/17/2024") && lines[1].columns == 80)
+        let end = warning.isEmpty ? "…" : warning
+        #expect(lines[1].hasSuffix("\(end)  ✉ 12/17/2024") && lines[1].columns == 80)
     }
 
     @Test("a question is on the last line, with the cursor after the answer")

@@ -88,7 +88,8 @@ struct LogEntryTests {
             ("element:created", #"{"element":{"id":"e"}}"#, .elementCreated(id: "e")),
             ("element:updated", #"{"element":{"id":"e"}}"#, .elementUpdated(id: "e")),
             ("element:deleted", #"{"elementId":"e"}"#, .elementDeleted(id: "e")),
-            ("room:cleared", "{}", .boardCleared), ("room:created", "{}", .roomCreated),
+            ("room:cleared", "{}", .boardCleared),
+            ("room:created", #"{"id":"r","createdAt":1734428700123}"#, .roomCreated),
             ("room:updated", "{}", .roomRenamed), ("element:created", "{}", nil), ("typing", "{}", nil),
         ] as [(String, String, Fact?)])
     func derivedFact(event: String, data: String, fact: Fact?) throws {

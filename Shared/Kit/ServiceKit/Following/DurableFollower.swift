@@ -150,6 +150,7 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         let isEndMalformed = page.malformedCount > 0 && page.through == page.head.seq
         let last = page.entries.last.map { LogPosition(after: $0, in: position.databaseID) }
         guard let end = isEndMalformed ? page.head : last else { return (position, false) }
+        if page.entries.isEmpty { return (end, false) }
         return (try await take(page.entries, upTo: end), page.through < page.head.seq)
     }
 

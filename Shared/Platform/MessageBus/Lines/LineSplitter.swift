@@ -5,7 +5,7 @@ package struct LineSplitter {
     private let maxLine: Int
     /// The beginning of an incomplete line.
     private var begun: [UInt8] = []
-    /// The number of its bytes.
+    /// The number of bytes of the incomplete line.
     package var begunBytes: Int { begun.count }
 
     package struct LineTooLong: Error { package init() {} }

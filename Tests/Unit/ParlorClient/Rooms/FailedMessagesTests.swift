@@ -1,8 +1,9 @@
 import ClientTestSupport
 import Foundation
-import ParlorClient
 import ParlorClientTesting
 import Testing
+
+@testable import ParlorClient
 
 @MainActor
 @Suite("The list of rooms: messages that are not sent", .timeLimit(.minutes(1)))
@@ -29,15 +30,20 @@ struct FailedMessagesTests {
     }
 
     /// Starts the client, and sends a message that the server refuses after its room was closed.
-    private func clientWithFailure() async throws -> RoomsClient {
+    private func clientWithFailure(sending texts: [String] = ["Never"]) async throws -> RoomsClient {
         let client = try makeClient()
         await client.start()
         await lookUntil { client.connection == .connected && client.rooms.isLoaded }
         let conversation = client.open(try #require(client.rooms[roomID]))
         await lookUntil { conversation.isVerified }
         server.refuseNext("message:send", with: Refusal(code: "forbidden", message: "Not you.", status: 403))
-        conversation.send("Never")
+        device.setAirplaneMode(true)
+        for text in texts { conversation.send(text) }
+        await lookUntil { conversation.items.count == texts.count }
         await client.close(conversation)
+        #expect(client.rooms.failedRoomIDs.isEmpty)
+        device.setAirplaneMode(false)
+        await client.enterForeground()
         await lookUntil { !client.rooms.failedRoomIDs.isEmpty }
         #expect(client.rooms.failedRoomIDs == [roomID])
         return client
@@ -67,10 +73,44 @@ struct FailedMessagesTests {
         await client.stop()
     }
 
+    @Test("a room with two failed messages is a failure until the last one is discarded")
+    func two() async throws {
+        server.refuseNext("message:send", with: Refusal(code: "forbidden", message: "Not you.", status: 403))
+        let client = try await clientWithFailure(sending: ["Never", "Never again"])
+        let conversation = client.open(try #require(client.rooms[roomID]))
+        await lookUntil { conversation.items.filter { $0.state.hasFailed }.count == 2 }
+        for (index, item) in conversation.items.enumerated() {
+            #expect(client.rooms.failedRoomIDs == [roomID], "after \(index) of them")
+            #expect(await conversation.discard(item.id))
+        }
+        await lookUntil { client.rooms.failedRoomIDs.isEmpty }
+        await client.stop()
+    }
+
+    @Test("a room that the person has lost has no failure")
+    func lost() async throws {
+        let client = try await clientWithFailure()
+        await client.forget(roomID)
+        await lookUntil { client.rooms.failedRoomIDs.isEmpty }
+        await client.stop()
+    }
+
+    @Test("failures that arrive late do not replace newer ones")
+    func late() throws {
+        let list = RoomList(for: ada.id, from: FakeRoomServer(), clock: clock)
+        list.take(FailedRooms(ids: [], version: 2))
+        list.take(FailedRooms(ids: [roomID], version: 1))
+        #expect(list.failedRoomIDs.isEmpty)
+    }
+
     @Test("a sign-out takes the failures away")
     func signedOut() async throws {
         let client = try await clientWithFailure()
         try await client.signOut()
         await lookUntil { client.rooms.failedRoomIDs.isEmpty }
     }
+}
+
+extension MessageItem.State {
+    fileprivate var hasFailed: Bool { if case .failed = self { true } else { false } }
 }
