@@ -13,26 +13,35 @@ extension EventLog {
     /// - Parameter userID: the person whose rooms the query names; nil if the query is not made for a person. For a
     ///   person, entries without a room are left out if they have no event to that person.
     public func page(for query: LogQuery, to userID: String? = nil) async throws -> LogPage {
+        try await database.read { [self] in try page(for: query, to: userID, on: $0) }
+    }
+
+    /// The same for a caller that must not suspend (`Database.read`).
+    public func page(
+        for query: LogQuery, to userID: String?, completion: @escaping @Sendable (Result<LogPage, any Error>) -> Void
+    ) {
+        database.read({ [self] in try page(for: query, to: userID, on: $0) }, completion: completion)
+    }
+
+    private func page(for query: LogQuery, to userID: String?, on connection: any Connection) throws -> LogPage {
         let limit = min(max(query.limit ?? LogQuery.maxEntries, 0), LogQuery.maxEntries)
-        return try await database.read { [database] connection in
-            let ends = try Self.ends(on: connection)
-            let newest = ends?.newest
-            let head = LogPosition(after: newest, in: database.databaseID)
-            let oldest = ends?.oldest ?? head.seq + 1
-            let isKnown =
-                try query.digest.map {
-                    try Self.has(query.since, digest: $0, oldest: oldest, newest: newest, on: connection)
-                } ?? true
-            let last = min(query.through ?? .max, head.seq)
-            let (entries, isWhole) =
-                (isKnown || query.since < oldest) && limit > 0
-                ? try Self.entries(
-                    since: query.since, through: last, ofRooms: query.roomIDs, to: userID, limit: limit,
-                    maxBytes: LogQuery.maxBytes, on: connection) : ([], false)
-            return LogPage(
-                head: head, oldest: oldest, isKnown: isKnown, entries: entries,
-                through: isWhole ? max(query.since, last) : entries.last?.seq ?? query.since)
-        }
+        let ends = try Self.ends(on: connection)
+        let newest = ends?.newest
+        let head = LogPosition(after: newest, in: database.databaseID)
+        let oldest = ends?.oldest ?? head.seq + 1
+        let isKnown =
+            try query.digest.map {
+                try Self.has(query.since, digest: $0, oldest: oldest, newest: newest, on: connection)
+            } ?? true
+        let last = min(query.through ?? .max, head.seq)
+        let (entries, isWhole) =
+            (isKnown || query.since < oldest) && limit > 0
+            ? try Self.entries(
+                since: query.since, through: last, ofRooms: query.roomIDs, to: userID, limit: limit,
+                maxBytes: LogQuery.maxBytes, on: connection) : ([], false)
+        return LogPage(
+            head: head, oldest: oldest, isKnown: isKnown, entries: entries,
+            through: isWhole ? max(query.since, last) : entries.last?.seq ?? query.since)
     }
 
     private static func has(

@@ -2,6 +2,7 @@ import Contracts
 import JSON
 import MessageBus
 import ServiceClient
+import Synchronization
 
 /// A client that requests pages from the owners of event logs.
 public struct LogClient: Sendable {
@@ -41,7 +42,7 @@ public struct LogClient: Sendable {
     }
 
     /// Requests a page for callers that must not suspend. The completion is called once, maybe before this
-    /// returns, on the bus's thread for completions. It must not block.
+    /// returns, on any thread: within a process it is the one that has read the page. It must not block.
     public func page(
         of stream: String, _ query: LogQuery, _ context: BusContext? = nil,
         completion: @escaping @Sendable (Result<LogPage, ServiceError>) -> Void
@@ -88,26 +89,39 @@ public struct LogClient: Sendable {
     public func heads(
         of streams: [String], within timeout: Duration = BusContext.defaultTimeout
     ) async -> [String: LogPosition] {
-        await withTaskGroup(of: Head.self) { group in
-            for stream in streams { group.addTask { await head(of: stream, within: timeout) } }
-            var heads: [String: LogPosition] = [:]
-            for await head in group { heads[head.stream] = head.position }
-            return heads
+        guard !streams.isEmpty else { return [:] }
+        // Not a task for each: the last answer alone resumes the caller.
+        return await withCheckedContinuation { continuation in
+            let answers = HeadAnswers(streams.count, continuation)
+            for stream in streams {
+                page(of: stream, .head, context(within: timeout)) { answers.take(try? $0.get().head, of: stream) }
+            }
         }
     }
+}
 
-    private struct Head: Sendable {
-        let stream: String
-        let position: LogPosition?
+/// The answers to questions for the ends of logs, until all are there.
+private final class HeadAnswers: Sendable {
+    private struct State {
+        var heads: [String: LogPosition] = [:]
+        var missing: Int
     }
 
-    /// Requests the end of a log. This function returns one value, not a tuple: with optimisation, Swift 6.3
-    /// miscompiles a child task of a group that returns a tuple from a typed `do`.
-    private func head(of stream: String, within timeout: Duration) async -> Head {
-        do throws(ServiceError) {
-            return Head(stream: stream, position: try await page(of: stream, .head, context(within: timeout)).head)
-        } catch {
-            return Head(stream: stream, position: nil)
+    private let state: Mutex<State>
+    private let continuation: CheckedContinuation<[String: LogPosition], Never>
+
+    init(_ count: Int, _ continuation: CheckedContinuation<[String: LogPosition], Never>) {
+        state = Mutex(State(missing: count))
+        self.continuation = continuation
+    }
+
+    /// - Parameter head: nil if the owner did not reply.
+    func take(_ head: LogPosition?, of stream: String) {
+        let heads = state.withLock { state -> [String: LogPosition]? in
+            state.heads[stream] = head
+            state.missing -= 1
+            return state.missing == 0 ? state.heads : nil
         }
+        if let heads { continuation.resume(returning: heads) }
     }
 }

@@ -10,8 +10,11 @@ public protocol Database: Sendable {
 
     var statistics: DatabaseStatistics { get }
 
-    /// Implements `read`: the body stores its result for the caller.
-    func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws
+    /// Implements `read`: the body stores its result for the caller. The completion is called once, on the thread that
+    /// reads, or before this returns if the read cannot be queued. It must not block.
+    func snapshot(
+        _ body: @escaping @Sendable (any Connection) throws -> Void,
+        completion: @escaping @Sendable (Result<Void, any Error>) -> Void)
 
     /// Implements `write`: the body stores its result for the caller.
     func transaction(
@@ -42,8 +45,23 @@ extension Database {
     @inlinable
     public func read<T: Sendable>(_ body: @escaping @Sendable (any Connection) throws -> T) async throws -> T {
         let result = BodyResult<T>()
-        try await snapshot { result.value = try body($0) }
+        try await withCheckedThrowingContinuation { continuation in
+            snapshot({ result.value = try body($0) }, completion: { continuation.resume(with: $0) })
+        }
         return result.taken()
+    }
+
+    /// The same for a caller that must not suspend, or whose answer needs no other thread.
+    ///
+    /// - Parameter completion: called once, on the thread that reads, or before this returns if the read cannot be
+    ///   queued. It must not block.
+    @inlinable
+    public func read<T: Sendable>(
+        _ body: @escaping @Sendable (any Connection) throws -> T,
+        completion: @escaping @Sendable (Result<T, any Error>) -> Void
+    ) {
+        let result = BodyResult<T>()
+        snapshot({ result.value = try body($0) }, completion: { done in completion(done.map { result.taken() }) })
     }
 
     /// Runs the body in a transaction that it may share with other writes, and returns once it is committed,

@@ -150,8 +150,11 @@ private final class FailingDatabase: Database {
     func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { base.onCommit(hook) }
     func close() async { await base.close() }
 
-    func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
-        try await base.snapshot(body)
+    func snapshot(
+        _ body: @escaping @Sendable (any Connection) throws -> Void,
+        completion: @escaping @Sendable (Result<Void, any Error>) -> Void
+    ) {
+        base.snapshot(body, completion: completion)
     }
 
     func transaction(

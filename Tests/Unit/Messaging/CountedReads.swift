@@ -19,12 +19,16 @@ final class CountedReads: Database {
     var databaseID: String { database.databaseID }
     var statistics: DatabaseStatistics { database.statistics }
 
-    func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
-        try await database.snapshot { [self] connection in
-            let counted = CountingConnection(connection)
-            defer { count.withLock { $0 += counted.rows } }
-            try body(counted)
-        }
+    func snapshot(
+        _ body: @escaping @Sendable (any Connection) throws -> Void,
+        completion: @escaping @Sendable (Result<Void, any Error>) -> Void
+    ) {
+        database.snapshot(
+            { [self] connection in
+                let counted = CountingConnection(connection)
+                defer { count.withLock { $0 += counted.rows } }
+                try body(counted)
+            }, completion: completion)
     }
 
     func transaction(

@@ -270,8 +270,11 @@ final class ForgetfulDatabase: Database {
         try await Self.$lapse.withValue(Lapse(), operation: body)
     }
 
-    func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
-        try await base.snapshot(body)
+    func snapshot(
+        _ body: @escaping @Sendable (any Connection) throws -> Void,
+        completion: @escaping @Sendable (Result<Void, any Error>) -> Void
+    ) {
+        base.snapshot(body, completion: completion)
     }
 
     func transaction(

@@ -26,10 +26,7 @@ extension ServiceHost {
         case .reading(let handler):
             run(on: loop, request, since: started) { [self] in try await read(request, handler) }
         case .logPage(let log):
-            run(on: loop, request, since: started) {
-                let caller = request.context.caller.flatMap(Caller.init)
-                return LogPage.Answer(try await log.page(for: LogQuery(RequestFields(request.data)), to: caller?.id))
-            }
+            answerPage(of: log, request, since: started)
         case .inRoom(let handler):
             do throws(ServiceError) {
                 let parsed = try Request(request.data, request.context, deadline: request.deadline)
@@ -60,6 +57,24 @@ extension ServiceHost {
             } catch {
                 finish(request, translated(error, request.subject, request.context.requestID), since: started)
             }
+        }
+    }
+
+    /// Answers on the thread that reads. A list of rooms asks every log for its end and needs all the answers: if each
+    /// one came back to the loop, each would wake it.
+    private func answerPage(of log: EventLog, _ request: BusRequest, since started: ContinuousClock.Instant) {
+        do {
+            guard request.remaining > .zero else { throw ServiceError.unavailable("This part of the service") }
+            let query = try LogQuery(RequestFields(request.data))
+            log.page(for: query, to: request.context.caller.flatMap(Caller.init)?.id) { [self] page in
+                do {
+                    finish(request, LogPage.Answer(try page.get()), since: started)
+                } catch {
+                    finish(request, translated(error, request.subject, request.context.requestID), since: started)
+                }
+            }
+        } catch {
+            finish(request, translated(error, request.subject, request.context.requestID), since: started)
         }
     }
 

@@ -59,18 +59,19 @@ extension ThreadedDatabase {
 
     public func onCommit(_ hook: @escaping @Sendable ([any CommitEvent]) -> Void) { threads.writer.onCommit(hook) }
 
-    public func snapshot(_ body: @escaping @Sendable (any Connection) throws -> Void) async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            do {
-                try threads.reads.push { connection in
-                    let result = Result { try body(connection) }
-                    return { continuation.resume(with: result) }
-                } fail: {
-                    continuation.resume(throwing: $0)
-                }
-            } catch {
-                continuation.resume(throwing: error)
+    public func snapshot(
+        _ body: @escaping @Sendable (any Connection) throws -> Void,
+        completion: @escaping @Sendable (Result<Void, any Error>) -> Void
+    ) {
+        do {
+            try threads.reads.push { connection in
+                let result = Result { try body(connection) }
+                return { completion(result) }
+            } fail: {
+                completion(.failure($0))
             }
+        } catch {
+            completion(.failure(error))
         }
     }
 
