@@ -121,7 +121,9 @@ struct GatewayParts: Sendable {
         let personSockets = PersonSockets(limit: settings.isLimiting ? settings.maxSocketsPerPerson : .max)
         let page = settings.showsPage ? WebPage.find(readingOn: longWork.executor) : nil
         if settings.showsPage, page == nil {
-            log.warning("the web client is not installed: / is 404", ["setting": "WEB_CLIENT"])
+            log.warning(
+                "the web client is not installed: / is 404",
+                ["setting": "WEB_CLIENT", "folder": WebPage.installedFolder ?? ""])
         }
         let documents = APIDocuments(
             .gateway(showsOperations: settings.showsOperations, showsPage: page != nil), directory: directory,

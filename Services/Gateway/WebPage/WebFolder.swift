@@ -9,11 +9,16 @@ struct WebFolder: Sendable {
     ///
     /// - Returns: nil if there is no page in either.
     static func find(besides executable: String) -> WebFolder? {
-        var candidates = [parent(of: parent(of: executable)) + "/share/parlor/web"]
+        var candidates = [installed(besides: executable)]
         if let build = executable.firstRange(of: "/.build/") {
             candidates.append(executable[..<build.lowerBound] + "/Clients/Web")
         }
         return candidates.first { access($0 + "/index.html", R_OK) == 0 }.map(WebFolder.init)
+    }
+
+    /// Returns the path of the folder that is installed with an executable.
+    static func installed(besides executable: String) -> String {
+        parent(of: parent(of: executable)) + "/share/parlor/web"
     }
 
     /// The path of the running executable; nil if /proc is not mounted.

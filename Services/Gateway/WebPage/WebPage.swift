@@ -45,6 +45,9 @@ package final class WebPage: Sendable {
         WebFolder.executable.flatMap(WebFolder.find).map { WebPage($0, on: executor) }
     }
 
+    /// The folder in which an installed page would be; nil if /proc is not mounted.
+    package static var installedFolder: String? { WebFolder.executable.map(WebFolder.installed) }
+
     /// Creates the page from the files of a folder.
     convenience init(in path: String, readingOn executor: any TaskExecutor) {
         self.init(WebFolder(path: path), on: executor)

@@ -172,11 +172,22 @@ struct RequestTests {
 
     @Test(
         "a body that is not a JSON object is refused before it reaches a service",
-        arguments: ["{", "[]", "1", #"{"a":1}x"#, "{\"a\":\"\u{1}\"}", ""])
+        arguments: ["{", "[]", "1", #"{"a":1}x"#, "{\"a\":\"\u{1}\"}", " ", ""])
     func malformed(body: String) async throws {
         try await GatewayHarness.run { harness in
-            let answer = try await harness.request("POST", "/api/open", as: nil, body: body)
+            let answer = try await harness.request(
+                "POST", "/api/open", as: nil, body: body, headers: ["Content-Type: application/json"])
             #expect(try answer.status == 400 && answer.errorCode == "malformed_request")
+        }
+    }
+
+    @Test("a request with neither a body nor a type of one has no fields", arguments: ["POST", "PUT", "PATCH"])
+    func noBody(method: String) async throws {
+        try await GatewayHarness.run { harness in
+            let manifest = Manifest(service: "talk", routes: [Route(method, "/api/talks/:talkId", "talk.begin")])
+            let talk = try FakeService.start(manifest, on: harness.bus)
+            talk.on("talk.begin") { $0.reply(Reply(.ok, $0.data).json) }
+            #expect(try await harness.request(method, "/api/talks/1").body == #"{"data":{"talkId":"1"}}"#)
         }
     }
 
