@@ -7,7 +7,6 @@
 GET /api/rooms/:roomId/dice lists the last 500 rolls. The badge `dice` counts the others' rolls since a person's own last roll.
 """
 import random
-import sys
 
 from parlor_service import Refused, Service
 
@@ -95,5 +94,4 @@ class Dice(Service):
 
 
 if __name__ == "__main__":
-    url, database = sys.argv[1:]
-    Dice(database).run(url)
+    Dice.main()

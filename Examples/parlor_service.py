@@ -6,6 +6,7 @@ The process may be killed at any time. In one transaction a service writes its d
 the log that it follows. After a restart all of these are there, or none. Gateways fetch entries that were not
 published. Entries older than a day are deleted, because no follower requests them. That happens at the start, and then
 at most once a minute, when an entry is appended."""
+import argparse
 import collections
 import hashlib
 import itertools
@@ -19,6 +20,7 @@ from parlor_bus import connect, encode
 
 PAGE = 200  # entries
 PAGE_BYTES = 512 * 1024  # a page ends before the entry that would exceed this
+ROUTE = ("method", "path", "subject", "needsLogin", "answer")  # what a route of a manifest has to have
 LONGEST = 1_000_000  # bytes of a reply or an entry; the bus closes the connection if a line exceeds 1 MiB
 DAY, MINUTE = 86_400_000, 60_000  # milliseconds
 
@@ -49,6 +51,7 @@ class Service:
 
     def __init__(self, database: str):
         self.name = self.manifest["service"]
+        self.check_manifest()
         self.db = sqlite3.connect(database)
         self.db.executescript(f"""
             CREATE TABLE IF NOT EXISTS log (seq INTEGER PRIMARY KEY, at INTEGER, room TEXT, digest INTEGER, entry TEXT);
@@ -61,10 +64,20 @@ class Service:
         self.followed, self.behind, self.pinged = -1, False, False
         self.numbers = itertools.count(1)
 
+    def check_manifest(self):
+        """Gateways ignore a manifest with these mistakes, and only their own log says so."""
+        routes, events = self.manifest.get("routes", []), self.manifest.get("socketEvents", [])
+        for route in routes:
+            if missing := [key for key in ROUTE if key not in route]:
+                raise ValueError(f"the route {route} has no {', '.join(missing)}")
+        for request in routes + events:
+            if not request["subject"].startswith(f"{self.name}."):
+                raise ValueError(f"the subject {request['subject']} does not begin with {self.name}.")
+
     # Overridden by the service
 
     def answer(self, kind: str, data: dict, caller: dict | None) -> dict:
-        """Returns the reply to `NAME.kind`. Raises Refused."""
+        """Returns the reply to `NAME.kind`. Raises Refused. `data` has what a client sent: of any type, or missing."""
 
     def take(self, entry: dict):
         """Handles an entry of the followed log, in the transaction that moves the position: each once, in order.
@@ -232,6 +245,15 @@ class Service:
 
     # Running
 
+    @classmethod
+    def main(cls):
+        """Runs the service with the arguments of the command line."""
+        arguments = argparse.ArgumentParser(description=cls.__doc__)
+        arguments.add_argument("bus", help="the bus's address: tcp://HOST:PORT, or nats://HOST:PORT. BUS_TOKEN_FILE has its token")
+        arguments.add_argument("database", help="the file with the service's data; it is created")
+        given = arguments.parse_args()
+        cls(given.database).run(given.bus)
+
     def run(self, url: str):
         """Runs for ever, and reconnects to the bus."""
         while True:
@@ -275,11 +297,12 @@ class Service:
             elif self.follows and self.is_signal(line):
                 self.behind = False  # if this fails, a later line tries again
                 self.behind = self.follow()
-        # `follow` raises these: the other service is away, the disk is full, or `take` emits too long an entry. A later line, or
-        # the bus's ping, tries again.
-        except (Refused, sqlite3.Error, ValueError) as error:
+        except OSError:  # of the bus: `run` connects again
+            raise
+        # The other service is away, the disk is full, or `take` has failed. A later line, or the bus's ping, tries again.
+        except Exception as error:
             self.made.clear()  # the entries of a `take` that was undone
-            print(f"{self.follows} cannot be followed now: {error}", file=sys.stderr)
+            print(f"{self.follows} cannot be followed now: {error!r}", file=sys.stderr)
 
     def is_signal(self, line: dict) -> bool:
         """Returns whether to read the followed log now. While there is more of it, only the answers to pings are signals."""
@@ -300,13 +323,17 @@ class Service:
                 return {"status": 200, "data": self.page(**data)}
             with self.db:  # undone if it is refused
                 reply = self.answer(kind, data, caller)
+                if not isinstance(reply, dict):
+                    raise TypeError("`answer` has to return a reply, such as {'status': 200, 'data': …}")
                 if len(encode(reply)) > LONGEST:
                     raise ValueError("the reply is too long")
             self.publish()  # before the reply: so the gateway sends its events before the ack
             return reply
         except Refused as refused:
             code, message, *status = refused.args
-        except (LookupError, TypeError, ValueError, sqlite3.Error) as error:
+        except OSError:  # of the bus: `run` connects again
+            raise
+        except Exception as error:
             print(f"{kind}: {error!r}", file=sys.stderr)
             code, message, *status = "internal_error", "Something went wrong on our side."
         self.made.clear()

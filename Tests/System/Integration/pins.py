@@ -2,8 +2,6 @@
 
 `pin:add {roomId, elementId}` pins an element. The pin is deleted with the element."""
 
-import sys
-
 from parlor_service import Refused, Service
 
 AT_ONCE = 1000  # ids that `elements.existing` takes
@@ -49,5 +47,4 @@ class Pins(Service):
 
 
 if __name__ == "__main__":
-    url, database = sys.argv[1:]
-    Pins(database).run(url)
+    Pins.main()

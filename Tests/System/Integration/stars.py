@@ -3,8 +3,6 @@
 `star:add {roomId, messageId}` gives a message a star. Messages have `stars` and, for the caller, `isStarred`. People have
 `starsGiven`, also the caller in `/api/users/me`. The stars of a message are deleted with it."""
 
-import sys
-
 from parlor_service import Refused, Service
 
 AT_ONCE = 1000  # ids that `messaging.existing` takes, and ids in an entry of the log
@@ -76,5 +74,4 @@ class Stars(Service):
 
 
 if __name__ == "__main__":
-    url, database = sys.argv[1:]
-    Stars(database).run(url)
+    Stars.main()

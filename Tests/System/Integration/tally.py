@@ -2,8 +2,6 @@
 
 GET /api/tally returns the number of the caller's messages that were not deleted."""
 
-import sys
-
 from parlor_service import Refused, Service
 
 
@@ -44,5 +42,4 @@ class Tally(Service):
 
 
 if __name__ == "__main__":
-    url, database = sys.argv[1:]
-    Tally(database).run(url)
+    Tally.main()
