@@ -70,7 +70,7 @@ extension Endpoint {
         .described(.clearRoom)
 
     // For other services.
-    fileprivate static let existing = Endpoint("elements.existing")
+    fileprivate static let existing = Endpoint(Subject.existingElements)
     fileprivate static let snapshot = Endpoint(Subject.snapshot(of: ElementsService.name))
 
     // For gateways.

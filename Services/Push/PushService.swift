@@ -69,7 +69,7 @@ public struct PushService: Service {
                 showsText: configuration[Self.preview], category: configuration[Self.category],
                 usesKeys: configuration[Self.localizationKeys]))
         reader = DurableFollower(
-            JobMaker.stream, for: Self.name, context, durability: .relaxed, pace: Self.pace,
+            JobMaker.stream, for: Self.self, context, durability: .relaxed, pace: Self.pace,
             JobMaker(
                 database: context.database, restarts: metrics.logRestarts,
                 plan: { JobPlan(hold: hold, now: clock.now(), ids: ids) }, onJobs: { worker.wake() }))

@@ -27,4 +27,9 @@ extension Subject {
     public static let answered = "messaging.answered"
     /// Those of the given messages that still exist; with `roomId`, only those in that room.
     public static let existingMessages = "messaging.existing"
+
+    // MARK: Elements
+
+    /// Those of the given elements that still exist.
+    public static let existingElements = "elements.existing"
 }

@@ -77,4 +77,10 @@ public struct ServiceHarness<S: Service>: SuiteHarness {
 
     /// The entries that the service has published since the last call, in order.
     public func takeEntries() -> [LogEntry] { published.takeAll() }
+
+    /// Waits until the service has published `count` entries since the last call that took some, and takes them.
+    public func waitForEntries(_ count: Int) async -> [LogEntry] {
+        await published.first(count)
+        return published.takeAll()
+    }
 }

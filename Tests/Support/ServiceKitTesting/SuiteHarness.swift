@@ -72,6 +72,10 @@ extension SuiteHarness {
     /// Returns the entries that the service has published since the last call, in order.
     public func takeEntries() -> [LogEntry] { serviceHarness.takeEntries() }
 
+    /// Waits until the service has published `count` entries since the last call that took some, and takes them: for
+    /// entries that no request has caused, such as those of a follower.
+    public func waitForEntries(_ count: Int) async -> [LogEntry] { await serviceHarness.waitForEntries(count) }
+
     /// Returns the whole event log, from the database.
     public func entries() async throws -> [LogEntry] { try await EventLog(database).entries(since: 0, limit: 1000) }
 }

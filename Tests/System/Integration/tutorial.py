@@ -1,7 +1,7 @@
 """docs/writing-a-service.md is followed word by word: each step builds and shows what the page says, and the last one is
 Examples/Polls. deploy/test-example names this file. It is not a test_*.py, because each step is a build.
 
-TUTORIAL_SCRATCH is the folder of the build. If it is that of Examples/Polls, Parlor itself is not compiled again."""
+TUTORIAL_SCRATCH is the folder of the build. If it is the one of deploy/test-example, Parlor itself is not compiled again."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from parlor import ROOT, Process
 
 PAGE = (ROOT / "docs/writing-a-service.md").read_text()
 EXAMPLE = ROOT / "Examples/Polls"
-SCRATCH = os.environ.get("TUTORIAL_SCRATCH", EXAMPLE / ".build")
+SCRATCH = os.environ.get("TUTORIAL_SCRATCH", ROOT / "Examples/.build")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 KEPT = "ada ben other room poll message picnic example parlor"  # the variables of the page's shell
 FILE = re.compile(r"`((?:Sources/|Package)[\w./-]*swift)`")
@@ -84,6 +84,19 @@ def test_the_page_leads_from_nothing_to_polls(tmp_path):
     (polls / "Package.swift").write_text((polls / "Package.swift").read_text().replace('"../parlor"', f'"{ROOT}"'))
     reader.swift("build", "--build-tests")
     reader.swift("test", "--skip-build")
+
+
+def test_the_code_of_the_section_on_following_is_that_of_the_example():
+    def lines(text: str) -> str:
+        return "\n".join(line.strip() for line in text.splitlines())
+
+    section = PAGE.split("\n## Following another service's log")[1].split("\n## ")[0]
+    sources = [lines(file.read_text()) for file in (ROOT / "Examples/Bookmarks/Sources").rglob("*.swift")]
+    excerpts = re.findall(r"(?:^(?:    .*)?\n)+", section, re.MULTILINE)
+    excerpts = [part for excerpt in excerpts for part in re.split(r"\n\n(?=    \S)", excerpt.strip("\n")) if part]
+    assert len(excerpts) > 8
+    for excerpt in excerpts:
+        assert any(lines(excerpt) in source for source in sources), excerpt
 
 
 def follow(reader: Reader, section: str):

@@ -68,7 +68,7 @@ struct FollowingTests {
                 configuration: own.configuration, database: own.database, bus: bus, workers: own.workers,
                 dataDirectory: own.dataDirectory)
             let reader = DurableFollower(
-                JobMaker.stream, for: "push", context, harness.service.reader.consumer)
+                JobMaker.stream, for: PushService.self, context, harness.service.reader.consumer)
             let request = BusContext(requestID: "request", timeout: .seconds(60), trace: "trace", isQuestion: true)
             try await reader.beginIfNew(request)
             let question = try #require(asked.items.first)

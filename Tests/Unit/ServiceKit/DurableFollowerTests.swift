@@ -144,7 +144,7 @@ struct DurableFollowerTests {
     func sideBySide() async throws {
         try await FollowingHarness.run { harness in
             let (one, consumer) = (harness.index.service.follower, NotesIndex(harness.index.context))
-            let other = DurableFollower(NotesService.name, for: "index", harness.index.context, consumer)
+            let other = DurableFollower(NotesService.name, for: IndexService.self, harness.index.context, consumer)
             try await harness.follow(one)
             let start = try await other.step(from: nil).0
             try await harness.write(1...40)

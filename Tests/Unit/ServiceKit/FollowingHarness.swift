@@ -63,12 +63,13 @@ struct IndexService: Service {
                 """),
         LogPositionsStore.migration(version: 2),
     ]
+    static let peer = BusPeer.service(name, follows: [NotesService.name])
     let follower: DurableFollower<NotesIndex>
 
     init(_ context: ServiceContext) { self.init(context, NotesIndex(context)) }
 
     init(_ context: ServiceContext, _ index: NotesIndex) {
-        follower = DurableFollower(NotesService.name, for: Self.name, context, index)
+        follower = DurableFollower(NotesService.name, for: Self.self, context, index)
     }
 
     func register(in requests: inout RequestTable) {}
@@ -94,12 +95,8 @@ final class NotesIndex: LogConsumer {
     /// Whether entries change nothing.
     let isIndifferent = Atomic(false)
     private let database: any Database
-    private let client: LogClient
 
-    init(_ context: ServiceContext) {
-        database = context.database
-        client = LogClient(context.bus, requestID: "index", owner: "Notes")
-    }
+    init(_ context: ServiceContext) { database = context.database }
 
     func begin(_ log: FollowedLog, because reason: BeginReason) async throws -> LogPosition {
         begins.add(reason)
@@ -109,7 +106,7 @@ final class NotesIndex: LogConsumer {
             return reason == .replaced ? log.end : log.beginning
         }
         try await database.write { _ = try $0.execute("DELETE FROM copies") }
-        return try await client.forEachSnapshotPage(of: NotesService.name) { page in
+        return try await log.forEachSnapshotPage { page in
             try await database.write { connection in for item in page.items { try Self.copy(item, connection) } }
             try await onPage.withLock { $0 }?()
         }

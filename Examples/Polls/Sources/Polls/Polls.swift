@@ -74,13 +74,9 @@ struct Polls: Sendable {
     private func message(of request: RoomRequest) async throws -> String? {
         guard request.fields["messageId"] != nil else { return nil }
         let id = try request.fields.id("messageId", orThrow: .messageNotFound)
-        let question = JSONWriter.object {
-            $0.member("roomId", request.room.roomID)
-            $0.member("messageIds", array: { $0.string(id) })
-        }
         // A poll stays when its message is deleted, so it is enough to ask before the write.
-        let reply = try await bus.ask(Subject.existingMessages, question, request.onward(), of: "Messaging")
-        guard reply.data["messageIds"]?.array?.first?.string == id else { throw ServiceError.messageNotFound }
+        let existing = try await bus.existingMessages([id], in: request.room.roomID, request.onward())
+        guard existing.contains(id) else { throw ServiceError.messageNotFound }
         return id
     }
 

@@ -12,13 +12,17 @@ import Testing
 /// The service on a bus within the test, with a room of Alice and Bob, and a message there and in a room of others.
 private struct PollsHarness: SuiteHarness {
     let serviceHarness: ServiceHarness<PollsService>
-    let messaging: BusSubscription
+    let messaging: ServiceHarness<MessagingStandIn>
 
     static func serving(_ settings: [String] = [], _ body: (PollsHarness) async throws -> Void) async throws {
         let service = try ServiceHarness<PollsService>(settings)
         try service.bus.serveRooms(["room-1": ["alice", "bob"]])
-        let messaging = try service.bus.serveMessages(["room-1": ["message-1"], "room-2": ["message-2"]])
-        try await service.run { try await body(PollsHarness(serviceHarness: service, messaging: messaging)) }
+        let messaging = try ServiceHarness<MessagingStandIn>(bus: service.bus)
+        try await messaging.run {
+            try await messaging.service.send("message-1", in: "room-1", of: ["alice", "bob"])
+            try await messaging.service.send("message-2", in: "room-2", of: ["carol", "dave"])
+            try await service.run { try await body(PollsHarness(serviceHarness: service, messaging: messaging)) }
+        }
     }
 
     @discardableResult
@@ -138,10 +142,10 @@ struct PollsTests {
                 try await harness.expect(.messageNotFound) { try await harness.create(about: other) }
             }
             let poll = try await harness.create(about: "message-1").data
-            harness.messaging.cancel()
-            try await harness.expect(.serviceUnavailable) { try await harness.create(about: "message-1") }
-            try harness.bus.serveMessages(["room-1": []])
+            try await harness.messaging.service.delete("message-1")
             try await harness.expect(.messageNotFound) { try await harness.create(about: "message-1") }
+            await harness.messaging.host.stop(within: .seconds(1))
+            try await harness.expect(.serviceUnavailable) { try await harness.create(about: "message-1") }
             let listed = try await harness.ask("polls.list", by: "bob") { $0.member("roomId", "room-1") }
             #expect(listed.data.array == [poll])
         }

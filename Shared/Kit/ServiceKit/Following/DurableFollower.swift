@@ -41,18 +41,26 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         var executor: (any TaskExecutor)?
     }
 
+    /// A service without the right to follow the log, or without the table of positions, ends the process.
+    ///
     /// - Parameters:
-    ///   - service: the name of the service that follows.
+    ///   - service: the service that follows.
     ///   - durability: the durability of the writes. With `.relaxed` a power cut may undo the latest ones, each with
     ///     its position. The same entries are then taken again. A service that tells clients of them must not use it.
     ///   - pace: the shortest time between two reads while it is not behind. Entries that arrive in this time are read
     ///     together.
-    public init(
-        _ stream: String, for service: String, _ context: ServiceContext, durability: Durability = .synced,
+    public init<Follower: Service>(
+        _ stream: String, for service: Follower.Type, _ context: ServiceContext, durability: Durability = .synced,
         pace: Duration = .milliseconds(20), _ consumer: Consumer
     ) {
+        guard service.peer.rights.subscribe.contains(Subject.log(of: stream)) else {
+            fatalError("\(service.name) follows the log of \(stream), which `follows` in its `peer` does not list")
+        }
+        guard service.migrations.contains(where: LogPositionsStore.isMigration) else {
+            fatalError("\(service.name) follows a log, and its migrations lack LogPositionsStore.migration(version:)")
+        }
         self.stream = stream
-        self.service = service
+        self.service = service.name
         self.consumer = consumer
         database = context.database
         bus = context.bus
@@ -60,7 +68,7 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         self.durability = durability
         self.pace = pace
         client = LogClient(
-            bus, requestID: "\(service)-follow", owner: stream.capitalizedName, faults: AnswerFaults(log: log))
+            bus, requestID: "\(service.name)-follow", owner: stream.capitalizedName, faults: AnswerFaults(log: log))
     }
 
     /// Subscribes to the log, and reads it until `stop`.
@@ -210,7 +218,7 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
     ) async throws -> LogPosition {
         // An earlier call, or another instance, may have begun meanwhile.
         if let stored = try await position(nil), LogPositionsStore.hasMoved(stored, from: known) { return stored }
-        let followed = FollowedLog(try await head(context))
+        let followed = FollowedLog(try await head(context), of: stream, client)
         if reason != .first {
             log.warning(
                 "entries of a followed log are lost",

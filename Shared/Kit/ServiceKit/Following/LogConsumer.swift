@@ -1,4 +1,5 @@
 import EventLog
+import MessageBus
 import Storage
 
 /// What a service makes of another service's log, which a `DurableFollower` reads for it.
@@ -9,7 +10,7 @@ public protocol LogConsumer: Sendable {
     /// Decides where to follow the log from: at first, and whenever entries after the stored position are lost. By
     /// default that is the oldest entry that is still there, or the end of a log that replaced the one before.
     ///
-    /// A service that has to know what the lost entries said reads a snapshot here (`LogClient.forEachSnapshotPage`),
+    /// A service that has to know what the lost entries said reads a snapshot here (`FollowedLog.forEachSnapshotPage`),
     /// and returns its position. Entries after that position may repeat what the snapshot has, as its later pages are
     /// newer than the position.
     ///
@@ -59,19 +60,21 @@ public enum BeginReason: String, Sendable {
     case replaced
 }
 
-/// What another service's log has, at one moment.
-public struct FollowedLog: Sendable, Equatable {
+/// What another service's log has, at one moment, and the way to what its entries no longer say.
+public struct FollowedLog: Sendable {
     /// The position of the newest entry.
     public let end: LogPosition
     /// The `seq` of the oldest entry that is still there; one more than that of the end if there is none.
     public let oldest: Int
+    private let stream: String
+    private let client: LogClient
 
-    public init(end: LogPosition, oldest: Int) {
-        self.end = end
-        self.oldest = oldest
+    init(_ page: LogPage, of stream: String, _ client: LogClient) {
+        end = page.head
+        oldest = page.oldest
+        self.stream = stream
+        self.client = client
     }
-
-    init(_ page: LogPage) { self.init(end: page.head, oldest: page.oldest) }
 
     /// True if no entry was ever deleted: the log says all that has happened.
     public var isWhole: Bool { oldest == 1 }
@@ -79,5 +82,16 @@ public struct FollowedLog: Sendable, Equatable {
     public var beginning: LogPosition {
         // The digest of a deleted entry is unknown. The log's owner sees by `seq` that the position is before `oldest`.
         LogPosition(databaseID: end.databaseID, seq: oldest - 1, digest: 0)
+    }
+
+    /// The context of a request that `begin` makes, which nobody's request has caused.
+    public var context: BusContext { client.context() }
+
+    /// Requests all that the log's owner has, page by page, and calls the body for each page in order.
+    ///
+    /// - Returns: the position from which to follow the log: that of the first page.
+    /// - Throws: the errors of `LogClient.forEachSnapshotPage`.
+    public func forEachSnapshotPage(_ body: (SnapshotPage) async throws -> Void) async throws -> LogPosition {
+        try await client.forEachSnapshotPage(of: stream, body)
     }
 }

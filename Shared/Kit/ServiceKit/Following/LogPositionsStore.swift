@@ -10,7 +10,7 @@ public struct LogPositionsStore {
     /// Returns the migration that creates the table `log_positions`. A service that follows logs lists it once.
     public static func migration(version: Int) -> Migration {
         Migration(
-            version: version, name: "positions in logs",
+            version: version, name: migrationName,
             sql: """
                 CREATE TABLE log_positions (
                     stream TEXT PRIMARY KEY,
@@ -20,6 +20,10 @@ public struct LogPositionsStore {
                 )
                 """)
     }
+
+    private static let migrationName = "positions in logs"
+
+    static func isMigration(_ migration: Migration) -> Bool { migration.name == migrationName }
 
     /// Returns the stored position; nil if the log was never followed.
     public func position(in stream: String) throws -> LogPosition? {

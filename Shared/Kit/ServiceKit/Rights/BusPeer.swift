@@ -46,6 +46,12 @@ public struct BusPeer: Sendable, Equatable {
     /// service with such a name could publish, serve or be requested in place of others.
     package static let reservedNames: Set<String> = ["services", "status", "gateways", "gateway", "operator"]
 
+    /// Returns true for a name that a service may have: it is also the name of its database's file or schema.
+    static func isServiceName(_ name: String) -> Bool {
+        !name.isEmpty && !reservedNames.contains(name)
+            && name.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) }
+    }
+
     /// Returns the peers in order, but only the first of each name.
     static func once(_ peers: [BusPeer]) -> [BusPeer] {
         var names: Set<String> = []

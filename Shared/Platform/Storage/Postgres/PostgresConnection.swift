@@ -172,7 +172,7 @@ final class PostgresConnection: TransactionalConnection, @unchecked Sendable {
         // Class 42 is bad syntax, a wrong type or an unknown name; 42501 is a right that the role lacks. If the text
         // was accepted before, the schema has changed since.
         let isMistake = result.sqlState.hasPrefix("42") && result.sqlState != "42501" && !proven.contains(sql)
-        precondition(!isMistake, "\(result.error) in: \(sql)")
+        if isMistake { fatalError("\(result.error) in: \(sql)") }
         try checked(result, sql)
         statements[key] = name
         if proven.count < Self.maxStatements { proven.insert(sql) }

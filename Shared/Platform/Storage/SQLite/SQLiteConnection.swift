@@ -141,7 +141,7 @@ final class SQLiteConnection: TransactionalConnection, @unchecked Sendable {
         let code = sqlite3_exec(handle, script, nil, nil, nil)
         guard code == SQLITE_OK else {
             let message = String(cString: sqlite3_errmsg(handle))
-            precondition(code & 0xFF != SQLITE_ERROR, "\(message) in: \(script)")
+            if code & 0xFF == SQLITE_ERROR { fatalError("\(message) in: \(script)") }
             throw StorageError(sqlite: code, message: message)
         }
     }

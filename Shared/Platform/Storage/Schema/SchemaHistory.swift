@@ -55,7 +55,10 @@ struct SchemaHistory {
     private static func countApplied(
         _ migrations: [Migration], to schema: String, on connection: any Connection
     ) throws -> Int {
-        precondition(migrations.map(\.version) == Array(1..<migrations.count + 1), "versions count from 1")
+        guard migrations.map(\.version) == Array(1..<migrations.count + 1) else {
+            let listed = migrations.map { "\($0.version) (\($0.name))" }.joined(separator: ", ")
+            fatalError("the versions of migrations count from 1 without gaps, and these do not: \(listed)")
+        }
         let applied = try connection.all(
             "SELECT name, sql FROM schema_history WHERE schema = $1 ORDER BY version", schema
         ) { (name: $0.text(0), sql: $0.text(1)) }

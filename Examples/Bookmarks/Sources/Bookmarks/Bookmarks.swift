@@ -1,0 +1,161 @@
+import Contracts
+import EventLog
+import JSON
+import MessageBus
+import ServiceClient
+import ServiceKit
+import Storage
+
+// What `openapi.json` and `asyncapi.json` say.
+extension RequestDescription {
+    static let listBookmarks = RequestDescription(
+        "Lists the messages of a room that the caller has bookmarked, the newest bookmark first.",
+        gives: .array(of: Bookmark.schema))
+    static let addBookmark = RequestDescription(
+        "Bookmarks a message. Nobody else sees it.", takes: .object(["messageId": .id]), gives: Bookmark.schema,
+        errors: [.messageNotFound, .payloadTooLarge])
+    static let removeBookmark = RequestDescription(
+        "Removes a bookmark, if there is one.", takes: .object(["messageId": .id]), statuses: [.noContent])
+}
+
+extension EventDescription {
+    static let ofBookmarks = [
+        EventDescription(
+            "bookmarks:changed", to: .person, "The person has another number of bookmarks in a room.",
+            .object(["roomId": .id, "bookmarkCount": .integer(from: 0)]))
+    ]
+}
+
+struct Bookmark: Sendable, Equatable {
+    let messageID: String
+    let createdAt: Timestamp
+
+    static let schema = Schema.named("Bookmark", .object(["messageId": .id, "createdAt": .time]))
+
+    var json: JSONValue {
+        JSONWriter.object {
+            $0.member("messageId", messageID)
+            $0.member("createdAt", createdAt.iso)
+        }
+    }
+}
+
+/// The bookmarks of all people.
+struct Bookmarks: Sendable {
+    let database: any Database
+    let bus: any MessageBus
+    let clock: any WallClock
+
+    /// The service whose log says which messages are deleted.
+    static let followed = "messaging"
+    static let maxInRoom = 500
+
+    static let contribution = FieldContribution<Int>(
+        "bookmarks.contribute", [.init(Contribution.Field("bookmarkCount", zero: JSONValue(0))) { $0.number($1) }])
+
+    /// Bookmarks a message: `{roomId, messageId}` → the bookmark.
+    ///
+    /// The message may be deleted at any moment, and then `take` deletes its bookmarks. So the bookmark is stored
+    /// before Messaging is asked whether the message exists. Whatever is deleted after the answer, `take` finds the
+    /// bookmark. It counts only once the answer is there: if the process ends before, nobody has seen it.
+    func add(_ request: RoomRequest) async throws -> Reply {
+        let messageID = try request.fields.id("messageId", orThrow: .messageNotFound)
+        let (now, roomID, userID) = (clock.now(), request.room.roomID, request.caller.userID)
+        let bookmark = Bookmark(messageID: messageID, createdAt: now)
+        let existing = try await database.write { connection -> Bookmark? in
+            let store = BookmarksStore(connection)
+            if let existing = try store.bookmark(messageID, in: roomID, of: userID) { return existing }
+            guard try store.insert(bookmark, in: roomID, of: userID, upTo: Self.maxInRoom) else {
+                throw ServiceError(.payloadTooLarge, "You have \(Self.maxInRoom) bookmarks here, as many as you may.")
+            }
+            return nil
+        }
+        if let existing { return Reply(.ok, existing.json) }
+        let exists = try await bus.existingMessages([messageID], in: roomID, request.onward()).contains(messageID)
+        let outcome = try await database.write { connection -> (Bookmark, Int?)? in
+            let store = BookmarksStore(connection)
+            let isNew = try store.settle(messageID, exists: exists, in: roomID, of: userID)
+            // Another request may have confirmed it meanwhile, or `take` deleted it.
+            guard let stored = try store.bookmark(messageID, in: roomID, of: userID) else { return nil }
+            return (stored, isNew ? try tell(userID, of: roomID, because: request.id, on: connection) : nil)
+        }
+        guard let (stored, seq) = outcome else { throw ServiceError.messageNotFound }
+        return Reply(seq == nil ? .ok : .created, stored.json, position: seq.map(Self.position))
+    }
+
+    /// Removes a bookmark: `{roomId, messageId}` → nothing, also if there is none.
+    func remove(_ request: RoomRequest) async throws -> Reply {
+        let messageID = try request.fields.id("messageId", orThrow: .messageNotFound)
+        let (roomID, userID) = (request.room.roomID, request.caller.userID)
+        let seq = try await database.write { connection -> Int? in
+            guard try BookmarksStore(connection).delete(messageID, in: roomID, of: userID) else { return nil }
+            return try tell(userID, of: roomID, because: request.id, on: connection)
+        }
+        return Reply(.noContent, position: seq.map(Self.position))
+    }
+
+    /// Lists the caller's bookmarks in a room: `{roomId}` → all of them, the newest first.
+    func list(_ request: RoomRequest) async throws -> Reply {
+        let found = try await database.read {
+            try BookmarksStore($0).bookmarks(in: request.room.roomID, of: request.caller.userID)
+        }
+        return Reply(.ok, JSONWriter.value { json in json.array(of: found) { $0.value($1.json) } })
+    }
+
+    /// Appends an entry: it tells a person's sockets how many bookmarks the person has in a room now, and gateways that
+    /// the person's list of rooms has changed.
+    @discardableResult
+    private func tell(
+        _ userID: String, of roomID: String, because requestID: String?, on connection: any Connection
+    ) throws -> Int {
+        let count = try BookmarksStore(connection).counts(in: [roomID], of: userID)[roomID] ?? 0
+        let changed = JSONWriter.object {
+            $0.member("roomId", roomID)
+            $0.member("bookmarkCount", count)
+        }
+        return try EventLog.append(
+            at: clock.now(), roomID: roomID, participants: [userID],
+            emissions: [Emission(to: .person(userID), "bookmarks:changed", changed)], requestID: requestID,
+            on: connection)
+    }
+
+    /// Returns the position of an entry whose events clients get before the reply.
+    private static func position(_ seq: Int) -> StreamPosition {
+        StreamPosition(stream: BookmarksService.name, seq: seq)
+    }
+}
+
+/// Bookmarks go when their message is deleted.
+extension Bookmarks: LogConsumer {
+    /// The entries that are missing may have said that messages are deleted, so Messaging is asked which exist. Entries
+    /// after `log.end`, which was read before that question, say what is deleted later.
+    func begin(_ log: FollowedLog, because reason: BeginReason) async throws -> LogPosition {
+        let ids = try await database.read { try BookmarksStore($0).messageIDs() }
+        let gone = Set(ids).subtracting(try await bus.existingMessages(ids, log.context))
+        try await database.write { try forget(Array(gone), because: nil, on: $0) }
+        return log.end
+    }
+
+    func take(_ entries: [LogEntry], on connection: any Connection) throws {
+        for entry in entries {
+            if let id = Self.deleted(entry) { try forget([id], because: entry.requestID, on: connection) }
+        }
+    }
+
+    /// Most entries are of new messages, and need no transaction.
+    func needsWrite(for entries: [LogEntry]) async throws -> Bool { entries.contains { Self.deleted($0) != nil } }
+
+    /// Deletes all bookmarks on messages. `bookmarkCount` changes for whoever had one, which takes an entry for each:
+    /// without it gateways would show the number that they have cached.
+    private func forget(
+        _ messageIDs: [String], because requestID: String?, on connection: any Connection
+    ) throws {
+        for (userID, roomID) in try BookmarksStore(connection).deleteAll(on: messageIDs) {
+            try tell(userID, of: roomID, because: requestID, on: connection)
+        }
+    }
+
+    private static func deleted(_ entry: LogEntry) -> String? {
+        if case .messageDeleted(let id) = entry.fact { id } else { nil }
+    }
+}

@@ -1,0 +1,116 @@
+import Contracts
+import Storage
+
+/// The SQL of bookmarks, in the transaction of a connection. A bookmark is unconfirmed until Messaging has answered that
+/// its message exists. Only `deleteAll` and `messageIDs` see it before.
+struct BookmarksStore {
+    let connection: any Connection
+
+    init(_ connection: any Connection) { self.connection = connection }
+
+    func bookmark(_ messageID: String, in roomID: String, of userID: String) throws -> Bookmark? {
+        try connection.first(
+            "SELECT message_id, created_at FROM bookmarks WHERE \(Self.isConfirmed) AND message_id = $3", userID,
+            roomID,
+            messageID, body: Self.bookmark)
+    }
+
+    /// Stores an unconfirmed bookmark, unless the person has `limit` bookmarks of either kind in the room. An
+    /// unconfirmed one of an earlier attempt stays.
+    ///
+    /// - Returns: false if there are too many.
+    func insert(_ bookmark: Bookmark, in roomID: String, of userID: String, upTo limit: Int) throws -> Bool {
+        let count = try connection.first(
+            "SELECT count(*) FROM bookmarks WHERE user_id = $1 AND room_id = $2 AND message_id <> $3", userID, roomID,
+            bookmark.messageID
+        ) { $0.int(0) }
+        guard count ?? 0 < limit else { return false }
+        try connection.execute(
+            """
+            INSERT INTO bookmarks (user_id, room_id, message_id, created_at, is_confirmed) VALUES ($1, $2, $3, $4, 0)
+            ON CONFLICT (user_id, room_id, message_id) DO NOTHING
+            """, userID, roomID, bookmark.messageID, bookmark.createdAt.milliseconds)
+        return true
+    }
+
+    /// Confirms a bookmark, or deletes it if its message does not exist.
+    ///
+    /// - Returns: true if it was confirmed now.
+    func settle(_ messageID: String, exists: Bool, in roomID: String, of userID: String) throws -> Bool {
+        let change = exists ? "UPDATE bookmarks SET is_confirmed = 1" : "DELETE FROM bookmarks"
+        let count = try connection.execute(
+            "\(change) WHERE user_id = $1 AND room_id = $2 AND message_id = $3 AND is_confirmed = 0", userID, roomID,
+            messageID)
+        return exists && count == 1
+    }
+
+    /// - Returns: false if there was no bookmark.
+    func delete(_ messageID: String, in roomID: String, of userID: String) throws -> Bool {
+        try connection.execute(
+            "DELETE FROM bookmarks WHERE \(Self.isConfirmed) AND message_id = $3", userID, roomID, messageID) == 1
+    }
+
+    /// Deletes all bookmarks on messages.
+    ///
+    /// - Returns: whose number of bookmarks has changed, and in which rooms; each once.
+    func deleteAll(on messageIDs: [String]) throws -> [(userID: String, roomID: String)] {
+        let changed = try connection.all(
+            """
+            SELECT DISTINCT user_id, room_id FROM bookmarks
+            WHERE message_id IN (SELECT value FROM json_each($1)) AND is_confirmed = 1
+            """, SQLValue.list(messageIDs)
+        ) { (userID: $0.text(0), roomID: $0.text(1)) }
+        try connection.execute(
+            "DELETE FROM bookmarks WHERE message_id IN (SELECT value FROM json_each($1))", SQLValue.list(messageIDs))
+        return changed
+    }
+
+    /// Returns a person's bookmarks in a room, newest first.
+    func bookmarks(in roomID: String, of userID: String) throws -> [Bookmark] {
+        try connection.all(
+            """
+            SELECT message_id, created_at FROM bookmarks WHERE \(Self.isConfirmed)
+            ORDER BY created_at DESC, message_id DESC
+            """, userID, roomID, body: Self.bookmark)
+    }
+
+    /// Returns a person's number of bookmarks in those rooms that have any.
+    func counts(in roomIDs: [String], of userID: String) throws -> [String: Int] {
+        var counts: [String: Int] = [:]
+        try connection.query(
+            """
+            SELECT room_id, count(*) FROM bookmarks
+            WHERE user_id = $1 AND room_id IN (SELECT value FROM json_each($2)) AND is_confirmed = 1 GROUP BY room_id
+            """, userID, SQLValue.list(roomIDs)
+        ) { counts[$0.text(0)] = $0.int(1) }
+        return counts
+    }
+
+    /// Returns all messages with bookmarks.
+    func messageIDs() throws -> [String] {
+        try connection.all("SELECT DISTINCT message_id FROM bookmarks") { $0.text(0) }
+    }
+
+    /// The confirmed bookmarks of a person, $1, in a room, $2.
+    private static let isConfirmed = "user_id = $1 AND room_id = $2 AND is_confirmed = 1"
+
+    private static func bookmark(_ row: Row) -> Bookmark { Bookmark(messageID: row.text(0), createdAt: row.time(1)) }
+}
+
+enum BookmarksSchema {
+    static let migrations = [
+        Migration(
+            version: 1, name: "bookmarks",
+            sql: """
+                CREATE TABLE bookmarks (
+                    user_id TEXT NOT NULL,
+                    room_id TEXT NOT NULL,
+                    message_id TEXT NOT NULL,
+                    created_at INTEGER NOT NULL,
+                    is_confirmed INTEGER NOT NULL,
+                    PRIMARY KEY (user_id, room_id, message_id)
+                );
+                CREATE INDEX bookmarks_by_message ON bookmarks (message_id)
+                """)
+    ]
+}

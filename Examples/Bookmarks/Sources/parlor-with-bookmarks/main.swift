@@ -1,0 +1,4 @@
+import Bookmarks
+import ParlorServices
+
+await ParlorServices.run(with: [BookmarksService.self])

@@ -1,0 +1,218 @@
+import Contracts
+import JSON
+import MessageBus
+import ServiceKit
+import ServiceKitTesting
+import Storage
+import TestSupport
+import Testing
+
+@testable import Bookmarks
+
+/// The service on a bus within the test, with a room of Alice and Bob with two messages, and a message in a room of others.
+private struct BookmarksHarness: SuiteHarness {
+    let serviceHarness: ServiceHarness<BookmarksService>
+    let messaging: ServiceHarness<MessagingStandIn>
+
+    static func serving(
+        on database: (any Database)? = nil, _ body: (BookmarksHarness) async throws -> Void
+    ) async throws {
+        let messaging = try ServiceHarness<MessagingStandIn>()
+        try messaging.bus.serveRooms(["room-1": ["alice", "bob"]])
+        try await messaging.run {
+            for message in ["message-1", "message-2"] {
+                try await messaging.service.send(message, in: "room-1", of: ["alice", "bob"])
+            }
+            try await messaging.service.send("message-3", in: "room-2", of: ["carol", "dave"])
+            try await serving(on: database, messaging, body)
+        }
+    }
+
+    static func serving(
+        on database: (any Database)?, _ messaging: ServiceHarness<MessagingStandIn>,
+        _ body: (BookmarksHarness) async throws -> Void
+    ) async throws {
+        let service = try ServiceHarness<BookmarksService>(on: database, bus: messaging.bus)
+        try await service.run { try await body(BookmarksHarness(serviceHarness: service, messaging: messaging)) }
+    }
+
+    @discardableResult
+    func add(_ message: String, by person: String = "alice") async throws -> Reply {
+        try await ask("bookmarks.add", by: person) {
+            $0.member("roomId", "room-1")
+            $0.member("messageId", message)
+        }
+    }
+
+    @discardableResult
+    func remove(_ message: String, by person: String = "alice") async throws -> Reply {
+        try await ask("bookmarks.remove", by: person) {
+            $0.member("roomId", "room-1")
+            $0.member("messageId", message)
+        }
+    }
+
+    func list(by person: String = "alice") async throws -> [String?] {
+        let listed = try await ask("bookmarks.list", by: person) { $0.member("roomId", "room-1") }
+        return listed.data.array?.map { $0["messageId"]?.string } ?? []
+    }
+
+    /// Returns what a gateway shows of the room to a person: `[bookmarkCount]`, or null.
+    func shown(to person: String) async throws -> String? {
+        try await ask("bookmarks.contribute") {
+            $0.member("userId", person)
+            $0.member("roomIds", array: { $0.string("room-1") })
+        }.data["rooms"]?.array?.first?.text
+    }
+
+    /// Waits for entries, and returns what they tell: the person, and the number of bookmarks.
+    func told(_ count: Int) async throws -> Set<String> {
+        let entries = await waitForEntries(count)
+        #expect(entries.count == count)
+        let told = try entries.map { entry in
+            let emission = try #require(entry.emissions.first)
+            let number = try #require(emission.data["bookmarkCount"]?.int)
+            #expect(entry.roomID == "room-1" && emission.event == "bookmarks:changed")
+            #expect(entry.participants.map { .person($0) } == [emission.audience])
+            return "\(entry.participants[0]): \(number)"
+        }
+        return Set(told)
+    }
+}
+
+@Suite("Bookmarks")
+struct BookmarksTests {
+    @Test("a bookmark is for the person who has set it, and is told to that person's sockets only")
+    func bookmarks() async throws {
+        try await BookmarksHarness.serving { harness in
+            #expect(try await harness.add("message-1").status == .created)
+            harness.clock.advance(by: .seconds(1))
+            #expect(try await harness.add("message-2").status == .created)
+            #expect(try await harness.told(2) == ["alice: 1", "alice: 2"])
+            #expect(try await harness.add("message-1").status == .ok)
+            #expect(try await harness.list() == ["message-2", "message-1"])
+            #expect(try await harness.list(by: "bob") == [])
+            #expect(try await harness.shown(to: "alice") == "[2]")
+            #expect(try await harness.shown(to: "bob") == "null")
+
+            for _ in 1...2 { try await harness.remove("message-1") }
+            #expect(try await harness.told(1) == ["alice: 1"])
+            #expect(try await harness.list() == ["message-2"])
+        }
+    }
+
+    @Test("what is no message of the room is not bookmarked, nor are messages of rooms of others")
+    func refusals() async throws {
+        try await BookmarksHarness.serving { harness in
+            for message in ["message-3", "none"] {
+                try await harness.expect(.messageNotFound) { try await harness.add(message) }
+            }
+            try await harness.expect(.roomNotFound) { try await harness.add("message-1", by: "carol") }
+            #expect(try await harness.database.read { try BookmarksStore($0).messageIDs() } == [])
+        }
+    }
+
+    @Test("a person has a limited number of bookmarks in a room, and may set one again")
+    func limit() async throws {
+        try await BookmarksHarness.serving { harness in
+            _ = try await harness.database.write { connection in
+                for number in 1..<Bookmarks.maxInRoom {
+                    let bookmark = Bookmark(messageID: "m\(number)", createdAt: Timestamp(milliseconds: 0))
+                    let store = BookmarksStore(connection)
+                    let isIn = try store.insert(bookmark, in: "room-1", of: "alice", upTo: Bookmarks.maxInRoom)
+                    #expect(isIn)
+                }
+            }
+            try await harness.add("message-1")
+            try await harness.expect(.payloadTooLarge) { try await harness.add("message-2") }
+            #expect(try await harness.add("message-1").status == .ok)
+            #expect(try await harness.add("message-2", by: "bob").status == .created)
+        }
+    }
+
+    @Test("a deleted message takes its bookmarks along, and each person is told")
+    func deletion() async throws {
+        try await BookmarksHarness.serving { harness in
+            try await harness.add("message-1")
+            try await harness.add("message-2")
+            try await harness.add("message-1", by: "bob")
+            _ = await harness.waitForEntries(3)
+            try await harness.messaging.service.delete("message-1")
+            #expect(try await harness.told(2) == ["alice: 1", "bob: 0"])
+            #expect(try await harness.list() == ["message-2"])
+            #expect(try await harness.list(by: "bob") == [])
+            try await harness.expect(.messageNotFound) { try await harness.add("message-1") }
+        }
+    }
+
+    @Test("a message that is deleted between the write and the answer of messaging is not bookmarked")
+    func deletionMeanwhile() async throws {
+        try await BookmarksHarness.serving { harness in
+            // As `add` does before it asks.
+            let bookmark = Bookmark(messageID: "message-1", createdAt: Timestamp(milliseconds: 0))
+            _ = try await harness.database.write {
+                try BookmarksStore($0).insert(bookmark, in: "room-1", of: "alice", upTo: 10)
+            }
+            #expect(try await harness.shown(to: "alice") == "null")
+            try await harness.add("message-2")
+            _ = await harness.waitForEntries(1)
+            try await harness.messaging.service.delete("message-1")
+            try await harness.messaging.service.delete("message-2")
+            // The log is taken in order, so this is also after the first of them. Nobody knew of that one.
+            #expect(try await harness.told(1) == ["alice: 0"])
+            let isThere = try await harness.database.write {
+                try BookmarksStore($0).settle("message-1", exists: true, in: "room-1", of: "alice")
+            }
+            #expect(!isThere)
+        }
+    }
+
+    @Test("a bookmark counts once messaging has answered, also after an attempt without an answer")
+    func attempts() async throws {
+        let bus = InProcessBus()
+        try bus.serveRooms(["room-1": ["alice", "bob"]])
+        let service = try ServiceHarness<BookmarksService>(bus: bus)
+        let messaging = try ServiceHarness<MessagingStandIn>(bus: bus)
+        let harness = BookmarksHarness(serviceHarness: service, messaging: messaging)
+        try await service.run {
+            try await harness.expect(.serviceUnavailable) { try await harness.add("message-1") }
+            #expect(try await harness.list() == [])
+            #expect(try await harness.shown(to: "alice") == "null")
+            try await harness.remove("message-1")
+            try await messaging.run {
+                try await messaging.service.send("message-1", in: "room-1", of: ["alice", "bob"])
+                #expect(try await harness.add("message-1").status == .created)
+                #expect(try await harness.list() == ["message-1"])
+                #expect(try await harness.shown(to: "alice") == "[1]")
+            }
+        }
+    }
+
+    @Test("after entries were lost, bookmarks of deleted messages are found and go")
+    func lostEntries() async throws {
+        let folder = TemporaryFolder()
+        func open() throws -> any Database {
+            try SQLiteDatabase(.file(folder.file("bookmarks.db")), migrations: BookmarksService.migrations)
+        }
+        try await BookmarksHarness.serving(on: open()) { harness in
+            try await harness.add("message-1")
+            try await harness.add("message-2")
+            // Taken in order: from here on, a position in the log is stored.
+            try await harness.messaging.service.send("message-4", in: "room-1", of: ["alice", "bob"])
+            try await harness.add("message-4")
+            _ = await harness.waitForEntries(3)
+            try await harness.messaging.service.delete("message-4")
+            #expect(try await harness.told(1) == ["alice: 2"])
+            await harness.serviceHarness.host.stop(within: .seconds(1))
+
+            try await harness.messaging.service.delete("message-1")
+            try await harness.messaging.service.send("message-5", in: "room-1", of: ["alice", "bob"])
+            try await harness.messaging.service.prune(before: 7)
+            try await BookmarksHarness.serving(on: open(), harness.messaging) { later in
+                let (told, listed) = (try await later.told(1), try await later.list())
+                #expect(told == ["alice: 1"] && listed == ["message-2"])
+                #expect(later.log.lines.contains { $0.contains("entries of a followed log are lost") })
+            }
+        }
+    }
+}

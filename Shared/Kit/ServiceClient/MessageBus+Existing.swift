@@ -1,0 +1,44 @@
+import Contracts
+import JSON
+import MessageBus
+
+/// The number of ids in one question.
+private let maxIDs = 1000
+
+// For services that store something about messages or elements.
+extension MessageBus {
+    /// Returns those of the messages that exist and were not deleted.
+    ///
+    /// - Parameters:
+    ///   - ids: any number of them. Each 1,000 are a request, one after the other, so the answer is not of one moment.
+    ///   - roomID: the room in which they have to be; nil for any.
+    ///   - context: its timeout is for each request.
+    /// - Throws: the errors of `ask`; `internal_error` if a reply is malformed.
+    public func existingMessages(
+        _ ids: [String], in roomID: String? = nil, _ context: BusContext
+    ) async throws(ServiceError) -> Set<String> {
+        try await existing(ids, as: "messageIds", in: roomID, Subject.existingMessages, context, of: "Messaging")
+    }
+
+    /// Returns those of the elements that exist and were not deleted, as `existingMessages` does.
+    public func existingElements(_ ids: [String], _ context: BusContext) async throws(ServiceError) -> Set<String> {
+        try await existing(ids, as: "elementIds", in: nil, Subject.existingElements, context, of: "Elements")
+    }
+
+    private func existing(
+        _ ids: [String], as member: String, in roomID: String?, _ subject: String, _ context: BusContext,
+        of owner: String
+    ) async throws(ServiceError) -> Set<String> {
+        var existing: Set<String> = []
+        for start in stride(from: 0, to: ids.count, by: maxIDs) {
+            let question = JSONWriter.object {
+                if let roomID { $0.member("roomId", roomID) }
+                $0.member(member, array: { for id in ids[start...].prefix(maxIDs) { $0.string(id) } })
+            }
+            let reply = try await ask(subject, question, context, of: owner)
+            guard let found = reply.data[member]?.array else { throw .noAnswer }
+            existing.formUnion(found.lazy.compactMap(\.string))
+        }
+        return existing
+    }
+}
