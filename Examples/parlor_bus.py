@@ -23,17 +23,37 @@ def connect(url: str, name: str):
     return LineBus(connection, name, token)
 
 
-class LineBus:
+class BusGone(ConnectionError):
+    """The connection to the bus has ended, or the bus has refused it."""
+
+
+class Bus:
+    """A connection, of one of the two kinds. Any failure of it is BusGone, which is no other OSError of the service."""
+
+    def send(self, **line):
+        try:
+            self.write(**line)
+        except OSError as error:
+            raise BusGone(error) from error
+
+    def read(self) -> dict:
+        try:
+            return self.receive()
+        except OSError as error:
+            raise BusGone(error) from error
+
+
+class LineBus(Bus):
     """parlor-bus: one JSON object a line, both ways; `data` is the last member."""
 
     def __init__(self, connection: socket.socket, name: str, token: str):
         self.socket, self.lines = connection, connection.makefile("rb")
         self.send(op="hello", version=1, name=name, token=token)
 
-    def send(self, **line):
+    def write(self, **line):
         self.socket.sendall(encode(line) + b"\n")
 
-    def read(self) -> dict:
+    def receive(self) -> dict:
         text = self.lines.readline()
         if not text.endswith(b"\n"):  # nothing, or the beginning of a line that the bus did not finish
             raise ConnectionError("the bus is gone")
@@ -45,7 +65,7 @@ class LineBus:
         return line
 
 
-class NATSBus:
+class NATSBus(Bus):
     """The same lines over a NATS server (docs/nats.md): each line is sent as a message, and each message is read as a line."""
 
     def __init__(self, connection: socket.socket, name: str, token: str, prefix: str):
@@ -58,7 +78,7 @@ class NATSBus:
         options = {"verbose": False, "pedantic": False, "headers": True, "no_responders": True, "name": name, **user}
         self.socket.sendall(b"CONNECT %s\r\nSUB %s* 0\r\n" % (encode(options), self.inbox.encode()))
 
-    def send(self, op, id=0, subject="", data=None, **_):
+    def write(self, op, id=0, subject="", data=None, **_):
         if op == "serve":
             self.socket.sendall(f"SUB {self.prefix}.request.{subject} responders {id}\r\n".encode())
         elif op == "sub":
@@ -77,7 +97,7 @@ class NATSBus:
         payload = encode(payload)
         self.socket.sendall(b"PUB %s %d\r\n%s\r\n" % (subjects.encode(), len(payload), payload))
 
-    def read(self) -> dict:
+    def receive(self) -> dict:
         while True:
             # NATS does not report that a responder has gone.
             for number, end in self.deadlines.items():

@@ -16,7 +16,7 @@ import struct
 import sys
 import time
 
-from parlor_bus import connect, encode
+from parlor_bus import BusGone, connect, encode
 
 PAGE = 200  # entries
 PAGE_BYTES = 512 * 1024  # a page ends before the entry that would exceed this
@@ -297,7 +297,7 @@ class Service:
             elif self.follows and self.is_signal(line):
                 self.behind = False  # if this fails, a later line tries again
                 self.behind = self.follow()
-        except OSError:  # of the bus: `run` connects again
+        except BusGone:  # `run` connects again
             raise
         # The other service is away, the disk is full, or `take` has failed. A later line, or the bus's ping, tries again.
         except Exception as error:
@@ -331,7 +331,7 @@ class Service:
             return reply
         except Refused as refused:
             code, message, *status = refused.args
-        except OSError:  # of the bus: `run` connects again
+        except BusGone:  # `run` connects again
             raise
         except Exception as error:
             print(f"{kind}: {error!r}", file=sys.stderr)
