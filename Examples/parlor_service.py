@@ -15,6 +15,7 @@ import sqlite3
 import struct
 import sys
 import time
+import traceback
 
 from parlor_bus import BusGone, connect, encode
 
@@ -27,6 +28,10 @@ DAY, MINUTE = 86_400_000, 60_000  # milliseconds
 
 class Refused(Exception):
     """A refusal: one of Parlor's error codes, and a text for a person. A code of the service's own also needs a status."""
+
+    def __init__(self, code: str, message: str, status: int | None = None):
+        super().__init__(code, message)
+        self.error = {"code": code, "message": message} | ({"status": status} if status else {})
 
 
 def digest(at: int, emissions: bytes) -> int:
@@ -61,7 +66,7 @@ class Service:
         with self.db:
             self.prune(self.now())
         self.made = []  # entries that are not published yet
-        self.followed, self.behind, self.pinged = -1, False, False
+        self.followed, self.behind, self.pinged, self.resting_until = -1, False, False, 0.0
         self.numbers = itertools.count(1)
 
     def check_manifest(self):
@@ -71,8 +76,8 @@ class Service:
             if missing := [key for key in ROUTE if key not in route]:
                 raise ValueError(f"the route {route} has no {', '.join(missing)}")
         for request in routes + events:
-            if not request["subject"].startswith(f"{self.name}."):
-                raise ValueError(f"the subject {request['subject']} does not begin with {self.name}.")
+            if not request.get("subject", "").startswith(f"{self.name}."):
+                raise ValueError(f"the subject of {request} does not begin with {self.name}.")
 
     # Overridden by the service
 
@@ -250,7 +255,7 @@ class Service:
         """Runs the service with the arguments of the command line."""
         arguments = argparse.ArgumentParser(description=cls.__doc__)
         arguments.add_argument("bus", help="the bus's address: tcp://HOST:PORT, or nats://HOST:PORT. BUS_TOKEN_FILE has its token")
-        arguments.add_argument("database", help="the file with the service's data; it is created")
+        arguments.add_argument("database", help="the file with the service's data, created if it is missing")
         given = arguments.parse_args()
         cls(given.database).run(given.bus)
 
@@ -288,27 +293,33 @@ class Service:
 
     def do(self, line: dict):
         subject, data = line.get("subject"), line.get("data")
-        try:
-            if "reply" in line:
-                reply = self.reply(subject.removeprefix(f"{self.name}."), data, line.get("caller"))
-                self.bus.send(op="res", id=line["reply"], data=reply)
-            elif subject == "services.discover":
-                self.announce()
-            elif self.follows and self.is_signal(line):
-                self.behind = False  # if this fails, a later line tries again
+        if "reply" in line:
+            reply = self.reply(subject.removeprefix(f"{self.name}."), data, line.get("caller"))
+            self.bus.send(op="res", id=line["reply"], data=reply)
+        elif subject == "services.discover":
+            self.announce()
+        elif self.follows and self.is_signal(line):
+            self.behind = False  # if this fails, a later line tries again
+            try:
                 self.behind = self.follow()
-        except BusGone:  # `run` connects again
-            raise
-        # The other service is away, the disk is full, or `take` has failed. A later line, or the bus's ping, tries again.
-        except Exception as error:
-            self.made.clear()  # the entries of a `take` that was undone
-            print(f"{self.follows} cannot be followed now: {error!r}", file=sys.stderr)
+            except BusGone:  # `run` connects again
+                raise
+            # The other service is away, the disk is full, or `take` has failed. A later line, or the bus's ping, tries again.
+            except Exception as error:
+                self.made.clear()  # the entries of a `take` that was undone
+                self.resting_until = time.monotonic() + 1
+                print(f"{self.follows} cannot be followed now: {error!r}", file=sys.stderr)
+                if not isinstance(error, (Refused, sqlite3.Error)):
+                    traceback.print_exc()
 
     def is_signal(self, line: dict) -> bool:
-        """Returns whether to read the followed log now. While there is more of it, only the answers to pings are signals."""
+        """Returns whether to read the followed log now. While there is more of it, only the answers to pings are signals.
+        After a failure, entries are none for a second: each would fail the same way."""
         if self.behind or line["op"] == "pong":
             return self.behind and line["op"] == "pong"
-        return line.get("subject") != f"{self.follows}.log" or line["data"]["seq"] > self.followed
+        if line.get("subject") != f"{self.follows}.log":
+            return True
+        return line["data"]["seq"] > self.followed and time.monotonic() >= self.resting_until
 
     def reply(self, kind: str, data, caller: dict | None) -> dict:
         try:
@@ -329,12 +340,13 @@ class Service:
                     raise ValueError("the reply is too long")
             self.publish()  # before the reply: so the gateway sends its events before the ack
             return reply
-        except Refused as refused:
-            code, message, *status = refused.args
         except BusGone:  # `run` connects again
             raise
-        except Exception as error:
-            print(f"{kind}: {error!r}", file=sys.stderr)
-            code, message, *status = "internal_error", "Something went wrong on our side."
+        except Refused as refused:
+            error = refused.error
+        except Exception as mistake:
+            print(f"{kind}: {mistake!r}", file=sys.stderr)
+            traceback.print_exc()
+            error = {"code": "internal_error", "message": "Something went wrong on our side."}
         self.made.clear()
-        return {"error": {"code": code, "message": message} | ({"status": status[0]} if status else {})}
+        return {"error": error}

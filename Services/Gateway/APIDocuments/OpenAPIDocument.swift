@@ -139,7 +139,7 @@ struct OpenAPIDocument {
         json.member(
             "requestBody",
             object: { json in
-                json.member("required", true)
+                json.member("required", members.contains(where: \.isRequired))
                 json.member("x-max-bytes", route.maxBodyBytes)
                 writeContent(.object(members), of: offer.service, to: &json)
             })

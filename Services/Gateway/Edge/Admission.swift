@@ -147,7 +147,8 @@ package final class Admission: Sendable {
         var items: [(name: String, value: String)] = []
         switch request.method {
         case "POST", "PUT", "PATCH":
-            // `curl -X PUT` has no body, which is a request without fields. An empty body that is said to be JSON is none.
+            // `curl -X PUT` has no body, which is a request without fields. With a `Content-Type`, an empty body is
+            // malformed.
             if request.body.isEmpty, request.headers["Content-Type"] == nil { break }
             do throws(JSONError) {
                 body = try JSONValue(parsing: request.body)

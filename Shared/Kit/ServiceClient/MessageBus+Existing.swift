@@ -2,15 +2,16 @@ import Contracts
 import JSON
 import MessageBus
 
-/// The number of ids in one question.
-private let maxIDs = 1000
+/// The number of ids in one question, and their size in bytes. A client may have sent long ones.
+private let (maxIDs, maxBytes) = (1000, 128 * 1024)
 
 // For services that store something about messages or elements.
 extension MessageBus {
     /// Returns those of the messages that exist and were not deleted.
     ///
     /// - Parameters:
-    ///   - ids: any number of them. Each 1,000 are a request, one after the other, so the answer is not of one moment.
+    ///   - ids: any number of them. At most 1,000 are in a request. The requests follow one another, so the answer is not
+    ///     of one moment.
     ///   - roomID: the room in which they have to be; nil for any.
     ///   - context: its timeout is for each request.
     /// - Throws: the errors of `ask`; `internal_error` if a reply is malformed.
@@ -30,10 +31,18 @@ extension MessageBus {
         of owner: String
     ) async throws(ServiceError) -> Set<String> {
         var existing: Set<String> = []
-        for start in stride(from: 0, to: ids.count, by: maxIDs) {
+        var rest = ids[...]
+        while !rest.isEmpty {
+            var (bytes, count) = (0, 0)
+            for id in rest.prefix(maxIDs) where bytes < maxBytes {
+                bytes += id.utf8.count
+                count += 1
+            }
+            let asked = rest.prefix(count)
+            rest = rest.dropFirst(count)
             let question = JSONWriter.object {
                 if let roomID { $0.member("roomId", roomID) }
-                $0.member(member, array: { for id in ids[start...].prefix(maxIDs) { $0.string(id) } })
+                $0.member(member, array: { for id in asked { $0.string(id) } })
             }
             let reply = try await ask(subject, question, context, of: owner)
             guard let found = reply.data[member]?.array else { throw .noAnswer }

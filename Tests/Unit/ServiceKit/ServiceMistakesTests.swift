@@ -1,9 +1,10 @@
 import Contracts
 import EventLog
-import ServiceKit
 import ServiceKitTesting
 import Storage
 import Testing
+
+@testable import ServiceKit
 
 /// A service that follows a log, each time with another mistake.
 private protocol MistakenService: Service {}
@@ -35,11 +36,6 @@ private struct WithoutTable: MistakenService {
 
 private struct WithGap: MistakenService {
     static let migrations = [LogPositionsStore.migration(version: 2)]
-    init(_ context: ServiceContext) {}
-}
-
-private struct WithLongName: MistakenService {
-    static let name = "my-index"
     init(_ context: ServiceContext) {}
 }
 
@@ -85,12 +81,11 @@ struct ServiceMistakesTests {
             })
     }
 
-    @Test("a name that is no word, as it is also that of a database")
-    func name() async {
-        expectMessage(
-            "my-index is no name of a service: one word of a-z and 0-9, which is not reserved",
-            await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-                _ = try ServiceHarness<WithLongName>()
-            })
+    @Test(
+        "a name that is no word, or reserved, is refused before a database is made: it would have that name",
+        arguments: ["my-index", "Index", "ïndex", "", "services", "gateway"])
+    func name(name: String) throws {
+        let configuration = try Configuration([], arguments: [])
+        #expect(throws: ConfigurationError.self) { try DatabaseLocation(of: name, configuration) }
     }
 }

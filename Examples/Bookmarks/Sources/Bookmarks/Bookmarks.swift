@@ -2,6 +2,7 @@ import Contracts
 import EventLog
 import JSON
 import MessageBus
+import Security
 import ServiceClient
 import ServiceKit
 import Storage
@@ -44,6 +45,7 @@ struct Bookmark: Sendable, Equatable {
 struct Bookmarks: Sendable {
     let database: any Database
     let bus: any MessageBus
+    let ids: UUIDv7Generator
     let clock: any WallClock
 
     /// The service whose log says which messages are deleted.
@@ -62,19 +64,20 @@ struct Bookmarks: Sendable {
         let messageID = try request.fields.id("messageId", orThrow: .messageNotFound)
         let (now, roomID, userID) = (clock.now(), request.room.roomID, request.caller.userID)
         let bookmark = Bookmark(messageID: messageID, createdAt: now)
-        let existing = try await database.write { connection -> Bookmark? in
+        let id = ids.next(at: now.milliseconds)
+        let (existing, attempt) = try await database.write { connection -> (Bookmark?, String) in
             let store = BookmarksStore(connection)
-            if let existing = try store.bookmark(messageID, in: roomID, of: userID) { return existing }
-            guard try store.insert(bookmark, in: roomID, of: userID, upTo: Self.maxInRoom) else {
+            if let existing = try store.bookmark(messageID, in: roomID, of: userID) { return (existing, "") }
+            guard let attempt = try store.insert(bookmark, as: id, in: roomID, of: userID, upTo: Self.maxInRoom) else {
                 throw ServiceError(.payloadTooLarge, "You have \(Self.maxInRoom) bookmarks here, as many as you may.")
             }
-            return nil
+            return (nil, attempt)
         }
         if let existing { return Reply(.ok, existing.json) }
         let exists = try await bus.existingMessages([messageID], in: roomID, request.onward()).contains(messageID)
         let outcome = try await database.write { connection -> (Bookmark, Int?)? in
             let store = BookmarksStore(connection)
-            let isNew = try store.settle(messageID, exists: exists, in: roomID, of: userID)
+            let isNew = try store.settle(attempt, exists: exists, of: userID)
             // Another request may have confirmed it meanwhile, or `take` deleted it.
             guard let stored = try store.bookmark(messageID, in: roomID, of: userID) else { return nil }
             return (stored, isNew ? try tell(userID, of: roomID, because: request.id, on: connection) : nil)

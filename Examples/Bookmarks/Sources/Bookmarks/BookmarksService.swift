@@ -14,10 +14,11 @@ public struct BookmarksService: Service {
     public static let events = EventDescription.ofBookmarks
 
     private let bookmarks: Bookmarks
-    private let follower: DurableFollower<Bookmarks>
+    let follower: DurableFollower<Bookmarks>
 
     public init(_ context: ServiceContext) {
-        bookmarks = Bookmarks(database: context.database, bus: context.bus, clock: context.clock)
+        bookmarks = Bookmarks(
+            database: context.database, bus: context.bus, ids: context.ids, clock: context.clock)
         follower = DurableFollower(Bookmarks.followed, for: Self.self, context, bookmarks)
     }
 

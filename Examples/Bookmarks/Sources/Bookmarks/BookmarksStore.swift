@@ -1,8 +1,10 @@
 import Contracts
 import Storage
 
-/// The SQL of bookmarks, in the transaction of a connection. A bookmark is unconfirmed until Messaging has answered that
-/// its message exists. Only `deleteAll` and `messageIDs` see it before.
+/// The SQL of bookmarks, in the transaction of a connection.
+///
+/// Until Messaging has answered that its message exists, a bookmark has the id of the attempt to set it. Only
+/// `deleteAll` and `messageIDs` see it before.
 struct BookmarksStore {
     let connection: any Connection
 
@@ -15,32 +17,40 @@ struct BookmarksStore {
             messageID, body: Self.bookmark)
     }
 
-    /// Stores an unconfirmed bookmark, unless the person has `limit` bookmarks of either kind in the room. An
-    /// unconfirmed one of an earlier attempt stays.
+    /// Stores an unconfirmed bookmark, unless the person has `limit` bookmarks in the room. If another attempt is
+    /// unconfirmed, that one stays.
     ///
-    /// - Returns: false if there are too many.
-    func insert(_ bookmark: Bookmark, in roomID: String, of userID: String, upTo limit: Int) throws -> Bool {
+    /// - Returns: the id of the attempt that is stored; nil if there are too many bookmarks.
+    func insert(
+        _ bookmark: Bookmark, as attempt: String, in roomID: String, of userID: String, upTo limit: Int
+    ) throws -> String? {
+        // No request takes so long. These attempts have ended without an answer.
+        try connection.execute(
+            "DELETE FROM bookmarks WHERE user_id = $1 AND room_id = $2 AND attempt IS NOT NULL AND created_at < $3",
+            userID, roomID, bookmark.createdAt.milliseconds - 60_000)
         let count = try connection.first(
             "SELECT count(*) FROM bookmarks WHERE user_id = $1 AND room_id = $2 AND message_id <> $3", userID, roomID,
             bookmark.messageID
         ) { $0.int(0) }
-        guard count ?? 0 < limit else { return false }
+        guard count ?? 0 < limit else { return nil }
         try connection.execute(
             """
-            INSERT INTO bookmarks (user_id, room_id, message_id, created_at, is_confirmed) VALUES ($1, $2, $3, $4, 0)
+            INSERT INTO bookmarks (user_id, room_id, message_id, created_at, attempt) VALUES ($1, $2, $3, $4, $5)
             ON CONFLICT (user_id, room_id, message_id) DO NOTHING
-            """, userID, roomID, bookmark.messageID, bookmark.createdAt.milliseconds)
-        return true
+            """, userID, roomID, bookmark.messageID, bookmark.createdAt.milliseconds, attempt)
+        return try connection.first(
+            "SELECT attempt FROM bookmarks WHERE user_id = $1 AND room_id = $2 AND message_id = $3", userID, roomID,
+            bookmark.messageID
+        ) { $0.text(0) }
     }
 
-    /// Confirms a bookmark, or deletes it if its message does not exist.
+    /// Confirms the bookmark of an attempt, or deletes it if its message does not exist. A later attempt stays as it
+    /// is: the answer may be older.
     ///
     /// - Returns: true if it was confirmed now.
-    func settle(_ messageID: String, exists: Bool, in roomID: String, of userID: String) throws -> Bool {
-        let change = exists ? "UPDATE bookmarks SET is_confirmed = 1" : "DELETE FROM bookmarks"
-        let count = try connection.execute(
-            "\(change) WHERE user_id = $1 AND room_id = $2 AND message_id = $3 AND is_confirmed = 0", userID, roomID,
-            messageID)
+    func settle(_ attempt: String, exists: Bool, of userID: String) throws -> Bool {
+        let change = exists ? "UPDATE bookmarks SET attempt = NULL" : "DELETE FROM bookmarks"
+        let count = try connection.execute("\(change) WHERE user_id = $1 AND attempt = $2", userID, attempt)
         return exists && count == 1
     }
 
@@ -57,7 +67,7 @@ struct BookmarksStore {
         let changed = try connection.all(
             """
             SELECT DISTINCT user_id, room_id FROM bookmarks
-            WHERE message_id IN (SELECT value FROM json_each($1)) AND is_confirmed = 1
+            WHERE message_id IN (SELECT value FROM json_each($1)) AND attempt IS NULL
             """, SQLValue.list(messageIDs)
         ) { (userID: $0.text(0), roomID: $0.text(1)) }
         try connection.execute(
@@ -80,7 +90,7 @@ struct BookmarksStore {
         try connection.query(
             """
             SELECT room_id, count(*) FROM bookmarks
-            WHERE user_id = $1 AND room_id IN (SELECT value FROM json_each($2)) AND is_confirmed = 1 GROUP BY room_id
+            WHERE user_id = $1 AND room_id IN (SELECT value FROM json_each($2)) AND attempt IS NULL GROUP BY room_id
             """, userID, SQLValue.list(roomIDs)
         ) { counts[$0.text(0)] = $0.int(1) }
         return counts
@@ -92,7 +102,7 @@ struct BookmarksStore {
     }
 
     /// The confirmed bookmarks of a person, $1, in a room, $2.
-    private static let isConfirmed = "user_id = $1 AND room_id = $2 AND is_confirmed = 1"
+    private static let isConfirmed = "user_id = $1 AND room_id = $2 AND attempt IS NULL"
 
     private static func bookmark(_ row: Row) -> Bookmark { Bookmark(messageID: row.text(0), createdAt: row.time(1)) }
 }
@@ -107,7 +117,7 @@ enum BookmarksSchema {
                     room_id TEXT NOT NULL,
                     message_id TEXT NOT NULL,
                     created_at INTEGER NOT NULL,
-                    is_confirmed INTEGER NOT NULL,
+                    attempt TEXT,
                     PRIMARY KEY (user_id, room_id, message_id)
                 );
                 CREATE INDEX bookmarks_by_message ON bookmarks (message_id)

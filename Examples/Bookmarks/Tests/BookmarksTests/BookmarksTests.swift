@@ -33,7 +33,11 @@ private struct BookmarksHarness: SuiteHarness {
         _ body: (BookmarksHarness) async throws -> Void
     ) async throws {
         let service = try ServiceHarness<BookmarksService>(on: database, bus: messaging.bus)
-        try await service.run { try await body(BookmarksHarness(serviceHarness: service, messaging: messaging)) }
+        try await service.run {
+            // So that `begin` does not run beside the test.
+            try await service.service.follower.beginIfNew(BusContext(requestID: "test"))
+            try await body(BookmarksHarness(serviceHarness: service, messaging: messaging))
+        }
     }
 
     @discardableResult
@@ -55,6 +59,19 @@ private struct BookmarksHarness: SuiteHarness {
     func list(by person: String = "alice") async throws -> [String?] {
         let listed = try await ask("bookmarks.list", by: person) { $0.member("roomId", "room-1") }
         return listed.data.array?.map { $0["messageId"]?.string } ?? []
+    }
+
+    /// Stores an unconfirmed bookmark of Alice, as `add` does before it asks.
+    func insert(_ message: String, as attempt: String, upTo limit: Int = 10) async throws -> String? {
+        let bookmark = Bookmark(messageID: message, createdAt: clock.now())
+        return try await database.write {
+            try BookmarksStore($0).insert(bookmark, as: attempt, in: "room-1", of: "alice", upTo: limit)
+        }
+    }
+
+    /// Does what `add` does with an answer.
+    func settle(_ attempt: String, exists: Bool) async throws -> Bool {
+        try await database.write { try BookmarksStore($0).settle(attempt, exists: exists, of: "alice") }
     }
 
     /// Returns what a gateway shows of the room to a person: `[bookmarkCount]`, or null.
@@ -119,8 +136,10 @@ struct BookmarksTests {
                 for number in 1..<Bookmarks.maxInRoom {
                     let bookmark = Bookmark(messageID: "m\(number)", createdAt: Timestamp(milliseconds: 0))
                     let store = BookmarksStore(connection)
-                    let isIn = try store.insert(bookmark, in: "room-1", of: "alice", upTo: Bookmarks.maxInRoom)
-                    #expect(isIn)
+                    let attempt = try store.insert(
+                        bookmark, as: "attempt-\(number)", in: "room-1", of: "alice", upTo: Bookmarks.maxInRoom)
+                    let isConfirmed = try attempt.map { try store.settle($0, exists: true, of: "alice") }
+                    #expect(isConfirmed == true)
                 }
             }
             try await harness.add("message-1")
@@ -149,10 +168,9 @@ struct BookmarksTests {
     func deletionMeanwhile() async throws {
         try await BookmarksHarness.serving { harness in
             // As `add` does before it asks.
-            let bookmark = Bookmark(messageID: "message-1", createdAt: Timestamp(milliseconds: 0))
-            _ = try await harness.database.write {
-                try BookmarksStore($0).insert(bookmark, in: "room-1", of: "alice", upTo: 10)
-            }
+            let first = try await harness.insert("message-1", as: "first")
+            let retry = try await harness.insert("message-1", as: "retry")
+            #expect(first == "first" && retry == "first")
             #expect(try await harness.shown(to: "alice") == "null")
             try await harness.add("message-2")
             _ = await harness.waitForEntries(1)
@@ -160,10 +178,23 @@ struct BookmarksTests {
             try await harness.messaging.service.delete("message-2")
             // The log is taken in order, so this is also after the first of them. Nobody knew of that one.
             #expect(try await harness.told(1) == ["alice: 0"])
-            let isThere = try await harness.database.write {
-                try BookmarksStore($0).settle("message-1", exists: true, in: "room-1", of: "alice")
-            }
-            #expect(!isThere)
+            // An answer from before the deletion does not confirm a later attempt.
+            let second = try await harness.insert("message-1", as: "second")
+            let late = try await harness.settle("first", exists: true)
+            let settled = try await harness.settle("second", exists: false)
+            #expect(second == "second" && !late && !settled)
+            #expect(try await harness.database.read { try BookmarksStore($0).messageIDs() } == [])
+        }
+    }
+
+    @Test("attempts that ended without an answer do not count against the limit for longer than a minute")
+    func oldAttempts() async throws {
+        try await BookmarksHarness.serving { harness in
+            let first = try await harness.insert("none", as: "first", upTo: 1)
+            let refused = try await harness.insert("message-1", as: "second", upTo: 1)
+            harness.clock.advance(by: .seconds(61))
+            let second = try await harness.insert("message-1", as: "second", upTo: 1)
+            #expect(first == "first" && refused == nil && second == "second")
         }
     }
 

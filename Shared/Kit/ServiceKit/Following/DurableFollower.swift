@@ -53,7 +53,8 @@ public final class DurableFollower<Consumer: LogConsumer>: Sendable {
         _ stream: String, for service: Follower.Type, _ context: ServiceContext, durability: Durability = .synced,
         pace: Duration = .milliseconds(20), _ consumer: Consumer
     ) {
-        guard service.peer.rights.subscribe.contains(Subject.log(of: stream)) else {
+        guard service.peer.rights.subscribe.contains(where: { SubjectGrammar.covers($0, Subject.log(of: stream)) })
+        else {
             fatalError("\(service.name) follows the log of \(stream), which `follows` in its `peer` does not list")
         }
         guard service.migrations.contains(where: LogPositionsStore.isMigration) else {

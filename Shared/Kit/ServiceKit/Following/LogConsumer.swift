@@ -90,7 +90,8 @@ public struct FollowedLog: Sendable {
     /// Requests all that the log's owner has, page by page, and calls the body for each page in order.
     ///
     /// - Returns: the position from which to follow the log: that of the first page.
-    /// - Throws: the errors of `LogClient.forEachSnapshotPage`.
+    /// - Throws: `ServiceError` if the owner cannot be reached, refuses, or answers with something else, and if its log
+    ///   was replaced meanwhile; `CancellationError`; the body's errors.
     public func forEachSnapshotPage(_ body: (SnapshotPage) async throws -> Void) async throws -> LogPosition {
         try await client.forEachSnapshotPage(of: stream, body)
     }

@@ -14,6 +14,9 @@ enum DatabaseLocation: CustomStringConvertible {
     private static let pause: Duration = .milliseconds(200)
 
     init(of service: String, _ configuration: Configuration) throws(ConfigurationError) {
+        guard BusPeer.isServiceName(service) else {
+            throw .malformed("\(service) is no name of a service: one word of a-z, 0-9 and _, which is not reserved")
+        }
         guard let url = configuration[.databaseURL] else {
             let folder = configuration[.data]
             self = .file("\(folder)/\(service).db", folder: folder)

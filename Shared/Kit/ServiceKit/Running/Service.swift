@@ -8,7 +8,7 @@ import Workers
 
 /// A service: its declarations, and the handlers of its requests. It has one folder and one executable.
 public protocol Service: Sendable {
-    /// The name, one word of a-z and 0-9: the first token of its subjects, and the name of its database and of
+    /// The name, one word of a-z, 0-9 and _: the first token of its subjects, and the name of its database and of
     /// its event log.
     static var name: String { get }
     /// The settings in addition to those that every service has.

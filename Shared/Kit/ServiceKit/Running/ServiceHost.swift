@@ -36,9 +36,6 @@ public final class ServiceHost: Sendable {
         self.context = context
         self.group = group
         name = type(of: service).name
-        guard BusPeer.isServiceName(name) else {
-            fatalError("\(name) is no name of a service: one word of a-z and 0-9, which is not reserved")
-        }
         let table = service.requests
         publisher = LogPublisher(
             table.manifest(of: type(of: service)), of: context.database, on: context.bus, log: context.log,
