@@ -66,7 +66,7 @@ class Service:
         with self.db:
             self.prune(self.now())
         self.made = []  # entries that are not published yet
-        self.followed, self.behind, self.pinged, self.resting_until = -1, False, False, 0.0
+        self.followed, self.behind, self.pinged, self.failure = -1, False, False, ""
         self.numbers = itertools.count(1)
 
     def check_manifest(self):
@@ -302,24 +302,23 @@ class Service:
             self.behind = False  # if this fails, a later line tries again
             try:
                 self.behind = self.follow()
+                self.failure = ""
             except BusGone:  # `run` connects again
                 raise
             # The other service is away, the disk is full, or `take` has failed. A later line, or the bus's ping, tries again.
             except Exception as error:
                 self.made.clear()  # the entries of a `take` that was undone
-                self.resting_until = time.monotonic() + 1
-                print(f"{self.follows} cannot be followed now: {error!r}", file=sys.stderr)
-                if not isinstance(error, (Refused, sqlite3.Error)):
-                    traceback.print_exc()
+                if repr(error) != self.failure:  # not at each line that tries again
+                    self.failure = repr(error)
+                    print(f"{self.follows} cannot be followed now: {error!r}", file=sys.stderr)
+                    if not isinstance(error, (Refused, sqlite3.Error)):
+                        traceback.print_exc()
 
     def is_signal(self, line: dict) -> bool:
-        """Returns whether to read the followed log now. While there is more of it, only the answers to pings are signals.
-        After a failure, entries are none for a second: each would fail the same way."""
+        """Returns whether to read the followed log now. While there is more of it, only the answers to pings are signals."""
         if self.behind or line["op"] == "pong":
             return self.behind and line["op"] == "pong"
-        if line.get("subject") != f"{self.follows}.log":
-            return True
-        return line["data"]["seq"] > self.followed and time.monotonic() >= self.resting_until
+        return line.get("subject") != f"{self.follows}.log" or line["data"]["seq"] > self.followed
 
     def reply(self, kind: str, data, caller: dict | None) -> dict:
         try:
