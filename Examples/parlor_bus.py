@@ -28,7 +28,7 @@ class BusGone(ConnectionError):
 
 
 class Bus:
-    """A connection, of one of the two kinds. Any failure of it is BusGone, which is no other OSError of the service."""
+    """A connection, of one of the two kinds. It raises BusGone if it fails, which a service can tell from its own OSErrors."""
 
     def send(self, **line):
         try:

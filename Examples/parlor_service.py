@@ -310,9 +310,8 @@ class Service:
                 self.made.clear()  # the entries of a `take` that was undone
                 if repr(error) != self.failure:  # not at each line that tries again
                     self.failure = repr(error)
-                    print(f"{self.follows} cannot be followed now: {error!r}", file=sys.stderr)
-                    if not isinstance(error, (Refused, sqlite3.Error)):
-                        traceback.print_exc()
+                    detail = repr(error) if isinstance(error, (Refused, sqlite3.Error)) else traceback.format_exc()
+                    print(f"{self.follows} cannot be followed now: {detail}", file=sys.stderr)
 
     def is_signal(self, line: dict) -> bool:
         """Returns whether to read the followed log now. While there is more of it, only the answers to pings are signals."""
@@ -343,9 +342,8 @@ class Service:
             raise
         except Refused as refused:
             error = refused.error
-        except Exception as mistake:
-            print(f"{kind}: {mistake!r}", file=sys.stderr)
-            traceback.print_exc()
+        except Exception:
+            print(f"{kind}: {traceback.format_exc()}", file=sys.stderr)
             error = {"code": "internal_error", "message": "Something went wrong on our side."}
         self.made.clear()
         return {"error": error}

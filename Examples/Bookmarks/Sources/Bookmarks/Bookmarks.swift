@@ -22,7 +22,7 @@ extension RequestDescription {
 extension EventDescription {
     static let ofBookmarks = [
         EventDescription(
-            "bookmarks:changed", to: .person, "The person has another number of bookmarks in a room.",
+            "bookmarks:changed", to: .person, "The person's number of bookmarks in a room has changed.",
             .object(["roomId": .id, "bookmarkCount": .integer(from: 0)]))
     ]
 }
@@ -58,8 +58,8 @@ struct Bookmarks: Sendable {
     /// Bookmarks a message: `{roomId, messageId}` → the bookmark.
     ///
     /// The message may be deleted at any moment, and then `take` deletes its bookmarks. So the bookmark is stored
-    /// before Messaging is asked whether the message exists. Whatever is deleted after the answer, `take` finds the
-    /// bookmark. It counts only once the answer is there: if the process ends before, nobody has seen it.
+    /// before Messaging is asked whether the message exists. If the message is deleted after the answer, `take` finds
+    /// the bookmark. It counts only once the answer is there: if the process ends before, nobody has seen it.
     func add(_ request: RoomRequest) async throws -> Reply {
         let messageID = try request.fields.id("messageId", orThrow: .messageNotFound)
         let (now, roomID, userID) = (clock.now(), request.room.roomID, request.caller.userID)
@@ -80,7 +80,7 @@ struct Bookmarks: Sendable {
             let isNew = try store.settle(attempt, exists: exists, of: userID)
             // Another request may have confirmed it meanwhile, or `take` deleted it.
             guard let stored = try store.bookmark(messageID, in: roomID, of: userID) else { return nil }
-            return (stored, isNew ? try tell(userID, of: roomID, because: request.id, on: connection) : nil)
+            return (stored, isNew ? try emitCount(of: userID, in: roomID, because: request.id, on: connection) : nil)
         }
         guard let (stored, seq) = outcome else { throw ServiceError.messageNotFound }
         return Reply(seq == nil ? .ok : .created, stored.json, position: seq.map(Self.position))
@@ -92,7 +92,7 @@ struct Bookmarks: Sendable {
         let (roomID, userID) = (request.room.roomID, request.caller.userID)
         let seq = try await database.write { connection -> Int? in
             guard try BookmarksStore(connection).delete(messageID, in: roomID, of: userID) else { return nil }
-            return try tell(userID, of: roomID, because: request.id, on: connection)
+            return try emitCount(of: userID, in: roomID, because: request.id, on: connection)
         }
         return Reply(.noContent, position: seq.map(Self.position))
     }
@@ -105,11 +105,11 @@ struct Bookmarks: Sendable {
         return Reply(.ok, JSONWriter.value { json in json.array(of: found) { $0.value($1.json) } })
     }
 
-    /// Appends an entry: it tells a person's sockets how many bookmarks the person has in a room now, and gateways that
-    /// the person's list of rooms has changed.
+    /// Emits a person's number of bookmarks in a room to the person's sockets. The entry also makes gateways ask for it
+    /// again when the person lists rooms.
     @discardableResult
-    private func tell(
-        _ userID: String, of roomID: String, because requestID: String?, on connection: any Connection
+    private func emitCount(
+        of userID: String, in roomID: String, because requestID: String?, on connection: any Connection
     ) throws -> Int {
         let count = try BookmarksStore(connection).counts(in: [roomID], of: userID)[roomID] ?? 0
         let changed = JSONWriter.object {
@@ -130,8 +130,8 @@ struct Bookmarks: Sendable {
 
 /// Bookmarks go when their message is deleted.
 extension Bookmarks: LogConsumer {
-    /// The entries that are missing may have said that messages are deleted, so Messaging is asked which exist. Entries
-    /// after `log.end`, which was read before that question, say what is deleted later.
+    /// The missing entries may have said that messages are deleted, so this asks Messaging which ones exist. `log.end` was
+    /// read before that, so the entries after it say what is deleted later.
     func begin(_ log: FollowedLog, because reason: BeginReason) async throws -> LogPosition {
         let ids = try await database.read { try BookmarksStore($0).messageIDs() }
         let gone = Set(ids).subtracting(try await bus.existingMessages(ids, log.context))
@@ -154,7 +154,7 @@ extension Bookmarks: LogConsumer {
         _ messageIDs: [String], because requestID: String?, on connection: any Connection
     ) throws {
         for (userID, roomID) in try BookmarksStore(connection).deleteAll(on: messageIDs) {
-            try tell(userID, of: roomID, because: requestID, on: connection)
+            try emitCount(of: userID, in: roomID, because: requestID, on: connection)
         }
     }
 

@@ -13,8 +13,7 @@ struct BookmarksStore {
     func bookmark(_ messageID: String, in roomID: String, of userID: String) throws -> Bookmark? {
         try connection.first(
             "SELECT message_id, created_at FROM bookmarks WHERE \(Self.isConfirmed) AND message_id = $3", userID,
-            roomID,
-            messageID, body: Self.bookmark)
+            roomID, messageID, body: Self.bookmark)
     }
 
     /// Stores an unconfirmed bookmark, unless the person has `limit` bookmarks in the room. If another attempt is

@@ -82,30 +82,30 @@ private struct BookmarksHarness: SuiteHarness {
         }.data["rooms"]?.array?.first?.text
     }
 
-    /// Waits for entries, and returns what they tell: the person, and the number of bookmarks.
-    func told(_ count: Int) async throws -> Set<String> {
+    /// Waits for entries, and returns what they emit: the person, and the number of bookmarks.
+    func emittedCounts(_ count: Int) async throws -> Set<String> {
         let entries = await waitForEntries(count)
         #expect(entries.count == count)
-        let told = try entries.map { entry in
+        let counts = try entries.map { entry in
             let emission = try #require(entry.emissions.first)
             let number = try #require(emission.data["bookmarkCount"]?.int)
             #expect(entry.roomID == "room-1" && emission.event == "bookmarks:changed")
             #expect(entry.participants.map { .person($0) } == [emission.audience])
             return "\(entry.participants[0]): \(number)"
         }
-        return Set(told)
+        return Set(counts)
     }
 }
 
 @Suite("Bookmarks")
 struct BookmarksTests {
-    @Test("a bookmark is for the person who has set it, and is told to that person's sockets only")
+    @Test("only the person who has set a bookmark sees it, and only that person's sockets get the event")
     func bookmarks() async throws {
         try await BookmarksHarness.serving { harness in
             #expect(try await harness.add("message-1").status == .created)
             harness.clock.advance(by: .seconds(1))
             #expect(try await harness.add("message-2").status == .created)
-            #expect(try await harness.told(2) == ["alice: 1", "alice: 2"])
+            #expect(try await harness.emittedCounts(2) == ["alice: 1", "alice: 2"])
             #expect(try await harness.add("message-1").status == .ok)
             #expect(try await harness.list() == ["message-2", "message-1"])
             #expect(try await harness.list(by: "bob") == [])
@@ -113,7 +113,7 @@ struct BookmarksTests {
             #expect(try await harness.shown(to: "bob") == "null")
 
             for _ in 1...2 { try await harness.remove("message-1") }
-            #expect(try await harness.told(1) == ["alice: 1"])
+            #expect(try await harness.emittedCounts(1) == ["alice: 1"])
             #expect(try await harness.list() == ["message-2"])
         }
     }
@@ -149,7 +149,7 @@ struct BookmarksTests {
         }
     }
 
-    @Test("a deleted message takes its bookmarks along, and each person is told")
+    @Test("a deleted message takes its bookmarks along, and each person gets an event")
     func deletion() async throws {
         try await BookmarksHarness.serving { harness in
             try await harness.add("message-1")
@@ -157,7 +157,7 @@ struct BookmarksTests {
             try await harness.add("message-1", by: "bob")
             _ = await harness.waitForEntries(3)
             try await harness.messaging.service.delete("message-1")
-            #expect(try await harness.told(2) == ["alice: 1", "bob: 0"])
+            #expect(try await harness.emittedCounts(2) == ["alice: 1", "bob: 0"])
             #expect(try await harness.list() == ["message-2"])
             #expect(try await harness.list(by: "bob") == [])
             try await harness.expect(.messageNotFound) { try await harness.add("message-1") }
@@ -177,7 +177,7 @@ struct BookmarksTests {
             try await harness.messaging.service.delete("message-1")
             try await harness.messaging.service.delete("message-2")
             // The log is taken in order, so this is also after the first of them. Nobody knew of that one.
-            #expect(try await harness.told(1) == ["alice: 0"])
+            #expect(try await harness.emittedCounts(1) == ["alice: 0"])
             // An answer from before the deletion does not confirm a later attempt.
             let second = try await harness.insert("message-1", as: "second")
             let late = try await harness.settle("first", exists: true)
@@ -233,15 +233,15 @@ struct BookmarksTests {
             try await harness.add("message-4")
             _ = await harness.waitForEntries(3)
             try await harness.messaging.service.delete("message-4")
-            #expect(try await harness.told(1) == ["alice: 2"])
+            #expect(try await harness.emittedCounts(1) == ["alice: 2"])
             await harness.serviceHarness.host.stop(within: .seconds(1))
 
             try await harness.messaging.service.delete("message-1")
             try await harness.messaging.service.send("message-5", in: "room-1", of: ["alice", "bob"])
             try await harness.messaging.service.prune(before: 7)
             try await BookmarksHarness.serving(on: open(), harness.messaging) { later in
-                let (told, listed) = (try await later.told(1), try await later.list())
-                #expect(told == ["alice: 1"] && listed == ["message-2"])
+                let (counts, listed) = (try await later.emittedCounts(1), try await later.list())
+                #expect(counts == ["alice: 1"] && listed == ["message-2"])
                 #expect(later.log.lines.contains { $0.contains("entries of a followed log are lost") })
             }
         }

@@ -60,7 +60,7 @@ public enum BeginReason: String, Sendable {
     case replaced
 }
 
-/// What another service's log has, at one moment, and the way to what its entries no longer say.
+/// What another service's log has, at one moment. It also reads that service's snapshot, for what the entries lack.
 public struct FollowedLog: Sendable {
     /// The position of the newest entry.
     public let end: LogPosition
@@ -84,7 +84,7 @@ public struct FollowedLog: Sendable {
         LogPosition(databaseID: end.databaseID, seq: oldest - 1, digest: 0)
     }
 
-    /// The context of a request that `begin` makes, which nobody's request has caused.
+    /// The context for the requests that `begin` makes.
     public var context: BusContext { client.context() }
 
     /// Requests all that the log's owner has, page by page, and calls the body for each page in order.

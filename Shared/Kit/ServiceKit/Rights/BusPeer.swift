@@ -48,8 +48,7 @@ public struct BusPeer: Sendable, Equatable {
 
     /// Returns true for a name that a service may have: it is also the name of its database's file or schema.
     static func isServiceName(_ name: String) -> Bool {
-        !name.isEmpty && !reservedNames.contains(name)
-            && name.utf8.allSatisfy { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x5F }
+        SubjectGrammar.isQueue(name) && !name.contains("-") && !reservedNames.contains(name)
     }
 
     /// Returns the peers in order, but only the first of each name.
