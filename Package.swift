@@ -135,13 +135,31 @@ func gateway() -> [Target] {
             ], besides: ["README.md"] + folders)
 }
 
-/// The tests of a target, in Tests/Unit unless they stand beside a program that is for tests itself.
+/// The tests of a target that start no server and no process, in Tests/Unit unless they stand beside what they test.
 func tests(
     _ name: String, _ dependencies: [Target.Dependency], path: String? = nil, exclude others: [String] = []
 ) -> Target {
     .testTarget(
         name: "\(name)Tests", dependencies: dependencies, path: path ?? "Tests/Unit/\(name)", exclude: others,
         swiftSettings: settings)
+}
+
+/// The tests of a target that listen on a port or start a process, in Tests/Wire.
+func wireTests(_ name: String, _ dependencies: [Target.Dependency], exclude others: [String] = []) -> Target {
+    tests("\(name)Wire", dependencies, path: "Tests/Wire/\(name)", exclude: others)
+}
+
+/// The tests of a client, in Tests/Clients.
+func clientTests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    tests(
+        name, ["ClientTestSupport", "ParlorClient", "ParlorClientTesting"] + dependencies, path: "Tests/Clients/\(name)"
+    )
+}
+
+/// The tests of one of Parlor's own services.
+func serviceTests(_ name: String, _ others: [Target.Dependency] = []) -> Target {
+    let all = kit + [name, "Reactor", "ServiceKitTesting", "TestSupport", "Workers"]
+    return tests(name, all.map { .target(name: $0) } + others)
 }
 
 /// What tests stand on, in Tests/Support.
@@ -294,79 +312,72 @@ let package = Package(
             ]),
         tests("Security", ["Security", "JSON", "TestSupport"]),
         tests("Reactor", ["Reactor", "TestSupport", "Workers"]),
+        wireTests("Reactor", ["Reactor", "TestSupport", "Workers"]),
         tests("HTTP", ["HTTP", "TestSupport"]),
         tests("WebSocket", ["TestSupport", "WebSocket"]),
         tests("SocketIO", ["SocketIO", "JSON", "TestSupport"]),
-        tests("Edge", ["Edge", "Reactor", "HTTP", "WebSocket", "SocketIO", "JSON", "TestSupport"]),
+        wireTests("Edge", ["Edge", "Reactor", "HTTP", "WebSocket", "SocketIO", "JSON", "TestSupport"]),
+        tests("MessageBus", ["MessageBus", "JSON"]),
         // On the broker, too: what holds for every bus is asked of the one that speaks to it.
-        tests("MessageBus", ["MessageBus", "Bus", "JSON", "Reactor", "TestSupport"]),
-        tests("WebClient", ["WebClient", "Reactor", "TestSupport"]),
+        wireTests("MessageBus", ["MessageBus", "Bus", "JSON", "Reactor", "TestSupport"]),
+        wireTests("WebClient", ["WebClient", "Reactor", "TestSupport"]),
         tests("Workers", ["Workers"]),
-        // Without a module of the server, so that they build wherever the client does.
-        support("ClientTestSupport", []),
-        tests("ParlorClient", ["ClientTestSupport", "ParlorClient", "ParlorClientTesting"]),
-        tests("ParlorClientLinux", ["Reactor", "ParlorClient", "WebSocket"]),
-        tests("ScreenModels", ["ClientTestSupport", "ParlorClient", "ParlorClientTesting", "ScreenModels"]),
-        tests("Chat", ["Chat", "ClientTestSupport", "ParlorClient", "ParlorClientTesting"]),
         // With the log, too: its entries are what writes report.
         tests("Storage", ["Storage", "Contracts", "EventLog", "JSON", "TestSupport", "Workers"]),
-        tests(
+        wireTests("Storage", ["Storage", "Contracts", "EventLog", "TestSupport"]),
+        tests("Bus", ["Bus", "MessageBus"]),
+        wireTests(
             "Bus",
             [
                 "Accounts", "Bus", "Contracts", "Elements", "Gateway", "JSON", "MessageBus", "Messaging",
                 "ParlorServices", "Push", "Reactor", "Rooms", "Security", "ServiceKit", "TestSupport", "Workers",
             ]),
-        tests(
-            "Accounts",
-            [
-                "Accounts", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security",
-                "Storage", "TestSupport", "Workers", "ServiceKitTesting",
-            ]),
-        tests(
-            "Rooms",
-            [
-                "Rooms", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage", "Workers",
-                "ServiceKitTesting", "TestSupport",
-            ]),
-        tests(
-            "Elements",
-            [
-                "Elements", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Storage",
-                "Workers", "ServiceKitTesting", "TestSupport",
-            ]),
-        tests(
-            "Messaging",
-            [
-                "Messaging", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security",
-                "Storage", "TestSupport", "Workers", "ServiceKitTesting",
-            ]),
-        tests(
-            "Push",
-            [
-                "Push", "ServiceKit", "Contracts", "EventLog", "JSON", "MessageBus", "Reactor", "Security", "Storage",
-                "TestSupport", "WebClient", "Workers", "ServiceKitTesting",
-            ]),
+        serviceTests("Accounts"),
+        serviceTests("Rooms"),
+        serviceTests("Elements"),
+        serviceTests("Messaging"),
+        serviceTests("Push", ["WebClient"]),
+        support(
+            "GatewayTesting",
+            ["Contracts", "EventLog", "GatewayPresence", "JSON", "MessageBus", "Reactor", "ServiceKit", "TestSupport"]),
         tests(
             "Gateway",
             [
-                "APIDocuments", "Gateway", "GatewayCatalog", "GatewayLimits", "GatewayPresence", "RoomViews",
-                "Delivery", "GatewayEdge", "Bus", "Edge", "EventLog", "ServiceKit", "Contracts", "HTTP", "JSON",
-                "MessageBus", "Reactor", "Security", "SocketIO", "Storage", "TestSupport", "WebPage", "Workers",
-                "ServiceClient", "ServiceKitTesting",
+                "APIDocuments", "Contracts", "Delivery", "EventLog", "GatewayCatalog", "GatewayLimits",
+                "GatewayPresence", "GatewayTesting", "HTTP", "JSON", "MessageBus", "Reactor", "RoomViews",
+                "ServiceClient", "ServiceKit", "SocketIO", "TestSupport", "WebPage", "Workers",
+            ]),
+        wireTests(
+            "Gateway",
+            [
+                "Contracts", "Delivery", "Edge", "EventLog", "Gateway", "GatewayCatalog", "GatewayEdge",
+                "GatewayLimits", "GatewayPresence", "GatewayTesting", "HTTP", "JSON", "MessageBus", "Reactor",
+                "RoomViews", "Security", "ServiceClient", "ServiceKit", "ServiceKitTesting", "Storage", "TestSupport",
+                "Workers",
             ]),
         tests(
             "GatewayPresence",
             [
-                "GatewayPresence", "Bus", "Contracts", "JSON", "MessageBus", "Reactor", "ServiceKit", "TestSupport",
+                "GatewayPresence", "GatewayTesting", "Contracts", "JSON", "MessageBus", "Reactor", "ServiceKit",
+                "TestSupport",
             ]),
-        tests(
+        wireTests(
+            "GatewayPresence",
+            ["GatewayPresence", "GatewayTesting", "Bus", "JSON", "MessageBus", "Reactor", "TestSupport"]),
+        wireTests(
             "Access",
             [
                 "Contracts", "JSON", "MessageBus", "ParlorServices", "ParlorTesting", "Reactor", "Security",
                 "ServiceKit", "TestSupport", "Workers",
             ], exclude: ["Manifests"]),
+        // Without a module of the server, so that they build wherever the client does.
+        support("ClientTestSupport", []),
+        clientTests("ParlorClient", []),
+        clientTests("ScreenModels", ["ScreenModels"]),
+        clientTests("Chat", ["Chat"]),
+        wireTests("ParlorClientLinux", ["Reactor", "ParlorClient", "WebSocket"]),
         // ParlorClientTesting's server and the real ones: clients see the same of both.
-        tests("Parity", ["JSON", "ParlorTesting", "ParlorClient", "ParlorClientTesting", "TestSupport"]),
+        wireTests("Parity", ["JSON", "ParlorTesting", "ParlorClient", "ParlorClientTesting", "TestSupport"]),
     ]
         + fuzzing()
         + program(
@@ -398,3 +409,9 @@ let package = Package(
         ],
     swiftLanguageModes: [.v6]
 )
+
+// With PARLOR_TESTS, names separated by spaces, only these test targets are in the package: so deploy/test builds no more than it
+// runs.
+if let wanted = Context.environment["PARLOR_TESTS"]?.split(separator: " ").map(String.init) {
+    package.targets.removeAll { $0.type == .test && !wanted.contains($0.name) }
+}

@@ -32,6 +32,8 @@ public final class Collector<Item: Sendable>: Sendable {
         for (continuation, items) in ready { continuation.resume(returning: items) }
     }
 
+    public func add(_ more: [Item]) { for item in more { add(item) } }
+
     /// Returns all items, once there are at least `count`.
     @discardableResult
     public func first(_ count: Int) async -> [Item] {

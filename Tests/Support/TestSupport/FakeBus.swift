@@ -14,6 +14,7 @@ public final class FakeBus: MessageBus {
         var lostFlushes = 0
         var isConnected = true
         var refusesRequest: (@Sendable (JSONValue) -> Bool)?
+        var deadline: Duration?
     }
 
     private let warnings = Mutex(Warnings())
@@ -37,6 +38,9 @@ public final class FakeBus: MessageBus {
     public func refuseRequests(_ isRefused: @escaping @Sendable (JSONValue) -> Bool) {
         warnings.withLock { $0.refusesRequest = isRefused }
     }
+
+    /// Gives each request this deadline from now on, in place of its own.
+    public func setDeadlines(to deadline: Duration) { warnings.withLock { $0.deadline = deadline } }
 
     /// Refuses subscriptions to a pattern from now on; nil: accepts all.
     public func refuse(_ pattern: String?) { warnings.withLock { $0.refusedPattern = pattern } }
@@ -102,6 +106,8 @@ public final class FakeBus: MessageBus {
         if let isRefused = warnings.withLock({ $0.refusesRequest }), isRefused(data) {
             return completion(.failure(.refused("malformed")))
         }
+        var context = context
+        if let deadline = warnings.withLock({ $0.deadline }) { context.timeout = deadline }
         real.request(subject, data, context, completion: completion)
     }
 

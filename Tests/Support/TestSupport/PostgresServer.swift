@@ -10,6 +10,10 @@ public final class PostgresServer: Sendable {
 
     /// Returns the name of a schema that no other test uses.
     public static func newSchema() -> String { "t" + UUID().uuidString.lowercased().filter { $0 != "-" } }
+    /// Returns the name of a schema for the tests that have a folder: the same for the same folder.
+    static func schema(of folder: TemporaryFolder) -> String {
+        "t" + folder.url.lastPathComponent.lowercased().filter { $0 != "-" }
+    }
 
     public static func url() throws -> PostgresURL { try shared.get().url }
 

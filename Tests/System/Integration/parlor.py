@@ -18,7 +18,7 @@ PROGRAMS = subprocess.run([ROOT / "deploy/programs"], check=True, capture_output
 SERVICES = PROGRAMS[1:-1]  # between the bus and the gateway
 # Those whose routes and events clients of other versions know, and docs/api.md and docs/api-sockets.md list. A service in Services/
 # that is not among them lists its own in its README.
-PINNED = {path.stem for path in (ROOT / "Tests/Unit/Access/Manifests").glob("*.json")}
+PINNED = {path.stem for path in (ROOT / "Tests/Wire/Access/Manifests").glob("*.json")}
 FURTHER = [
     path for path in (ROOT / "Services").iterdir()
     if f"parlor-{path.name.lower()}" in SERVICES and path.name.lower() not in PINNED]  # fmt: skip

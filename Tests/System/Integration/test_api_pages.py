@@ -9,7 +9,7 @@ from parlor import FURTHER, ROOT
 
 ROUTES = (ROOT / "docs/api.md").read_text()
 PAGES = ROUTES + (ROOT / "docs/api-sockets.md").read_text()
-MANIFESTS = [json.loads(path.read_text()) for path in sorted((ROOT / "Tests/Unit/Access/Manifests").glob("*.json"))]
+MANIFESTS = [json.loads(path.read_text()) for path in sorted((ROOT / "Tests/Wire/Access/Manifests").glob("*.json"))]
 ERRORS = (ROOT / "Shared/Kit/Contracts/ServiceError.swift").read_text()
 
 

@@ -11,6 +11,8 @@ import Testing
 /// A client that loses the answer to a refresh asks again under the same name.
 @Suite("Refreshes that are repeated")
 struct RefreshAttemptTests {
+    private let folder = TemporaryFolder()
+
     private func refresh(_ harness: AccountsHarness, _ token: String, attempt: String?) async throws -> SignedIn {
         try SignedIn(
             await harness.accounts.refresh(
@@ -30,16 +32,13 @@ struct RefreshAttemptTests {
         }
     }
 
-    private func harness(_ isOnPostgres: Bool) throws -> AccountsHarness {
-        guard isOnPostgres else { return try AccountsHarness() }
-        return try AccountsHarness(
-            on: PostgresDatabase(
-                PostgresServer.url(), schema: PostgresServer.newSchema(), migrations: AccountsSchema.migrations))
+    private func harness(_ engine: Engine) throws -> AccountsHarness {
+        try AccountsHarness(on: engine.open(AccountsSchema.migrations, in: folder))
     }
 
-    @Test("the same attempt gets the same tokens within a minute, and they go on", arguments: [false, true])
-    func repeated(isOnPostgres: Bool) async throws {
-        let harness = try harness(isOnPostgres)
+    @Test("the same attempt gets the same tokens within a minute, and they go on", arguments: Engine.allCases)
+    func repeated(engine: Engine) async throws {
+        let harness = try harness(engine)
         let alice = try await harness.person("alice")
         harness.clock.advance(by: .seconds(100))
         let first = try await refresh(harness, alice.refreshToken, attempt: "one")
@@ -81,9 +80,9 @@ struct RefreshAttemptTests {
 
     @Test(
         "an attempt counts for its own session alone: under the name of another it is reuse, which ends that one",
-        arguments: [false, true])
-    func otherSession(isOnPostgres: Bool) async throws {
-        let harness = try harness(isOnPostgres)
+        arguments: Engine.allCases)
+    func otherSession(engine: Engine) async throws {
+        let harness = try harness(engine)
         let (mallory, victor) = (try await harness.person("mallory"), try await harness.person("victor"))
         let next = try await refresh(harness, mallory.refreshToken, attempt: "one")
         let (named, secret) = (

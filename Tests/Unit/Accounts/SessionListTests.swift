@@ -172,18 +172,11 @@ struct SessionListTests {
         _ = try await harness.login("alice", await one == nil ? "the first one" : "the second one")
     }
 
-    @Test("sessions from before they had names go on, and can be shown and ended", arguments: [false, true])
-    func migration(onPostgres: Bool) async throws {
+    @Test("sessions from before they had names go on, and can be shown and ended", arguments: Engine.lasting)
+    func migration(engine: Engine) async throws {
         let old = Array(AccountsSchema.migrations.prefix(2))
         let folder = TemporaryFolder()
-        let path = folder.file("accounts.db")
-        let schema = PostgresServer.newSchema()
-        func open(_ migrations: [Migration]) throws -> any Database {
-            onPostgres
-                ? try PostgresDatabase(PostgresServer.url(), schema: schema, migrations: migrations)
-                : try SQLiteDatabase(.file(path), migrations: migrations)
-        }
-        let before = try open(old)
+        let before = try engine.open(old, in: folder)
         let tokens = [1, 2].map { RefreshToken(randomness: SeededRandomness(seed: UInt64($0))) }
         try await before.write { connection in
             try connection.execute(
@@ -196,7 +189,7 @@ struct SessionListTests {
             }
         }
         await before.close()
-        let after = try open(AccountsSchema.migrations)
+        let after = try engine.open(AccountsSchema.migrations, in: folder)
         let now = Timestamp(milliseconds: 9)
         let sessions = try await after.read { try SessionsStore($0).sessions(of: "p", at: now) }
         #expect(sessions.map(\.id) == ["p-0", "p-1"])

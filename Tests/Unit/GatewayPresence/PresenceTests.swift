@@ -1,4 +1,5 @@
 import Contracts
+import GatewayTesting
 import JSON
 import MessageBus
 import Reactor

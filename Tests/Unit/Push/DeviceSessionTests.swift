@@ -69,10 +69,10 @@ struct DeviceSessionTests {
 
     @Test(
         "a device is removed with the session that registered it last, and so are its jobs",
-        arguments: EngineTests.Engine.allCases)
-    func ended(engine: EngineTests.Engine) async throws {
-        let location = EngineTests.Location()
-        try await PushHarness.serving(on: try engine.open(location)) { harness in
+        arguments: Engine.lasting)
+    func ended(engine: Engine) async throws {
+        let folder = TemporaryFolder()
+        try await PushHarness.serving(on: try engine.open(PushService.migrations, in: folder)) { harness in
             let accounts = try FakeAccounts("phone", "tablet", "old", on: harness.bus)
             try await harness.follow()
             try await register("moved", in: "old", on: harness)

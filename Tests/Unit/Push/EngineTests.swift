@@ -1,6 +1,5 @@
 import Contracts
 import EventLog
-import Glibc
 import ServiceKit
 import Storage
 import TestSupport
@@ -11,30 +10,11 @@ import Testing
 /// Each statement runs on both engines, in the order of a long day.
 @Suite("On both engines", .timeLimit(.minutes(1)))
 struct EngineTests {
-    enum Engine: CaseIterable {
-        case sqlite, postgres
+    private let folder = TemporaryFolder()
 
-        func open(_ location: Location, _ migrations: [Migration] = PushService.migrations) throws -> any Database {
-            switch self {
-            case .sqlite: try SQLiteDatabase(.file(location.path), migrations: migrations)
-            case .postgres: try PostgresDatabase(PostgresServer.url(), schema: location.name, migrations: migrations)
-            }
-        }
-    }
-
-    /// A file and a schema that no other test has.
-    final class Location: Sendable {
-        let name = PostgresServer.newSchema()
-        var path: String { "/tmp/parlor-\(name).db" }
-
-        deinit { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
-    }
-
-    private let location = Location()
-
-    @Test("devices, jobs, leases and quarantines work", arguments: Engine.allCases)
+    @Test("devices, jobs, leases and quarantines work", arguments: Engine.lasting)
     func day(engine: Engine) async throws {
-        try await PushHarness.serving(on: try engine.open(location)) { harness in
+        try await PushHarness.serving(on: try engine.open(PushService.migrations, in: folder)) { harness in
             harness.prove()
             try await harness.follow()
             for number in 10..<36 { _ = try await harness.register("device-\(number)", by: PushHarness.eve) }
@@ -84,9 +64,9 @@ struct EngineTests {
         }
     }
 
-    @Test("a database of an earlier version keeps its jobs, their leases and its position", arguments: Engine.allCases)
+    @Test("a database of an earlier version keeps its jobs, their leases and its position", arguments: Engine.lasting)
     func migration(engine: Engine) async throws {
-        let old = try engine.open(location, Array(PushService.migrations.prefix(1)))
+        let old = try engine.open(Array(PushService.migrations.prefix(1)), in: folder)
         try await old.write { connection in
             try connection.execute("INSERT INTO devices VALUES ('token', 'ben', 'ios', 'sandbox', 0, 0, 0)")
             try connection.execute(
@@ -95,7 +75,7 @@ struct EngineTests {
             try connection.execute("INSERT INTO cursors VALUES ('messaging', 'database', 7, 8)")
         }
         await old.close()
-        let new = try engine.open(location)
+        let new = try engine.open(PushService.migrations, in: folder)
         let now = Timestamp(milliseconds: 5)
         let claims = try await new.write { connection in
             let database = JobsStore(connection)

@@ -10,7 +10,7 @@ import Testing
 struct WriteConformanceTests {
     private let folder = TemporaryFolder()
 
-    @Test("a commit waits for the disk if any of its writes asks for that", arguments: [Engine.file, .postgres])
+    @Test("a commit waits for the disk if any of its writes asks for that", arguments: Engine.lasting)
     func durability(engine: Engine) async throws {
         let database = try engine.open(in: folder)
         let waits: @Sendable (any Connection) throws -> Bool = { connection in
@@ -294,8 +294,6 @@ struct WriteConformanceTests {
 }
 
 extension Collector<String> {
-    func add(_ more: [String]) { for item in more { add(item) } }
-
     /// Collects the rooms of event log entries.
     func add(entries: [any CommitEvent]) { add(entries.compactMap { ($0 as? LogEntry)?.roomID }) }
 }

@@ -1,5 +1,6 @@
 import Contracts
 import EventLog
+import GatewayTesting
 import JSON
 import MessageBus
 import Reactor

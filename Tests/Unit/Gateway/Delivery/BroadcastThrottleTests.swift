@@ -1,3 +1,4 @@
+import GatewayTesting
 import JSON
 import Reactor
 import SocketIO

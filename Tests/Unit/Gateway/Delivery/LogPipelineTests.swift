@@ -2,6 +2,7 @@ import Contracts
 import EventLog
 import GatewayCatalog
 import GatewayPresence
+import GatewayTesting
 import JSON
 import MessageBus
 import Reactor

@@ -1,4 +1,5 @@
 import Contracts
+import GatewayTesting
 import Testing
 
 @testable import Delivery

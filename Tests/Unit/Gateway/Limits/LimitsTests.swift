@@ -1,5 +1,6 @@
 import Contracts
 import GatewayCatalog
+import GatewayTesting
 import Reactor
 import ServiceKit
 import Synchronization

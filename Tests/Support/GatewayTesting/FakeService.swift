@@ -1,0 +1,177 @@
+import Contracts
+import EventLog
+import JSON
+import MessageBus
+import Synchronization
+import TestSupport
+import Testing
+
+/// A service that answers as the test says, and fails the test on any other request. It keeps an
+/// event log.
+public final class FakeService: Sendable {
+    public typealias Handler = @Sendable (BusRequest) -> Void
+
+    private struct State {
+        var handlers: [String: Handler] = [:]
+        var entries: [LogEntry] = []
+        var subscriptions: [BusSubscription] = []
+        var databaseID = "first"
+
+        var head: LogPosition {
+            entries.last.map { LogPosition(after: $0, in: databaseID) }
+                ?? LogPosition(databaseID: databaseID, seq: 0, digest: 0)
+        }
+
+        mutating func append(
+            _ emissions: [Emission], fact: Fact? = nil, room: String, participants: [String]
+        ) -> LogEntry {
+            var emissions = emissions
+            let entry = LogEntry(
+                seq: (entries.last?.seq ?? 0) + 1, at: Timestamp(milliseconds: 0), roomID: room,
+                participants: participants, emissionsJSON: emissions.write(after: fact))
+            entries.append(entry)
+            return entry
+        }
+    }
+
+    public let manifest: Manifest
+    private let bus: any MessageBus
+    private let state = Mutex(State())
+
+    private init(_ manifest: Manifest, on bus: any MessageBus) {
+        self.manifest = manifest
+        self.bus = bus
+    }
+
+    /// Starts it, and announces it.
+    public static func start(_ manifest: Manifest, on bus: any MessageBus) throws -> FakeService {
+        let service = away(manifest, on: bus)
+        try service.comeBack()
+        return service
+    }
+
+    /// Makes one that is not there until `comeBack()`.
+    public static func away(_ manifest: Manifest, on bus: any MessageBus) -> FakeService {
+        let service = FakeService(manifest, on: bus)
+        service.on(Subject.health(of: manifest.service)) { $0.reply(Reply().json) }
+        service.on(Subject.refusal(of: manifest.service)) { $0.reply(Reply().json) }
+        service.on(Subject.logPage(of: manifest.service)) { [weak service] in service?.answerEvents($0) }
+        return service
+    }
+
+    // MARK: Requests
+
+    public func on(_ subject: String, _ handler: @escaping Handler) {
+        state.withLock { $0.handlers[subject] = handler }
+    }
+    public func on(_ subject: String, reply: Reply) { on(subject) { $0.reply(reply.json) } }
+    public func on(_ subject: String, error: ServiceError) { on(subject) { $0.reply(error.json) } }
+
+    /// Passes a subject's requests to the test, which answers them later.
+    public func hold(_ subject: String) -> Arrivals<BusRequest> {
+        let requests = Arrivals<BusRequest>()
+        on(subject) { requests.add($0) }
+        return requests
+    }
+
+    private func receive(_ request: BusRequest) {
+        guard let handler = state.withLock({ $0.handlers[request.subject] }) else {
+            Issue.record("\(request.subject) was not expected")
+            return request.reply(ServiceError(.internal, "This was not expected.").json)
+        }
+        handler(request)
+    }
+
+    // MARK: Being there
+
+    /// Stops answering its subjects.
+    public func goAway() {
+        for subscription in state.withLock({ $0.subscriptions }) { subscription.cancel() }
+    }
+
+    /// Stops for good, and releases what the handlers hold.
+    public func stop() {
+        goAway()
+        state.withLock { $0.handlers = [:] }
+    }
+
+    public func comeBack() throws {
+        let name = manifest.service
+        let requests = try bus.respond(to: "\(name).>", queue: name) { [weak self] in self?.receive($0) }
+        let discoveries = try bus.subscribe(Subject.discover) { [weak self] _ in self?.announce() }
+        state.withLock { $0.subscriptions = [requests, discoveries] }
+        announce()
+    }
+
+    /// - Parameter manifest: its manifest now, if it differs from that at its start.
+    public func announce(_ manifest: Manifest? = nil) {
+        let head = state.withLock { $0.head }
+        publish(
+            Subject.announce(of: (manifest ?? self.manifest).service),
+            JSONWriter.object {
+                $0.member("head", object: { head.writeMembers(to: &$0) })
+                $0.member("manifest", (manifest ?? self.manifest).json)
+            })
+    }
+
+    // MARK: The event log
+
+    public var head: LogPosition { state.withLock { $0.head } }
+
+    /// Writes an entry; it reaches nobody until it is published or fetched.
+    public func commit(
+        _ emissions: [Emission], fact: Fact? = nil, room: String = "r", participants: [String] = ["ada", "bob"]
+    ) -> LogEntry {
+        state.withLock { $0.append(emissions, fact: fact, room: room, participants: participants) }
+    }
+
+    public func publish(_ entry: LogEntry) { publish(Subject.log(of: manifest.service), entry.json) }
+
+    /// Writes an entry and publishes it.
+    @discardableResult
+    public func emit(
+        _ emissions: [Emission], fact: Fact? = nil, room: String = "r", participants: [String] = ["ada", "bob"]
+    ) -> StreamPosition {
+        let entry = commit(emissions, fact: fact, room: room, participants: participants)
+        publish(entry)
+        return position(of: entry)
+    }
+
+    public func position(of entry: LogEntry) -> StreamPosition {
+        StreamPosition(stream: manifest.service, seq: entry.seq)
+    }
+
+    /// Replaces its database: a backup without the last entries, and perhaps with one written
+    /// since.
+    public func restore(forgetting count: Int, adding emissions: [Emission]? = nil) {
+        state.withLock { state in
+            state.entries.removeLast(count)
+            state.databaseID = "second"
+            if let emissions { _ = state.append(emissions, room: "r", participants: ["ada", "bob"]) }
+        }
+        announce()
+    }
+
+    private func answerEvents(_ request: BusRequest) {
+        let data = request.data
+        let since = data["since"]?.int ?? 0
+        let rooms = data["roomIds"]?.array?.compactMap(\.string)
+        let (head, entries) = state.withLock { ($0.head, $0.entries) }
+        let end = min(data["through"]?.int ?? .max, head.seq)
+        let known = entries.first { $0.seq == since }?.digest ?? (since == 0 ? 0 : -1)
+        let page = LogPage(
+            head: head, oldest: entries.first?.seq ?? head.seq + 1,
+            isKnown: data["digest"]?.int.map { $0 == known } ?? true,
+            entries: entries.filter { $0.seq > since && $0.seq <= end && rooms?.contains($0.roomID) ?? true },
+            through: end)
+        request.reply(Reply(.ok, page.json).json)
+    }
+
+    private func publish(_ subject: String, _ data: JSONValue) {
+        do {
+            try bus.publish(subject, data)
+        } catch {
+            Issue.record("\(subject) was not published: \(error)")
+        }
+    }
+}
