@@ -12,6 +12,15 @@ fail() {
     exit 1
 }
 
+# print_help: the comment at the top of the script.
+print_help() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$(dirname "${BASH_SOURCE[0]}")/$(basename "$0")"; }
+
+# SCRIPT --help prints it, and neither installs nor builds anything.
+if [[ ${1:-} == --help || ${1:-} == -h ]]; then
+    print_help
+    exit
+fi
+
 # install_missing PACKAGE:PROOF…: installs the packages whose proof is missing: a file, or a command that succeeds.
 # It checks before it calls apt. So a second run installs nothing, and a system without apt needs only what is
 # checked.
