@@ -410,8 +410,8 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// With PARLOR_TESTS, names separated by spaces, only these test targets are in the package: so deploy/test builds no more than it
-// runs.
+// With PARLOR_TESTS, names separated by spaces, only these test targets are in the package: so deploy/test quick builds no more
+// than it runs.
 if let wanted = Context.environment["PARLOR_TESTS"]?.split(separator: " ").map(String.init) {
     package.targets.removeAll { $0.type == .test && !wanted.contains($0.name) }
 }

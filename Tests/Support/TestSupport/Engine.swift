@@ -7,8 +7,7 @@ public enum Engine: String, CaseIterable, Sendable, CustomStringConvertible {
     case temporary = "SQLite without one"
     case postgres = "PostgreSQL"
 
-    /// The engines to test. PostgreSQL is among them if the environment has TEST_ON_POSTGRES, as in `deploy/test`: then the tests
-    /// start a server.
+    /// The engines to test: PostgreSQL only if TEST_ON_POSTGRES is set (Tests/README.md).
     public static let allCases: [Engine] = [.file, .temporary] + (isPostgresWanted ? [.postgres] : [])
     /// Those whose data is still there when a database is opened again.
     public static let lasting = allCases.filter { $0 != .temporary }
