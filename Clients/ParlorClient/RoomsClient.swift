@@ -377,7 +377,11 @@ public final class RoomsClient {
         rooms.apply(update)
         for board in boards.values { board.apply(update) }
         for conversation in open.values { conversation.apply(update) }
-        if let caughtUp { await backing.cache.keep(caughtUp, stores: emptyStores(for: caughtUp)) }
+        if let caughtUp {
+            // After a launch, the replay may end before the list shows its cached rooms.
+            await rooms.showKept()
+            await backing.cache.keep(caughtUp, stores: emptyStores(for: caughtUp))
+        }
         if update == .connected {
             await outbox.noteConnection()
             // The stored messages may be readable now: the device may have been locked before.

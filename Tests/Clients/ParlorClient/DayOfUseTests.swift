@@ -92,12 +92,11 @@ struct DayOfUseTests {
         await client.close(conversation)
     }
 
-    // Of 84 pages 0 to 12 are fetched, by fours: in some launches four rooms find their cache not current. Why is not known.
-    @Test("with the cache, three of four pages of messages are not fetched, nor half of all requests made")
+    @Test("with the cache, no page of messages is fetched, nor half of all requests made")
     func day() async throws {
         let (cached, bare) = (try await day(isCached: true), try await day(isCached: false))
         print("requests of a day: with the cache \(cached); without \(bare)")
-        #expect(cached.pages <= bare.pages / 4, "\(cached); \(bare)")
+        #expect(cached.pages == 0 && bare.pages > 80, "\(cached); \(bare)")
         #expect(cached.all < bare.all / 2, "\(cached); \(bare)")
     }
 }
