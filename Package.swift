@@ -135,7 +135,7 @@ func gateway() -> [Target] {
             ], besides: ["README.md"] + folders)
 }
 
-/// The tests of a target that start no server and no process, in Tests/Unit unless they stand beside what they test.
+/// The tests of a target: in Tests/Unit, where they start no server and no process, unless a path is given.
 func tests(
     _ name: String, _ dependencies: [Target.Dependency], path: String? = nil, exclude others: [String] = []
 ) -> Target {
@@ -343,8 +343,8 @@ let package = Package(
         tests(
             "Gateway",
             [
-                "APIDocuments", "Contracts", "Delivery", "EventLog", "GatewayCatalog", "GatewayLimits",
-                "GatewayPresence", "GatewayTesting", "HTTP", "JSON", "MessageBus", "Reactor", "RoomViews",
+                "APIDocuments", "Contracts", "Delivery", "EventLog", "GatewayCatalog", "GatewayEdge", "GatewayLimits",
+                "GatewayPresence", "GatewayTesting", "HTTP", "JSON", "MessageBus", "Reactor", "RoomViews", "Security",
                 "ServiceClient", "ServiceKit", "SocketIO", "TestSupport", "WebPage", "Workers",
             ]),
         wireTests(

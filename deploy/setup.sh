@@ -15,11 +15,13 @@ fail() {
 # print_help: the comment at the top of the script.
 print_help() { sed -n '2,/^[^#]/{s/^# \{0,1\}//p}' "$(dirname "${BASH_SOURCE[0]}")/$(basename "$0")"; }
 
-# SCRIPT --help prints it, and neither installs nor builds anything.
-if [[ ${1:-} == --help || ${1:-} == -h ]]; then
+# SCRIPT … --help prints it, and neither installs nor builds anything. A script whose other arguments are a command sets
+# own_arguments, the number of those that are its own.
+for argument in "${@:1:${own_arguments:-$#}}"; do
+    [[ $argument == --help || $argument == -h ]] || continue
     print_help
     exit
-fi
+done
 
 # install_missing PACKAGE:PROOF…: installs the packages whose proof is missing: a file, or a command that succeeds.
 # It checks before it calls apt. So a second run installs nothing, and a system without apt needs only what is

@@ -19,6 +19,8 @@ public struct DatabaseConfiguration: Sendable {
     public var maxBatch = 1024
     /// The wait for another process's lock, such as that of a backup or of a second program that starts. SQLite only.
     public var busyTimeoutMilliseconds = 5000
+    /// The time for which a program that hangs or disappears within a transaction may block others. PostgreSQL only.
+    public var idleTimeoutMilliseconds = 5000
     /// The limit of the file's pages; nil for as many as the disk has. SQLite only.
     public var maxPages: Int?
     /// The point at which the process kills itself. For `parlor-drill` and tests only (`CRASH_AT`).

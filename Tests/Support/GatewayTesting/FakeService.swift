@@ -45,13 +45,13 @@ public final class FakeService: Sendable {
 
     /// Starts it, and announces it.
     public static func start(_ manifest: Manifest, on bus: any MessageBus) throws -> FakeService {
-        let service = away(manifest, on: bus)
-        try service.comeBack()
+        let service = down(manifest, on: bus)
+        try service.bringUp()
         return service
     }
 
-    /// Makes one that is not there until `comeBack()`.
-    public static func away(_ manifest: Manifest, on bus: any MessageBus) -> FakeService {
+    /// Makes one that is down until `bringUp()`.
+    public static func down(_ manifest: Manifest, on bus: any MessageBus) -> FakeService {
         let service = FakeService(manifest, on: bus)
         service.on(Subject.health(of: manifest.service)) { $0.reply(Reply().json) }
         service.on(Subject.refusal(of: manifest.service)) { $0.reply(Reply().json) }
@@ -85,17 +85,17 @@ public final class FakeService: Sendable {
     // MARK: Being there
 
     /// Stops answering its subjects.
-    public func goAway() {
+    public func takeDown() {
         for subscription in state.withLock({ $0.subscriptions }) { subscription.cancel() }
     }
 
     /// Stops for good, and releases what the handlers hold.
     public func stop() {
-        goAway()
+        takeDown()
         state.withLock { $0.handlers = [:] }
     }
 
-    public func comeBack() throws {
+    public func bringUp() throws {
         let name = manifest.service
         let requests = try bus.respond(to: "\(name).>", queue: name) { [weak self] in self?.receive($0) }
         let discoveries = try bus.subscribe(Subject.discover) { [weak self] _ in self?.announce() }

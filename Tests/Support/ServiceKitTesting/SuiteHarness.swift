@@ -26,7 +26,7 @@ extension SuiteHarness {
 
     /// - Throws: the `ServiceError` that the service answers with.
     public func ask(
-        _ subject: String, by caller: Caller?, _ data: JSONValue, timeout: Duration = BusContext.defaultTimeout
+        _ subject: String, by caller: Caller?, _ data: JSONValue, timeout: Duration = .seconds(60)
     ) async throws -> Reply {
         let context = BusContext(requestID: "request-1", caller: caller?.json, timeout: timeout)
         return try Reply(await bus.request(subject, data, context))

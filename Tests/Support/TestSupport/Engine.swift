@@ -28,6 +28,9 @@ public enum Engine: String, CaseIterable, Sendable, CustomStringConvertible {
         case .temporary:
             return try SQLiteDatabase(.temporary, migrations: migrations, configuration: configuration)
         case .postgres:
+            // A transaction that waits for the test waits longer on a busy machine.
+            var configuration = configuration
+            configuration.idleTimeoutMilliseconds = 60_000
             return try PostgresDatabase(
                 PostgresServer.url(), schema: PostgresServer.schema(of: folder), migrations: migrations,
                 configuration: configuration)

@@ -62,7 +62,7 @@ public final class FakeBus: MessageBus {
     public func whenSubscribing(_ hook: @escaping @Sendable () -> Void) { subscribing.withLock { $0 = hook } }
 
     /// Reports a connection that was lost and restored.
-    public func comeBack() {
+    public func bringUp() {
         setConnected(false)
         setConnected(true)
     }

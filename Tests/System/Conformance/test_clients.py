@@ -1,11 +1,9 @@
-"""The stock Python client, by every transport; and the server's own start and end."""
+"""The stock Python client, by every transport."""
 
 import asyncio
-import subprocess
 
 import pytest
 import socketio
-from conftest import executable, start, stop
 
 TRANSPORTS = {"polling": ["polling"], "websocket": ["websocket"], "upgrade": ["polling", "websocket"]}
 
@@ -55,21 +53,3 @@ async def test_a_namespace_that_is_not_there(patient_address):
     with pytest.raises(socketio.exceptions.ConnectionError):
         await client.io.connect(patient_address, namespaces=["/nowhere"], wait_timeout=2)
     await client.io.disconnect()
-
-
-@pytest.mark.parametrize("transport", TRANSPORTS)
-async def test_sigterm_lets_clients_go(transport):
-    process, address = start()
-    client = Client()
-    gone = asyncio.Event()
-    client.io.on("disconnect", lambda *_: gone.set())
-    await client.io.connect(address, transports=TRANSPORTS[transport])
-    await client.next()
-    assert await asyncio.to_thread(stop, process) == 0
-    await asyncio.wait_for(gone.wait(), 5)
-
-
-@pytest.mark.parametrize("options", [["--port"], ["--port", "x"], ["--port", "70000"], ["--nonsense", "1"], ["--ping-interval", "-1"]])
-def test_a_wrong_option_is_told(options):
-    ended = subprocess.run([executable(), *options], capture_output=True, text=True, timeout=5)
-    assert ended.returncode == 2 and ended.stderr.count("\n") == 1 and not ended.stdout

@@ -10,7 +10,7 @@ import pytest
 from apns import KEY_ID, TEAM_ID, TOPIC, Accept, Apple, Away, Refuse, Reset, Silence
 from parlor import Cluster
 from people import World, eventually
-from pushes import HOLD, arrivals, counted, jobs, quiet, register
+from pushes import HOLD, arrivals, counted, quiet, register
 
 
 @pytest.fixture
@@ -119,32 +119,6 @@ async def test_what_was_read_or_deleted_meanwhile_is_not_sent(start, apple):
         silent = next(a for a in apple.of(token) if a.headers["apns-priority"] == "5")
         assert silent.json == {"aps": {"badge": 1}} and silent.headers["apns-push-type"] == "alert"
         assert await counted(world, "parlor_push_dropped_total", reason="unneeded") == 2
-
-
-async def test_silent_updates_come_at_most_every_twenty_seconds(parlor_with, apple):
-    async with World(parlor_with()) as world:
-        ada, ben, room = await world.pair()
-        tokens = [await register(ben), await register(ben)]
-        for text in ("one", "two"):
-            message = await ada.send(room, text)
-            for token in tokens:
-                await arrivals(apple, token, 1)
-            await ben.post(f"/api/rooms/{room['id']}/messages/read", {"messageIds": [message["id"]]})
-            if text == "one":
-                for token in tokens:
-                    await arrivals(apple, token, 2)
-
-        def silent(token):
-            return [a for a in apple.of(token) if a.headers["apns-priority"] == "5"]
-
-        async def both_came():
-            return all(len(silent(token)) == 2 for token in tokens)
-
-        await eventually(both_came, 30)
-        for token in tokens:
-            first, second = silent(token)
-            assert first.json["aps"]["badge"] == second.json["aps"]["badge"] == 0
-            assert 20 <= second.at - first.at < 26
 
 
 async def test_who_has_the_room_open_is_told_only_if_the_socket_dies_before_it_has_it(start, apple):
@@ -265,62 +239,6 @@ async def test_an_expired_token_is_made_again_once(parlor_with, apple):
         assert await counted(world, "parlor_push_provider_tokens_total") == 2 and len(apple.of(token)) == 3
 
 
-@pytest.mark.parametrize("reason", ["InvalidProviderToken", "TopicDisallowed"])
-async def test_a_wrong_setting_is_one_line_and_not_ten_thousand(parlor_with, apple, reason):
-    parlor = parlor_with()
-    async with World(parlor) as world:
-        ada, ben, room = await world.pair()
-        for _ in range(20):
-            apple.script[await register(ben)] = [Refuse(403 if reason.startswith("Invalid") else 400, reason)]
-        for number in range(10):
-            await ada.send(room, f"message {number}")
-
-        async def paused():
-            return await counted(world, "parlor_push_paused") == 1
-
-        await eventually(paused, 15)
-        await asyncio.sleep(3)
-        assert apple.count == 1
-        assert await counted(world, "parlor_push_attempts_total", outcome="misconfigured", reason=reason) == 1
-        lines = [line for line in parlor.process.log().splitlines() if "push provider accepts nothing" in line]
-        assert len(lines) == 1 and reason in lines[0]
-
-
-async def test_a_wrong_topic_gives_nobody_up(parlor_with, apple):
-    """Apple then reports every token as bad; nothing is lost, and the mistake is logged once."""
-    parlor = parlor_with()
-    async with World(parlor) as world:
-        ada, ben, room = await world.pair()
-        for _ in range(20):
-            apple.script[await register(ben)] = [Refuse(400, "DeviceTokenNotForTopic")]
-        await ada.send(room, "hello")
-
-        async def paused():
-            return await counted(world, "parlor_push_paused", environment="production") == 1
-
-        await eventually(paused, 15)
-        assert apple.count == 5 and jobs(parlor) == 20
-        lines = [line for line in parlor.process.log().splitlines() if "push provider accepts nothing" in line]
-        assert len(lines) == 1 and "DeviceTokenNotForTopic" in lines[0]
-
-
-async def test_the_other_world_goes_on(parlor_with, apple):
-    """A key that is not for the sandbox stops the sandbox alone."""
-    async with World(parlor_with()) as world:
-        ada, ben, room = await world.pair()
-        apple.script[await register(ben, environment="sandbox")] = [Refuse(403, "BadEnvironmentKeyInToken")]
-        token = await register(ben)
-        await ada.send(room, "one")
-
-        async def paused():
-            return await counted(world, "parlor_push_paused", environment="sandbox") == 1
-
-        await eventually(paused, 15)
-        await ada.send(room, "two")
-        await arrivals(apple, token, 2)
-        assert await counted(world, "parlor_push_paused", environment="production") == 0
-
-
 async def test_a_connection_that_goes_away_is_followed_by_another(parlor_with, apple):
     async with World(parlor_with()) as world:
         ada, ben, room = await world.pair()
@@ -343,21 +261,6 @@ async def test_silence_ends_and_the_connection_with_it(parlor_with, apple):
         one, other = await asyncio.to_thread(apple.wait, token, 2, 25)
         assert 10 <= other.at - one.at < 20 and other.connection == one.connection + 1
         assert await counted(world, "parlor_push_attempts_total", reason="timeout") == 1
-
-
-async def test_a_device_that_changes_hands_is_not_told_what_was_its_last_owners(start, apple):
-    async with World(start("one", "--push-hold", "2s", *apple.settings())) as world:
-        ada, ben, room = await world.pair()
-        carol = await world.person("carol")
-        token = await register(ben)
-        await ada.send(room, "for Ben alone")
-        await register(carol, token)
-        elsewhere = await ada.post("/api/rooms", {"otherUserId": carol.id}, 201)
-        message = await ada.send(elsewhere, "for Carol")
-        (arrival,) = await arrivals(apple, token)
-        assert arrival.headers["apns-collapse-id"] == message["id"]
-        await quiet(world)
-        assert len(apple.of(token)) == 1
 
 
 async def test_what_was_sent_while_push_was_away_is_told_when_it_is_back(tmp_path, apple):

@@ -136,7 +136,7 @@ final class FakePartners: PartnerDirectory {
     private let state = Mutex(State())
 
     func share(_ a: SignedIn, _ b: SignedIn) { state.withLock { $0.pairs.append((a.person.id, b.person.id)) } }
-    func goAway() { state.withLock { $0.isAway = true } }
+    func takeDown() { state.withLock { $0.isAway = true } }
 
     func partners(of personID: String, _ context: BusContext) async throws(ServiceError) -> Set<String> {
         let state = state.withLock { $0 }

@@ -108,7 +108,7 @@ struct PeopleTests {
     func roomsAway() async throws {
         let harness = try AccountsHarness()
         let me = try await harness.person("myself")
-        harness.partners.goAway()
+        harness.partners.takeDown()
         let error = await failure { try await harness.withoutRooms(for: me) }
         #expect(error?.code == .serviceUnavailable)
         #expect(error?.retryAfter != nil)

@@ -26,11 +26,11 @@ struct LogFollowerTests {
         let log = Mutex(Log())
         private let serving = Mutex<BusSubscription?>(nil)
 
-        init() throws { try comeBack() }
+        init() throws { try bringUp() }
 
-        func goAway() { serving.withLock { $0?.cancel() } }
+        func takeDown() { serving.withLock { $0?.cancel() } }
 
-        func comeBack() throws {
+        func bringUp() throws {
             let subscription = try bus.respond(to: "notes.events", queue: "notes") { [unowned self] request in
                 asked.add(request)
                 if !log.withLock({ $0.holds }) { request.reply(answer(request)) }
@@ -273,11 +273,11 @@ struct LogFollowerTests {
     func restoredWhileAway() async throws {
         try await Harness.following { harness in
             try await harness.deliver(1...5)
-            harness.owner.goAway()
+            harness.owner.takeDown()
             harness.owner.log.withLock { $0.seqs = Array(1...3) }
             harness.announce()
             await harness.settled()
-            try harness.owner.comeBack()
+            try harness.owner.bringUp()
             #expect(await harness.starts.first(2) == [0, 3])
         }
     }
@@ -334,12 +334,12 @@ struct LogFollowerTests {
     @Test("an unavailable owner is asked until it is back")
     func away() async throws {
         try await Harness.following { harness in
-            harness.owner.goAway()
+            harness.owner.takeDown()
             harness.owner.commit(1...3)
             try harness.owner.publish(3)
             await harness.owner.bus.requested.first(2)
             #expect(harness.given.items.isEmpty)
-            try harness.owner.comeBack()
+            try harness.owner.bringUp()
             #expect(await harness.given.first(3).map(\.seq) == [1, 2, 3])
         }
     }

@@ -111,7 +111,7 @@ struct WaitingTests {
         }
         membership.renew("g")
         for isBack in [false, false, true, false] {
-            if isBack { bus.comeBack() }
+            if isBack { bus.bringUp() }
             _ = await gateways.sockets(at: [Self.member])
         }
         #expect(bus.requested.items.count == 2)

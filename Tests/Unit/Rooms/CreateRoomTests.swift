@@ -93,7 +93,7 @@ struct CreateRoomTests {
     func accountsAway() async throws {
         try await RoomsHarness.serving { harness in
             let id = try await harness.room(harness.alice, with: harness.bob)
-            harness.accounts.goAway()
+            harness.accounts.takeDown()
             let away = await failure { try await harness.create(harness.alice, with: harness.bob) }
             #expect(away?.code == .serviceUnavailable && away?.retryAfter != nil)
             #expect(try await harness.list(of: harness.bob).roomIDs == [id])
@@ -138,7 +138,7 @@ struct CreateRoomTests {
         try await RoomsHarness.serving { harness in
             let first = try await harness.create(
                 harness.alice, with: harness.bob, name: "first", clientRequestID: "key")
-            harness.accounts.goAway()
+            harness.accounts.takeDown()
             let again = try await harness.create(
                 harness.alice, with: harness.carol, name: "again", clientRequestID: "key")
             #expect(again.data == first.data)

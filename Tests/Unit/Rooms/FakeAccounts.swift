@@ -22,7 +22,7 @@ final class FakeAccounts: Sendable {
 
     func forget(_ person: Caller) { people.withLock { $0[person.id] = nil } }
 
-    func goAway() { subscription.withLock { $0 }?.cancel() }
+    func takeDown() { subscription.withLock { $0 }?.cancel() }
 
     /// Answers no further request.
     func hang() { unanswered.withLock { $0 = 0 } }

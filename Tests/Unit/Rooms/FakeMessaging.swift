@@ -24,7 +24,7 @@ final class FakeMessaging: Sendable {
 
     func write() { state.withLock { $0.isAnswered = true } }
 
-    func goAway() { subscription.withLock { $0 }?.cancel() }
+    func takeDown() { subscription.withLock { $0 }?.cancel() }
 
     private func answer(_ request: BusRequest) {
         guard request.subject == "messaging.answered", let rooms = request.data["roomIds"]?.array?.compactMap(\.string)

@@ -74,7 +74,7 @@ struct ReadingRoomsTests {
                     Person(id: harness.carol.id, username: "carol", firstName: "Carol", email: "carol@example.org"),
                 ])
 
-            harness.accounts.goAway()
+            harness.accounts.takeDown()
             let without = try await harness.ask("rooms.by-person", by: harness.alice)
             #expect(without.data["rooms"] == listed.data)
             let nameless = try #require(without.data["people"]?.array).compactMap(Person.init)
@@ -193,7 +193,7 @@ struct ServiceQuestionsTests {
                 #expect(await failure { try await shared(harness.bob, id) } == .userNotFound)
             }
 
-            harness.accounts.goAway()
+            harness.accounts.takeDown()
             #expect(try await shared(harness.alice, harness.bob.id) == ids)
             #expect(await failure { try await shared(harness.alice, "nobody") }?.code == .serviceUnavailable)
         }

@@ -36,7 +36,7 @@ struct RoomQuotaTests {
     @Test("while Messaging is away is unavailable to creators with many unanswered rooms")
     func messagingAway() async throws {
         try await RoomsHarness.serving(Self.few) { harness in
-            harness.messaging.goAway()
+            harness.messaging.takeDown()
             for _ in 1...2 { _ = try await harness.room(harness.alice, with: harness.bob) }
             let away = await failure { try await harness.create(harness.alice, with: harness.bob) }
             #expect(away?.code == .serviceUnavailable)

@@ -20,7 +20,7 @@ struct BatchingTests {
             try bus.respond(to: "test.>", queue: "test") { [requests] in requests.add($0) }
         }
 
-        func ask(_ numbers: some Sequence<Int>, _ subject: String = "test.read", timeout: Duration = .seconds(5)) {
+        func ask(_ numbers: some Sequence<Int>, _ subject: String = "test.read", timeout: Duration = .seconds(60)) {
             for number in numbers {
                 let context = BusContext(
                     requestID: "request-\(number)", caller: HostHarness.ada.json, timeout: timeout, key: "key")

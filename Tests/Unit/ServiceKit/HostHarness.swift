@@ -57,7 +57,7 @@ struct HostHarness: SuiteHarness {
     @discardableResult
     func ask(
         _ subject: String, _ data: JSONValue = inRoom(), as caller: Caller? = ada,
-        timeout: Duration = BusContext.defaultTimeout
+        timeout: Duration = .seconds(60)
     ) async throws -> Reply {
         try await ask(subject, by: caller, data, timeout: timeout)
     }

@@ -6,11 +6,14 @@ import Testing
 
 @Suite("Asking a service", .timeLimit(.minutes(1)))
 struct RequestTests {
-    private static let context = BusContext(requestID: "test", timeout: .milliseconds(50))
+    private static let context = BusContext(requestID: "test", timeout: .seconds(60))
+    private static let short = BusContext(requestID: "test", timeout: .milliseconds(50))
     private let bus = InProcessBus()
 
-    private func ask(_ data: JSONValue = .emptyObject) async throws(ServiceError) -> Reply {
-        try await bus.ask("stars.count", data, Self.context, of: "Stars")
+    private func ask(
+        _ data: JSONValue = .emptyObject, _ context: BusContext = context
+    ) async throws(ServiceError) -> Reply {
+        try await bus.ask("stars.count", data, context, of: "Stars")
     }
 
     private func serve(_ answer: @escaping @Sendable (JSONValue) -> JSONValue?) throws {
@@ -39,7 +42,7 @@ struct RequestTests {
     func away() async throws {
         await #expect(throws: ServiceError.unavailable("Stars")) { try await ask() }
         try serve { _ in nil }
-        await #expect(throws: ServiceError.unavailable("Stars")) { try await ask() }
+        await #expect(throws: ServiceError.unavailable("Stars")) { try await ask(.emptyObject, Self.short) }
         await bus.close()
         await #expect(throws: ServiceError.unavailable("Stars")) { try await ask() }
     }
@@ -72,7 +75,7 @@ struct RequestTests {
     func endless() async throws {
         try serve { $0["none"] == nil ? Reply(.ok, .emptyArray, page: JSONValue("again")).json : Reply().json }
         await #expect(throws: ServiceError.unavailable("Stars")) {
-            try await bus.askForAll("stars.count", Self.context, of: "Stars") { _ in }
+            try await bus.askForAll("stars.count", Self.short, of: "Stars") { _ in }
         }
         await #expect(throws: ServiceError.noAnswer) {
             try await bus.askForAll("stars.count", Self.context, of: "Stars") { $0.member("none", true) }

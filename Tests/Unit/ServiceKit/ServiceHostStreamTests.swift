@@ -178,7 +178,7 @@ struct ServiceHostStreamTests {
         try harness.bus.publish(Subject.discover, JSONValue.emptyObject)
         await received.first(2)
         try await harness.append()
-        harness.bus.comeBack()
+        harness.bus.bringUp()
         await received.first(3)
         #expect(received.items.map { $0["head"]?["seq"]?.int } == [1, 2, 3])
         for announcement in received.items {
@@ -310,7 +310,7 @@ struct ServiceHostStreamTests {
                 break
             }
         }
-        harness.bus.comeBack()
+        harness.bus.bringUp()
         #expect(announced.items.isEmpty, "who is leaving does not say that he is there")
         try await harness.append()
         #expect(harness.life.items == ["started"], "neither the service nor its database has ended")

@@ -6,14 +6,6 @@ import TestSupport
 import Testing
 import Workers
 
-/// The engines that store the services' data.
-enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case sqlite = "SQLite"
-    case postgres = "PostgreSQL"
-
-    var testDescription: String { rawValue }
-}
-
 /// All of Parlor in this process, as clients see it, with four people and two rooms.
 final class AccessHarness: Sendable {
     struct Person: Sendable {

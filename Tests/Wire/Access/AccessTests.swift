@@ -1,11 +1,12 @@
 import Contracts
 import JSON
 import ParlorServices
+import TestSupport
 import Testing
 
-@Suite("Who may do what", .serialized)
+@Suite("Who may do what", .timeLimit(.minutes(5)))
 struct AccessTests {
-    @Test("each route and event answers as the matrix says, for each kind of caller and id", arguments: Engine.allCases)
+    @Test("each route and event answers as the matrix says, for each kind of caller and id", arguments: Engine.lasting)
     func matrix(engine: Engine) async throws {
         try await AccessHarness.run(on: engine) { harness in
             expectRows(for: harness)

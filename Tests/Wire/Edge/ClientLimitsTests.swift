@@ -169,7 +169,7 @@ struct ClientLimitsTests {
     @Test("a socket that leaves its namespace has to connect again, or is closed")
     func leavesNamespace() async throws {
         try await TestServer.run(
-            configuration: .socketIO().with { $0.endpoints[0].connectTimeout = .milliseconds(300) }
+            configuration: .socketIO().with { $0.endpoints[0].connectTimeout = .seconds(3) }
         ) { server in
             let returns = try server.connected()
             let leaves = try server.connected()

@@ -29,7 +29,8 @@ struct SocketEndTests {
             let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
             let client = try server.client()
             #expect(try client.request("POST", target, body: "40").status == 200)
-            #expect(try client.request("GET", target).body.hasPrefix("40{"))
+            // On a busy machine, a ping is before it.
+            #expect(try client.request("GET", target).body.contains("40{"))
             #expect(try client.request("POST", target, body: "42[\"leave\"]").status == 200)
             // Another session's ping comes after the time at which this one's would have been due.
             let other = try server.webSocket()

@@ -83,7 +83,7 @@ struct GatewayHarness: Sendable {
     ) async throws {
         let rooms = try FakeService.start(logsAll ? logging(roomsManifest) : roomsManifest, on: bus)
         let chat = try FakeService.start(logsAll ? logging(chatManifest) : chatManifest, on: bus)
-        if !withChat { chat.goAway() }
+        if !withChat { chat.takeDown() }
         chat.on("chat.presence", reply: Reply())
         let folder = TemporaryFolder()
         let group = try EventLoopGroup(loopCount: loops)
@@ -91,7 +91,9 @@ struct GatewayHarness: Sendable {
         let log = CapturedLog()
         let configuration = try Configuration(
             GatewaySettings.all,
-            arguments: ["--port", "0", "--data", folder.path, "--required-services", "rooms,chat"] + settings)
+            arguments: [
+                "--port", "0", "--data", folder.path, "--required-services", "rooms,chat", "--request-timeout", "60s",
+            ] + settings)
         let node = Node(
             configuration: configuration, bus: bus, isBusShared: false, group: group, clock: clock, log: log.logger)
         // Tests announce changes right after a start.

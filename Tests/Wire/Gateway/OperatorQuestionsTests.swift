@@ -40,7 +40,7 @@ struct OperatorQuestionsTests {
     @Test("services are listed, with names if these are asked for, and whether anybody serves them")
     func listed() async throws {
         try await GatewayHarness.run { harness in
-            harness.chat.goAway()
+            harness.chat.takeDown()
             let all = try await reports(to: OperatorQuestion(id: "1"), from: harness)
             #expect(all.map(\.name) == ["chat", "rooms"] && all.map(\.isServed) == [false, true])
             #expect(all.map(\.isRequired) == [true, true])

@@ -25,11 +25,12 @@ public final class PostgresDatabase: ThreadedDatabase {
         _ url: PostgresURL, schema: String, claim: Claim = .shared, migrations: [Migration],
         configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) throws {
-        let connection = PostgresConnection(PostgresSession(url, schema: schema, claim: claim), role: .writer)
+        let connection = PostgresConnection(
+            PostgresSession(url, schema: schema, claim: claim, configuration: configuration), role: .writer)
         try connection.transaction { try PostgresSchema.create(schema, on: $0) }
         databaseID = try SchemaHistory.migrate(connection, migrations)
         let readers = (0..<configuration.readers).map { _ in
-            PostgresConnection(PostgresSession(url, schema: schema), role: .reader)
+            PostgresConnection(PostgresSession(url, schema: schema, configuration: configuration), role: .reader)
         }
         threads = DatabaseThreads(
             named: schema, writer: connection, readers: readers, configuration: configuration)

@@ -11,26 +11,27 @@ final class PostgresSession {
     /// The time after which a server that does not answer counts as lost. It is also the limit of a statement,
     /// including its wait for another program's lock.
     private static let answerTimeoutMilliseconds = "15000"
-    /// The time for which a program that hangs or disappears within a transaction may block others.
-    private static let idleTimeoutMilliseconds = "5000"
 
     private let url: PostgresURL
     let schema: String
     private let claim: PostgresDatabase.Claim?
     private let hasTimeLimit: Bool
+    private let idleTimeoutMilliseconds: Int
     private var failure: (error: StorageError, pause: Duration, nextAttempt: ContinuousClock.Instant)?
 
     /// - Parameters:
     ///   - claim: the claim that each connection holds while it lasts; nil for none.
     ///   - hasTimeLimit: false for statements that an operator waits for, however long they take.
     init(
-        _ url: PostgresURL, schema: String, claim: PostgresDatabase.Claim? = nil, hasTimeLimit: Bool = true
+        _ url: PostgresURL, schema: String, claim: PostgresDatabase.Claim? = nil, hasTimeLimit: Bool = true,
+        configuration: DatabaseConfiguration = DatabaseConfiguration()
     ) {
         precondition(schema.utf8.allSatisfy { ($0 | 0x20) > 0x60 || (0x30...0x39).contains($0) }, "a service's name")
         self.url = url
         self.schema = schema
         self.claim = claim
         self.hasTimeLimit = hasTimeLimit
+        idleTimeoutMilliseconds = configuration.idleTimeoutMilliseconds
     }
 
     /// The statement that takes the schema's lock, which one program at a time holds until its transaction
@@ -73,7 +74,7 @@ final class PostgresSession {
         let settings = """
             SET client_min_messages = error; SET search_path = "\(schema)", pg_catalog; SET synchronous_commit = on;
             SET statement_timeout = \(hasTimeLimit ? Self.answerTimeoutMilliseconds : "0");
-            SET idle_in_transaction_session_timeout = \(Self.idleTimeoutMilliseconds);
+            SET idle_in_transaction_session_timeout = \(idleTimeoutMilliseconds);
             SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 2
             """
         do throws(StorageError) {

@@ -69,7 +69,7 @@ extension DirectoryTests {
             #expect(directory.known("rival").map(\.offer) == [nil])
             clock.advance(by: .seconds(1200))
             service.announce()
-            service.goAway()
+            service.takeDown()
             directory.sweep()
             #expect(directory.known("gateway").count == 1)
             clock.advance(by: .milliseconds(1))
@@ -96,7 +96,7 @@ extension DirectoryTests {
             try directory.start()
             let service = try FakeService.start(polls, on: bus)
             _ = try FakeService.start(Manifest(service: "other"), on: bus)
-            service.goAway()
+            service.takeDown()
             let (outcome, offer) = await directory.forget("polls")
             #expect(outcome == .forgotten && offer?.count(of: .routes) == 1 && offer?.count(of: .badges) == 1)
             // At this moment, not only after an orderly stop.
@@ -106,7 +106,7 @@ extension DirectoryTests {
             #expect(directory.catalog.manifests.keys.sorted() == ["other"])
             #expect(directory.catalog.conflict(with: polls) == nil)
             #expect(await directory.forget("polls").0 == .unknown)
-            try service.comeBack()
+            try service.bringUp()
             #expect(directory.catalog.manifests["polls"] == polls)
             #expect(directory.known("polls").first?.known == .zero)
         }
@@ -119,9 +119,9 @@ extension DirectoryTests {
         try await run(required: ["people"]) { directory in
             try directory.start()
             let there = try FakeService.start(polls, on: bus)
-            defer { there.goAway() }
+            defer { there.takeDown() }
             let people = try FakeService.start(Manifest(service: "people"), on: bus)
-            people.goAway()
+            people.takeDown()
             #expect(await directory.forget("polls").0 == .announced)
             #expect(await directory.forget("people").0 == .required)
             #expect(await directory.forget("nobody").0 == .unknown)
@@ -134,7 +134,7 @@ extension DirectoryTests {
         try await run { directory in
             try directory.start()
             let service = try FakeService.start(polls, on: bus)
-            service.goAway()
+            service.takeDown()
             let refused = try bus.subscribe(Subject.discover) { _ in
                 try? announce(Manifest(service: "else"), on: Subject.announce(of: "polls"))  // recorded by the outcome
             }
@@ -150,7 +150,7 @@ extension DirectoryTests {
         try await run(ManifestFile(folder.file("none/m.json"), log: .silent)) { directory in
             try directory.start()
             let service = try FakeService.start(polls, on: bus)
-            service.goAway()
+            service.takeDown()
             #expect(await directory.forget("polls").0 == .notWritten)
             #expect(directory.catalog.manifests.isEmpty)
         }

@@ -98,12 +98,12 @@ struct DirectoryTests {
             _ = try FakeService.start(people, on: bus)
             #expect(try await announced.next() == "people")
             let thief = Manifest(service: "chat", routes: [Route("POST", "/login", "chat.in")])
-            let chat = FakeService.away(thief, on: bus)
+            let chat = FakeService.down(thief, on: bus)
             chat.on(Subject.refusal(of: "chat")) { request in
                 refused.add("\(request.data["what"]?.string ?? "") of \(request.data["of"]?.string ?? "")")
                 request.reply(Reply().json)
             }
-            try chat.comeBack()
+            try chat.bringUp()
             #expect(try await refused.next() == "POST /login of people")
             #expect(directory.catalog.manifests.keys.sorted() == ["people"])
         }
@@ -252,8 +252,8 @@ struct DirectoryTests {
             try directory.start()
             let chat = try FakeService.start(manifest, on: bus)
             let people = try FakeService.start(Manifest(service: "people"), on: bus)
-            defer { people.goAway() }
-            chat.goAway()
+            defer { people.takeDown() }
+            chat.takeDown()
             directory.sweep()
             clock.advance(by: Directory.lifetime)
             directory.sweep()
@@ -262,11 +262,11 @@ struct DirectoryTests {
             directory.sweep()
             #expect(directory.catalog.manifests.keys.sorted() == ["people"])
             #expect(try await forgottenServices.next() == "chat")
-            try chat.comeBack()
+            try chat.bringUp()
             #expect(directory.catalog.manifests.keys.sorted() == ["chat", "people"])
             chat.emit([])
             #expect(try await delivered.next() == 1)
-            chat.goAway()
+            chat.takeDown()
             directory.sweep()
             clock.advance(by: Directory.lifetime + .seconds(1))
             directory.sweep()
@@ -311,12 +311,12 @@ struct DirectoryTests {
             #expect(try await followed.next() == "chat")
             switch removal {
             case .silence:
-                chat.goAway()
+                chat.takeDown()
                 directory.sweep()
                 clock.advance(by: Directory.lifetime + .seconds(1))
                 directory.sweep()
             case .operatorsRequest:
-                chat.goAway()
+                chat.takeDown()
                 #expect(await directory.forget("chat").0 == .forgotten)
             case .claim:
                 let accounts = Manifest(service: "accounts", routes: routes("accounts.in"))
@@ -342,7 +342,7 @@ struct DirectoryTests {
         try await run(required: ["chat"]) { directory in
             try directory.start()
             for manifest in [manifest, Manifest(service: "people")] {
-                try FakeService.start(manifest, on: bus).goAway()
+                try FakeService.start(manifest, on: bus).takeDown()
             }
             directory.sweep()
             clock.advance(by: Directory.lifetime + .seconds(1))
@@ -357,7 +357,7 @@ struct DirectoryTests {
         try await run { directory in
             try directory.start()
             let people = try FakeService.start(Manifest(service: "people"), on: bus)
-            defer { people.goAway() }
+            defer { people.takeDown() }
             directory.sweep()
             for _ in 0..<3 {
                 clock.advance(by: .seconds(400_000))

@@ -225,7 +225,7 @@ struct FanoutTests {
     func beforeFollowing() async throws {
         try await GatewayHarness.run(withChat: false) { harness in
             for number in 1...3 { _ = harness.chat.commit([Emission(to: .everyone, "n", data(number))]) }
-            try harness.chat.comeBack()
+            try harness.chat.bringUp()
             harness.chat.on("chat.send", reply: Reply(position: StreamPosition(stream: "chat", seq: 3)))
             // One that connects before the log is followed is closed when it is.
             var client = try await harness.connect()

@@ -212,7 +212,7 @@ struct RecoveryTests {
 
     @Test("a log whose owner is away since the gateway's start costs clients their replay, and not their connection")
     func ownerAway() async throws {
-        try await Self.runUnfollowed(requestTimeout: "100ms") { harness, notes, bus in
+        try await Self.runUnfollowed(requestTimeout: "2s") { harness, notes, bus in
             let given = harness.cursor(at: harness.chat, notes)
             let first = try await Self.connect(harness, since: given)
             #expect(!first.isRecovered)
@@ -291,7 +291,7 @@ struct RecoveryTests {
             let witness = try await harness.connect()
             notes.emit(noted("before"), room: "")
             #expect(try await witness.next() == .event("before", .emptyObject))
-            notes.goAway()
+            notes.takeDown()
             _ = notes.commit(noted("while away"), room: "")
 
             let list = try await harness.request("GET", "/api/sync").json["data"]?["cursor"]?.string
@@ -301,7 +301,7 @@ struct RecoveryTests {
             var page = try await events(since: cursor)
             #expect(page.names == ["chatted"])
             cursor = page.cursor
-            try notes.comeBack()
+            try notes.bringUp()
             #expect(try await witness.next() == .event("while away", .emptyObject))
             page = try await events(since: cursor)
             #expect(page.names == ["while away"])
@@ -338,7 +338,7 @@ struct RecoveryTests {
             let client = try await harness.connect()
             notes.emit([Emission(to: .person("ada"), "noted", .emptyObject)])
             #expect(try await client.next() == .event("noted", .emptyObject))
-            notes.goAway()
+            notes.takeDown()
             #expect(try await harness.forget("notes") == .forgotten)
             notes.emit([Emission(to: .person("ada"), "missed", .emptyObject)])
             notes.announce()

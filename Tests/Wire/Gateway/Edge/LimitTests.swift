@@ -344,7 +344,7 @@ struct LimitTests {
 
     @Test("an unread heavy answer holds its slot: the person's next one waits, and in the end is refused")
     func unread() async throws {
-        let flags = ["--max-heavy-requests-per-person", "1", "--request-timeout", "2s"]
+        let flags = ["--max-heavy-requests-per-person", "1", "--request-timeout", "5s"]
         try await GatewayHarness.run(flags) { harness in
             harness.contribute(badge: 0)
             // Longer than what the kernel takes for a client that does not read.

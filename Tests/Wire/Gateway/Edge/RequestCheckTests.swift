@@ -99,7 +99,7 @@ struct RequestCheckTests {
     private func runWithoutDeadlines(loops: Int = 2, _ test: (GatewayHarness) async throws -> Void) async throws {
         let bus = FakeBus()
         bus.setDeadlines(to: .seconds(60))
-        try await GatewayHarness.run(["--request-timeout", "60s"], loops: loops, bus: bus, test)
+        try await GatewayHarness.run(loops: loops, bus: bus, test)
     }
 
     @Test("a slow check holds the later events of its socket in its room, and no others")
@@ -169,7 +169,7 @@ struct RequestCheckTests {
 
     /// The ways in which a check has no valid answer.
     private static let faults: [(reason: String, fault: @Sendable (FakeService) -> Void)] = [
-        ("no_responders", { $0.goAway() }),
+        ("no_responders", { $0.takeDown() }),
         ("deadline_exceeded", { _ = $0.hold("guard.check") }),
         ("malformed", { service in service.on("guard.check") { $0.reply(JSONValue(5)) } }),
         ("internal_error", { $0.on("guard.check", error: ServiceError(.internal, "Oh.")) }),
@@ -181,7 +181,8 @@ struct RequestCheckTests {
         let (reason, fault) = Self.faults[index]
         for whenAway in [RequestCheck.WhenAway.allow, .deny] {
             try await GatewayHarness.run { harness in
-                let guardian = try start(on: harness, whenAway: whenAway, deadline: .milliseconds(10))
+                let deadline: Duration = reason == "deadline_exceeded" ? .milliseconds(10) : .seconds(60)
+                let guardian = try start(on: harness, whenAway: whenAway, deadline: deadline)
                 fault(guardian)
                 if whenAway == .allow { harness.chat.on("chat.send", reply: Reply()) }
                 let client = try await harness.connect()
@@ -237,7 +238,7 @@ struct RequestCheckTests {
         try await runWithoutDeadlines { harness in
             let away = try start("alarm", on: harness, whenAway: .deny)
             let (first, last) = (try start(on: harness), try start("wall", on: harness))
-            away.goAway()
+            away.takeDown()
             let asked = (first.hold("guard.check"), last.hold("wall.check"))
             let client = try await harness.connect()
             try await client.emit("chat:send", #"{"roomId":"r"}"#, ack: 1)
@@ -275,7 +276,7 @@ struct RequestCheckTests {
 
     @Test("checks that are all late leave nothing behind: each event is answered in its turn, and new ones pass")
     func manyLate() async throws {
-        try await GatewayHarness.run(["--request-timeout", "60s", "--rate-limits", "off"], loops: 1) { harness in
+        try await GatewayHarness.run(["--rate-limits", "off"], loops: 1) { harness in
             let guardian = try start(on: harness, deadline: .milliseconds(10))
             _ = guardian.hold("guard.check")
             harness.chat.on("chat.send", reply: Reply())
@@ -311,7 +312,7 @@ struct RequestCheckTests {
             harness.chat.on("chat.send", reply: Reply())
             #expect(try await client.ask("chat:send", #"{"roomId":"r","text":"fox"}"#)["success"]?.bool == true)
             // It declares `allow`, but the operator listed it.
-            guardian.goAway()
+            guardian.takeDown()
             let away = try await client.ask("chat:send", #"{"roomId":"r","text":"fox"}"#)
             #expect(away["error"]?["code"]?.string == "service_unavailable")
         }

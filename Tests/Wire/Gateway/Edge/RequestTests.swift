@@ -136,12 +136,12 @@ struct RequestTests {
 
     @Test("an unavailable service is answered 503 at once, with a retry time; when it is back it answers")
     func away() async throws {
-        try await GatewayHarness.run(["--request-timeout", "60s"]) { harness in
-            harness.chat.goAway()
+        try await GatewayHarness.run { harness in
+            harness.chat.takeDown()
             let answer = try await harness.request("GET", "/api/chat")
             #expect(try answer.status == 503 && answer.errorCode == "service_unavailable")
             #expect(answer.header("Retry-After") == "1")
-            try harness.chat.comeBack()
+            try harness.chat.bringUp()
             harness.chat.on("chat.list", reply: Reply())
             #expect(try await harness.request("GET", "/api/chat").status == 200)
         }
@@ -322,7 +322,7 @@ struct RequestTests {
             let ready = try await harness.request("GET", "/readyz", as: nil)
             #expect(
                 ready.status == 200 && ready.body == #"{"status":"ready","services":{"chat":"up","rooms":"up"}}"#)
-            harness.chat.goAway()
+            harness.chat.takeDown()
             let without = try await harness.request("GET", "/readyz", as: nil)
             #expect(
                 without.status == 503
@@ -344,7 +344,7 @@ struct RequestTests {
             }
             #expect(try await harness.request("GET", "/healthz", as: nil).status == 200)
             #expect(await harness.gateway.isHealthy())
-            harness.chat.goAway()
+            harness.chat.takeDown()
             #expect(await !harness.gateway.isHealthy())
         }
     }

@@ -36,7 +36,7 @@ struct RoomsTests {
 
     @Test("a paged list is one list, and its pages share the time of one answer")
     func pages() async throws {
-        try await GatewayHarness.run(["--request-timeout", "60s"]) { harness in
+        try await GatewayHarness.run { harness in
             harness.serveRoom()
             let asked = harness.rooms.hold("rooms.list")
             async let response = harness.request("GET", "/api/rooms/my-rooms?sort=content")
@@ -88,7 +88,7 @@ struct RoomsTests {
             harness.serveRoom()
             harness.contribute(badge: 5, messageAt: 9000)
             #expect(try await harness.request("GET", "/api/rooms/1").json["degraded"] == nil)
-            harness.chat.goAway()
+            harness.chat.takeDown()
             let known = try await harness.request("GET", "/api/rooms/1").json
             #expect(known["degraded"]?.text == #"["chat"]"#)
             #expect(known["data"]?["badges"]?["messages"]?.int == 5)

@@ -106,11 +106,11 @@ struct SessionEndTests {
             try await socket.send("40{\"token\":\"\(harness.token(session: "s1"))\"}")
             #expect(try await socket.receive() == "closed")
 
-            let accounts = FakeService.away(Self.manifest, on: bus)
+            let accounts = FakeService.down(Self.manifest, on: bus)
             defer { accounts.stop() }
             for n in 0..<3 { _ = accounts.commit(ending("s\(n)"), participants: []) }
             accounts.on("accounts.plain", reply: Reply())
-            try accounts.comeBack()
+            try accounts.bringUp()
             try await until(200, of: "s3", harness)
             for n in 0..<3 { #expect(try await status(harness, "s\(n)") == 401) }
         }

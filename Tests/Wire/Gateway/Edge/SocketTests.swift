@@ -84,9 +84,9 @@ struct SocketTests {
 
     @Test("an event of an unavailable service fails at once, as retryable")
     func away() async throws {
-        try await GatewayHarness.run(["--request-timeout", "60s"]) { harness in
+        try await GatewayHarness.run { harness in
             let client = try await harness.connect()
-            harness.chat.goAway()
+            harness.chat.takeDown()
             let answer = try await client.ask("chat:send", "{}")
             #expect(answer["error"]?["code"]?.string == "service_unavailable")
             #expect(answer["error"]?["retryable"]?.bool == true)
@@ -185,10 +185,7 @@ struct SocketTests {
 
     @Test("thousands of events that wait for the first answer and then fail are answered in order")
     func waitingFailures() async throws {
-        // Sending them all takes a while.
-        try await GatewayHarness.run(
-            ["--request-timeout", "60s"], loops: 1, bus: FakeBus(hasKeyAffinity: false)
-        ) { harness in
+        try await GatewayHarness.run(loops: 1, bus: FakeBus(hasKeyAffinity: false)) { harness in
             let asked = harness.chat.hold("chat.send")
             let client = try await harness.connect()
             try await client.emit("chat:send", "{}", ack: 0)

@@ -161,11 +161,11 @@ struct ContributedFieldsTests {
     @Test("while the service is away, `degraded` names it: last known values stand in, or zeros")
     func away() async throws {
         try await run { harness, talk, stars in
-            stars.service.goAway()
+            stars.service.takeDown()
             #expect(try await list(harness).contains(#""stars":0,"starredAt":null}"#))
-            try stars.service.comeBack()
+            try stars.service.bringUp()
             _ = try await list(harness)
-            stars.service.goAway()
+            stars.service.takeDown()
             talk.on("talk.list", reply: Reply(.ok, try JSONValue(parsing: #"[{"id":"m1"},{"id":"m9"}]"#)))
             let degraded = #"""
                 {"data":[{"id":"m1","stars":1,"starredAt":"1970-01-01T00:00:01.000Z"},\#

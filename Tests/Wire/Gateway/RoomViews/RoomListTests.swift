@@ -144,7 +144,7 @@ struct RoomListTests {
             #expect(try await house.list().json["data"]?.array == rooms)
             #expect(house.count == count)
             // Values of a room that was requested by itself stay known while its service is away.
-            harness.chat.goAway()
+            harness.chat.takeDown()
             let degraded = try await house.list().json
             #expect(degraded["data"]?.array == rooms && degraded["degraded"] != nil)
         }
@@ -274,13 +274,13 @@ struct RoomListTests {
     func degraded() async throws {
         try await Self.run { harness, house in
             let whole = try await house.keptList()
-            harness.chat.goAway()
+            harness.chat.takeDown()
             _ = try await house.list()
             let answer = try await house.keptList()
             #expect(try answer.json["degraded"]?.text == #"["chat"]"#)
             #expect(answer.header("ETag") != whole.header("ETag"))
             harness.contribute(badge: 7)
-            try harness.chat.comeBack()
+            try harness.chat.bringUp()
             let back = try await house.list()
             #expect(try back.json["degraded"] == nil)
             #expect(try await house.badge() == 7)
@@ -292,10 +292,10 @@ struct RoomListTests {
     func sameValues() async throws {
         try await Self.run { harness, house in
             let whole = try await house.keptList()
-            harness.chat.goAway()
+            harness.chat.takeDown()
             _ = try await house.list()
             #expect(try await house.keptList().json["degraded"] != nil)
-            try harness.chat.comeBack()
+            try harness.chat.bringUp()
             let back = try await house.list()
             #expect(back.body == whole.body && back.header("ETag") == whole.header("ETag"))
         }
@@ -308,7 +308,7 @@ struct RoomListTests {
             for id in ["a", "b", "c"] { house.update(id, at: 6000) }
             let whole = try await house.list().json
             #expect(try await house.ids("?below=c") == ["b", "a"])
-            harness.chat.goAway()
+            harness.chat.takeDown()
             let degraded = try await house.list().json
             #expect(degraded["degraded"] != nil && degraded["data"]?.text == whole["data"]?.text)
         }
@@ -326,7 +326,7 @@ struct RoomListTests {
                 }
                 #expect(try await house.keptList().body == list.body)
             }
-            harness.chat.goAway()
+            harness.chat.takeDown()
             #expect(try await house.badge() == 5)
         }
     }
@@ -349,7 +349,7 @@ struct RoomListTests {
             #expect(after.header("ETag") != before.header("ETag"))
             // Only the rooms whose values changed were fetched again.
             #expect(house.count == count)
-            harness.chat.goAway()
+            harness.chat.takeDown()
             let degraded = try await house.keptList().json
             #expect(degraded["degraded"]?.text == #"["chat"]"#)
             #expect(degraded["data"]?.text == (try after.json["data"]?.text))

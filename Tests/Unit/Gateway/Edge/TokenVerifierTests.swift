@@ -9,6 +9,8 @@ import Testing
 
 @Suite("Access tokens", .timeLimit(.minutes(1)))
 struct TokenVerifierTests {
+    private static let ada = Caller(id: "ada", username: "ada", firstName: nil)
+    private static let bob = Caller(id: "bob", username: "bob", firstName: nil)
     private static let key = JSONWebKey.hs256(secret: Array("a secret of thirty-two characters".utf8))
 
     private let clock = ManualClock()
@@ -23,7 +25,7 @@ struct TokenVerifierTests {
     private func token(session: String? = "s", lifetime: Duration = .seconds(60)) -> String {
         let now = clock.now()
         let claims = AccessClaims(
-            caller: GatewayHarness.ada, sessionID: session, expiresAt: now.adding(lifetime).milliseconds / 1000)
+            caller: Self.ada, sessionID: session, expiresAt: now.adding(lifetime).milliseconds / 1000)
         return JSONWebToken.sign(claims.json(issuedAt: now.milliseconds / 1000), with: Self.key)
     }
 
@@ -33,7 +35,7 @@ struct TokenVerifierTests {
     func again() {
         let token = token()
         for field in ["Bearer \(token)", "Bearer \(token)", "bEARER \(token)"] {
-            #expect(caller(field) == GatewayHarness.ada)
+            #expect(caller(field) == Self.ada)
         }
         #expect(caller("Basic \(token)") == nil)
         #expect(caller(token) == nil)
@@ -66,7 +68,7 @@ struct TokenVerifierTests {
         #expect(caller("Bearer \(good)") != nil)
         let parts = good.split(separator: ".").map(String.init)
         let claims = JSONWebToken.sign(
-            AccessClaims(caller: GatewayHarness.bob, sessionID: "s", expiresAt: .max).json(issuedAt: 0),
+            AccessClaims(caller: Self.bob, sessionID: "s", expiresAt: .max).json(issuedAt: 0),
             with: .hs256(secret: Array("another secret of forty characters or so".utf8)))
         let others = claims.split(separator: ".").map(String.init)
         for forged in [

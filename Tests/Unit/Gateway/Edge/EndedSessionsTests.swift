@@ -5,11 +5,12 @@ import Testing
 
 @Suite("Ended sessions", .timeLimit(.minutes(1)))
 struct EndedSessionsTests {
+    private static let ada = Caller(id: "ada", username: "ada", firstName: nil)
     private static let start = Timestamp(milliseconds: 1_700_000_000_000)
 
     private func claims(_ session: String?, issued seconds: Int = 0) -> AccessClaims {
         AccessClaims(
-            caller: GatewayHarness.ada, sessionID: session,
+            caller: Self.ada, sessionID: session,
             issuedAt: Self.start.milliseconds / 1000 + seconds, expiresAt: .max)
     }
 
