@@ -75,5 +75,23 @@ enum PushSchema {
                 """),
         // The table of `LogPositionsStore`, as it was called before other services could follow a log.
         Migration(version: 4, name: "positions in logs", sql: "ALTER TABLE cursors RENAME TO log_positions"),
+        // `DeviceToken` in upper and in lower case was two devices. The one registered last stays, and its jobs: those of
+        // the other may be for another person.
+        Migration(
+            version: 5, name: "hexadecimal tokens in lower case",
+            sql: """
+                DELETE FROM devices WHERE token IN (
+                    SELECT token FROM (
+                        SELECT token, row_number() OVER (
+                            PARTITION BY lower(token) ORDER BY registered_at DESC, token) AS place
+                        FROM devices WHERE trim(lower(token), '0123456789abcdef') = ''
+                    ) AS spellings WHERE place > 1);
+                DELETE FROM jobs
+                    WHERE trim(lower(token), '0123456789abcdef') = '' AND token NOT IN (SELECT token FROM devices);
+                UPDATE jobs SET token = lower(token)
+                    WHERE token <> lower(token) AND trim(lower(token), '0123456789abcdef') = '';
+                UPDATE devices SET token = lower(token)
+                    WHERE token <> lower(token) AND trim(lower(token), '0123456789abcdef') = ''
+                """),
     ]
 }

@@ -50,10 +50,10 @@ struct Push: Sendable {
     /// an unknown one.
     func unregisterDevice(_ request: Request) async throws -> Reply {
         let caller = try request.caller
-        let token = try request.fields.string("token")
-        // Such a text was never stored as a token, and a database may not accept it.
-        guard (try? DeviceToken(token)) != nil else { return Reply(.noContent) }
-        try await database.write { try DevicesStore($0).remove(token, of: caller.id) }
+        let text = try request.fields.string("token")
+        // Another text was never stored as a token, and a database may not accept it.
+        guard let token = try? DeviceToken(text) else { return Reply(.noContent) }
+        try await database.write { try DevicesStore($0).remove(token.text, of: caller.id) }
         return Reply(.noContent)
     }
 }

@@ -46,7 +46,7 @@ struct JobMaker: LogConsumer {
                     let job =
                         switch event {
                         case .message(let message): plan.alert(message, to: device.token, of: person)
-                        case .reading: plan.badge(to: device.token, of: person, lastSentAt: device.badgeSentAt)
+                        case .badges: plan.badge(to: device.token, of: person, lastSentAt: device.badgeSentAt)
                         }
                     try JobsStore(connection).insert(job, for: device)
                 }

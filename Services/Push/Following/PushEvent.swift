@@ -5,8 +5,8 @@ import EventLog
 enum PushEvent: Sendable, Equatable {
     /// A message was sent.
     case message(MessageNotice)
-    /// A person read messages on one of their devices.
-    case reading(userID: String)
+    /// The unread messages of these people became fewer: they read some on a device, or the sender deleted one.
+    case badges(of: [String])
 
     /// Creates an event; nil for an entry without notifications.
     init?(_ entry: LogEntry) {
@@ -16,7 +16,14 @@ enum PushEvent: Sendable, Equatable {
                 MessageNotice(
                     id: id, roomID: entry.roomID, logSeq: entry.seq, senderName: senderName, sentAt: entry.at,
                     recipients: entry.participants.filter { $0 != senderID }))
-        case .messagesRead(let userID): self = .reading(userID: userID)
+        case .messagesRead(let userID): self = .badges(of: [userID])
+        case .messageDeleted:
+            let people = entry.emissions.compactMap { emission -> String? in
+                guard emission.composition == .badges, case .person(let id) = emission.audience else { return nil }
+                return id
+            }
+            guard !people.isEmpty else { return nil }
+            self = .badges(of: people)
         default: return nil
         }
     }
@@ -24,7 +31,7 @@ enum PushEvent: Sendable, Equatable {
     var people: [String] {
         switch self {
         case .message(let message): message.recipients
-        case .reading(let userID): [userID]
+        case .badges(let people): people
         }
     }
 }

@@ -20,6 +20,8 @@ struct Device: Sendable, Equatable {
 }
 
 /// The token by which a provider addresses a device: hexadecimal for Apple, any printable ASCII for others.
+///
+/// A hexadecimal token in upper case and in lower case is the same device, and is kept in lower case.
 struct DeviceToken: Sendable, Hashable {
     /// The length limit. Apple's tokens have 64 characters today, and may become longer.
     private static let maxLength = 256
@@ -30,7 +32,7 @@ struct DeviceToken: Sendable, Hashable {
     init(_ text: String) throws(ServiceError) {
         guard (1...Self.maxLength).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else { throw .invalid("token", "has to have 1 to \(Self.maxLength) printable characters of ASCII") }
-        self.text = text
+        self.text = text.allSatisfy(\.isHexDigit) ? text.lowercased() : text
     }
 
     /// Creates a token from stored text, which was checked before it was stored.

@@ -21,6 +21,23 @@ struct BadgeTests {
         }
     }
 
+    @Test("whoever had not read a message that is deleted gets the new badge, and nobody else does")
+    func deleted() async throws {
+        try await PushHarness.serving { harness in
+            harness.prove()
+            let id = try await harness.makeDue()
+            try await harness.work()
+            #expect(harness.provider.take().map(\.payload["aps"]?["badge"]?.int) == [1])
+            _ = try await harness.register("hers", by: PushHarness.ada)
+            harness.delete(id)
+            harness.delete(id)
+            try await harness.follow()
+            harness.clock.advance(by: .seconds(20))
+            try await harness.work()
+            #expect(harness.provider.take().map(\.payload.text) == [#"{"aps":{"badge":0}}"#])
+        }
+    }
+
     @Test("silent updates of a device are 20 s apart, and the last one has the final state")
     func badgeInterval() async throws {
         try await PushHarness.serving { harness in

@@ -30,6 +30,20 @@ struct DeviceTests {
         }
     }
 
+    @Test("a hexadecimal token in upper and in lower case is one device, and other tokens keep their case")
+    func spelling() async throws {
+        try await PushHarness.serving { harness in
+            _ = try await harness.register("00abcdef", by: PushHarness.ada)
+            #expect(try await harness.register("00ABCDEF", by: PushHarness.ada) == .ok)
+            #expect(try await harness.register("00ABcdef", by: PushHarness.ben) == .created)
+            #expect(try await harness.devices(of: PushHarness.ada) == [])
+            #expect(try await harness.devices(of: PushHarness.ben) == ["00abcdef"])
+            try await harness.unregister("00AbCdEf", by: PushHarness.ben)
+            for token in ["Token", "token"] { #expect(try await harness.register(token) == .created) }
+            #expect(try await harness.devices() == ["Token", "token"])
+        }
+    }
+
     @Test("a person has up to 25 devices: the least recently registered one is replaced")
     func limit() async throws {
         try await PushHarness.serving { harness in

@@ -64,6 +64,44 @@ struct EngineTests {
         }
     }
 
+    @Test(
+        "devices from before tokens had one spelling are merged: the last registered stays", arguments: Engine.lasting)
+    func spellings(engine: Engine) async throws {
+        let old = try engine.open(Array(PushService.migrations.prefix { $0.version < 5 }), in: folder)
+        let devices = [
+            ("00AB", "ada", 1), ("00ab", "ben", 2), ("00Ab", "cleo", 0), ("FF", "ben", 1), ("Token", "ben", 1),
+            ("token", "ben", 1),
+        ]
+        try await old.write { connection in
+            let (store, jobs) = (DevicesStore(connection), JobsStore(connection))
+            for (token, person, time) in devices {
+                let device = Device(
+                    token: DeviceToken(stored: token), userID: person, environment: .production,
+                    registeredAt: Timestamp(milliseconds: time))
+                #expect(try store.register(device))
+                let job = Job(
+                    id: "job of \(token)", token: token, userID: person, messageID: "m", roomID: "room", logSeq: 1,
+                    senderName: "", sentAt: Timestamp(milliseconds: 1), dueAt: Timestamp(milliseconds: 1))
+                try jobs.insert(job, for: (token, "production", job.sentAt, Timestamp(milliseconds: 0)))
+            }
+        }
+        await old.close()
+        let new = try engine.open(PushService.migrations, in: folder)
+        let kept = try await new.read { connection in
+            try connection.all("SELECT d.token, d.user_id, j.id FROM devices d JOIN jobs j ON j.token = d.token") {
+                "\($0.text(0)) of \($0.text(1)): \($0.text(2))"
+            }
+        }
+        #expect(
+            Set(kept) == [
+                "00ab of ben: job of 00ab", "ff of ben: job of FF", "Token of ben: job of Token",
+                "token of ben: job of token",
+            ])
+        let jobs = try await new.read { try $0.first("SELECT count(*) FROM jobs") { $0.int(0) } }
+        #expect(jobs == 4)
+        await new.close()
+    }
+
     @Test("a database of an earlier version keeps its jobs, their leases and its position", arguments: Engine.lasting)
     func migration(engine: Engine) async throws {
         let old = try engine.open(Array(PushService.migrations.prefix(1)), in: folder)

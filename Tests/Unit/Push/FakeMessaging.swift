@@ -65,7 +65,7 @@ final class FakeMessaging: Sendable {
                     })
             }
             append(
-                Emission(to: .room, "message:new", message),
+                [Emission(to: .room, "message:new", message)],
                 .messageSent(id: id, senderID: sender, senderName: sender.uppercased()), [sender] + others, in: room,
                 &state)
             return id
@@ -77,13 +77,17 @@ final class FakeMessaging: Sendable {
             state.unread[person]?[id] = nil
             let data = JSONWriter.object { $0.member("userId", person) }
             append(
-                Emission(to: .room, "messages:read", data), .messagesRead(userID: person), [person], in: "room", &state)
+                [Emission(to: .room, "messages:read", data)], .messagesRead(userID: person), [person], in: "room",
+                &state)
         }
     }
 
     func delete(_ id: String) {
         state.withLock { state in
-            for person in state.unread.keys { state.unread[person]?[id] = nil }
+            let unread = state.unread.keys.filter { state.unread[$0]?.removeValue(forKey: id) != nil }
+            append(
+                unread.map { Emission(to: .person($0), "room:badges", .emptyObject, composition: .badges) },
+                .messageDeleted(id: id), ["ada", "ben"], in: "room", &state)
         }
     }
 
@@ -95,12 +99,12 @@ final class FakeMessaging: Sendable {
     func becomeAnother() { state.withLock { $0.databaseID = "another" } }
 
     private func append(
-        _ emission: Emission, _ fact: Fact, _ people: [String], in room: String, _ state: inout State
+        _ emissions: [Emission], _ fact: Fact, _ people: [String], in room: String, _ state: inout State
     ) {
         state.entries.append(
             LogEntry(
                 seq: (state.entries.last?.seq ?? 0) + 1, at: clock.now(), roomID: room, participants: people,
-                emissions: [emission], fact: state.knowsFacts ? fact : nil))
+                emissions: emissions, fact: state.knowsFacts ? fact : nil))
     }
 
     // MARK: Answering
