@@ -78,5 +78,8 @@ enum AccountsSchema {
                 );
                 CREATE INDEX refresh_attempts_by_time ON refresh_attempts (used_at)
                 """),
+        Migration(
+            version: 6, name: "refreshes that can be repeated however late",
+            sql: "DROP INDEX refresh_attempts_by_time"),
     ]
 }

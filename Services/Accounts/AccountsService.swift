@@ -79,7 +79,7 @@ extension Endpoint {
         .route("POST", "/api/auth/refresh", needsLogin: false, limits: ["refresh"], wantsClient: true)
         .described(.refresh)
     fileprivate static let logout = Endpoint("accounts.logout")
-        .route("POST", "/api/auth/logout", limits: ["refresh"], wantsClient: true)
+        .route("POST", "/api/auth/logout", needsLogin: false, limits: ["refresh"], wantsClient: true)
         .described(.logout)
     fileprivate static let changePassword = Endpoint("accounts.change-password")
         .route("POST", "/api/auth/password", limits: ["login", "sign_ins"], wantsClient: true)

@@ -9,7 +9,8 @@ extension RequestDescription {
         takes: .object(
             ["refreshToken": .string],
             optional: [
-                "attemptId": Schema.string(1...64).noted("A request with the same id gets the same tokens for 60 s.")
+                "attemptId": Schema.string(1...64).noted(
+                    "A request with the same id gets the same refresh token until that is used.")
             ]),
         gives: Grant.schema, errors: [.invalidToken, .invalidField])
     static let logout = RequestDescription(
@@ -25,33 +26,29 @@ extension Accounts {
     /// Exchanges a refresh token: `{refreshToken, attemptId?}` → a grant with the next one.
     ///
     /// A token works once. If one is presented again, it was copied, and nobody can say by whom: its session ends
-    /// with all its tokens. But a client that sends an `attemptId` may have lost the answer: the same attempt gets
-    /// the same answer for a minute.
+    /// with all its tokens. But a client that sends an `attemptId` may have lost the answer: until the next token is used,
+    /// the same attempt gets it again.
     func refresh(_ fields: RequestFields) async throws -> Reply {
         let client = SigningClient(fields)
         let attemptID = try fields.optionalText("attemptId", length: 1...64, trimmed: false)
         guard let presented = RefreshToken(try fields.string("refreshToken")) else { throw Self.invalidToken }
         let attempt = attemptID.map { RefreshAttempt(id: $0, randomness: randomness, at: clock.now()) }
         let token =
-            attempt.map { RefreshToken(after: presented, salt: $0.salt) }
-            ?? RefreshToken(sessionID: presented.sessionID, randomness: randomness)
+            attempt?.successor(of: presented) ?? RefreshToken(sessionID: presented.sessionID, randomness: randomness)
         let next = session(token, client)
         let exchange = try await database.write { try SessionsStore($0).exchange(presented, for: next, attempt) }
         switch exchange {
-        case .done(let account, let id): return Reply(.ok, grant(account, next, id: id).json)
-        case .repeated(let first, let account, let id):
-            // These are the same tokens: they derive from the presented token, and the first attempt's salt and time.
-            let token = RefreshToken(after: presented, salt: first.salt)
-            return Reply(.ok, grant(account, session(token, client, at: first.usedAt), id: id).json)
+        case .done(let token, let time, let account, let id):
+            return Reply(.ok, grant(account, session(token, client, at: time), id: id).json)
         case .refused: throw Self.invalidToken
         }
     }
 
     private static let invalidToken = ServiceError(.invalidToken, "This session has ended. Sign in again.")
 
-    /// Ends a session: `{refreshToken}` → nothing. The token must be the newest of its session, or the request
-    /// must come from that session: its client may have lost the answer with the newest token. Any other token is
-    /// no error and ends nothing, as an old token gives no right to its session.
+    /// Ends a session: `{refreshToken}` → nothing. The token must be the newest of its session, or the one before while
+    /// nobody has used the newest, or the request must come from that session: its client may have lost the answer with
+    /// the newest token. Any other token is no error and ends nothing, as an old token gives no right to its session.
     func logout(_ fields: RequestFields) async throws -> Reply {
         if let token = RefreshToken(try fields.string("refreshToken")) {
             let (current, now) = (SigningClient(fields).sessionID, clock.now())

@@ -44,15 +44,15 @@ struct SessionsStore {
 
     /// The result of presenting a refresh token. The ids are the public ones of sessions.
     enum Exchange: Sendable {
-        case done(Account, id: String)
-        /// The token was used before, by the same attempt: it gets the first answer.
-        case repeated(RefreshAttempt, Account, id: String)
+        /// The next refresh token, and the time of the access token that goes with it.
+        case done(RefreshToken, at: Timestamp, Account, id: String)
         /// The token is not valid, or no longer.
         case refused
     }
 
     /// Replaces the presented token by the next one. Of several requests with the same token the first succeeds. A
-    /// later one ends the session, whoever sent it, unless it repeats the attempt of the first.
+    /// later one ends the session, whoever sent it, unless it repeats the attempt of the first: it gets the same tokens for
+    /// a minute, and after that the same refresh token until it is used.
     ///
     /// - Parameter attempt: nil if the client sent no `attemptId`.
     func exchange(
@@ -63,16 +63,23 @@ struct SessionsStore {
         else { return .refused }
         let attempts = RefreshAttemptsStore(connection)
         guard constantTimeEquals(session.hash, presented.hash) else {
-            if let attempt, let first = try attempts.first(of: attempt, with: presented) {
-                return .repeated(first, account, id: session.publicID)
+            if let attempt, let first = try attempts.first(with: presented), first.id == attempt.id {
+                let token = first.successor(of: presented)
+                if first.isRecent(at: next.now) {
+                    return .done(token, at: first.usedAt, account, id: session.publicID)
+                }
+                if constantTimeEquals(session.hash, token.hash) {
+                    try prolong(presented.sessionID, next, with: token)
+                    return .done(token, at: next.now, account, id: session.publicID)
+                }
             }
             try end(session.publicID, of: session.personID, at: next.now)
             return .refused
         }
         if let attempt { try attempts.insert(attempt, with: presented) }
-        try prolong(presented.sessionID, next)
+        try prolong(presented.sessionID, next, with: next.token)
         try GuessesStore(connection).noteNetwork(next.client.network, of: session.personID, at: next.now)
-        return .done(account, id: session.publicID)
+        return .done(next.token, at: next.now, account, id: session.publicID)
     }
 
     private struct Stored {
@@ -88,13 +95,13 @@ struct SessionsStore {
         ) { Stored(personID: $0.text(0), publicID: $0.text(1), hash: $0.bytes(2)) }
     }
 
-    private func prolong(_ id: [UInt8], _ next: NewSession) throws {
+    private func prolong(_ id: [UInt8], _ next: NewSession, with token: RefreshToken) throws {
         try connection.execute(
             """
             UPDATE sessions SET token_hash = $2, expires_at = $3, last_used_at = $4, user_agent = $5, address = $6,
                 tokens_until = CASE WHEN tokens_until > $7 THEN tokens_until ELSE $7 END
             WHERE id = $1
-            """, id, next.token.hash, next.expiry.milliseconds, next.now.milliseconds, next.client.userAgent,
+            """, id, token.hash, next.expiry.milliseconds, next.now.milliseconds, next.client.userAgent,
             next.client.address, next.tokensUntil.milliseconds)
     }
 
@@ -119,7 +126,7 @@ struct SessionsStore {
         let session = next(current)
         try endOthers(than: publicID, of: personID, at: session.now)
         if let current, let publicID {
-            try prolong(current, session)
+            try prolong(current, session, with: session.token)
             return (session, publicID)
         }
         try insert(session, of: personID)
@@ -153,12 +160,12 @@ struct SessionsStore {
 
     // MARK: Ending
 
-    /// Ends the token's session if the token is the session's newest, or if the request comes from
-    /// that session. Otherwise it does nothing.
+    /// Ends the token's session if the token is the session's newest, or could still be exchanged for it, or if the
+    /// request comes from that session. Otherwise it does nothing.
     func endSession(of token: RefreshToken, askedIn publicID: String?, at now: Timestamp) throws {
-        guard let session = try session(of: token, at: now),
-            constantTimeEquals(session.hash, token.hash) || session.publicID == publicID
-        else { return }
+        guard let session = try session(of: token, at: now) else { return }
+        let newest = try RefreshAttemptsStore(connection).first(with: token)?.successor(of: token) ?? token
+        guard constantTimeEquals(session.hash, newest.hash) || session.publicID == publicID else { return }
         try end(session.publicID, of: session.personID, at: now)
     }
 

@@ -293,9 +293,7 @@ public actor SessionTokens: TokenProvider {
 }
 
 extension Refusal {
-    /// True if the server will never accept this token: it is used, revoked or malformed. Any other refusal may be
-    /// temporary.
-    var isOfRefreshToken: Bool {
-        ["invalid_token", "unauthenticated", "invalid_field", "malformed_request"].contains(code)
-    }
+    /// True if the server will never accept this token. Any other refusal may be temporary, or a proxy's, and ends no
+    /// session.
+    var isOfRefreshToken: Bool { code == "invalid_token" }
 }

@@ -15,8 +15,8 @@ const LOCK = "parlor-session";
  * The leeway covers clocks that differ, and the time of the request.
  */
 const LONGEST_LEEWAY = 60_000;
-/** The refusals after which a refresh token never works again. All others are temporary: a suspension may end. */
-const FINAL_CODES = new Set(["invalid_token", "unauthenticated", "invalid_field", "malformed_request"]);
+/** The refusal after which a refresh token never works again. Any other may be temporary, or a proxy's, and ends no session. */
+const FINAL_CODE = "invalid_token";
 
 /**
  * Keeps one session for all tabs of an origin, and renews it. See parlor.d.ts.
@@ -184,7 +184,7 @@ export class Session extends Observable {
       renewed = await this.#requestTokens(kept);
     } catch (error) {
       const failure = ClientFailure.of(error);
-      if (epoch === this.#epoch && failure.kind === "refused" && FINAL_CODES.has(failure.code)) {
+      if (epoch === this.#epoch && failure.kind === "refused" && failure.code === FINAL_CODE) {
         await this.#end(failure);
         throw ClientFailure.signedOut();
       }

@@ -79,15 +79,16 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Admits a call without a login. Only the address is counted: if a name in the body were, anyone could
-    /// use up another person's limit.
+    /// Admits a call that needs no login. Only the address is counted: if a name in the body were, anyone could
+    /// use up another person's limit. A valid access token still tells the service its session.
     private func admitStranger(
         _ request: HTTPRequest, to route: Route, _ parameters: [(name: String, value: String)], from client: IPAddress,
         _ counted: [RateLimit]
     ) throws(ServiceError) -> AdmittedCall {
         let data: JSONValue
         do throws(ServiceError) {
-            data = try self.data(of: request, to: route, parameters, from: client, nil)
+            let claims = route.wantsClient ? tokens.verify(authorization: request.headers["Authorization"]) : nil
+            data = try self.data(of: request, to: route, parameters, from: client, claims)
         } catch {
             limits.giveBackFailures(of: counted, client)
             throw error

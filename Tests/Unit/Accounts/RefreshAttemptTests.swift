@@ -56,12 +56,44 @@ struct RefreshAttemptTests {
         #expect(try await refresh(harness, second.refreshToken, attempt: nil).person == alice.person)
     }
 
-    @Test("after a minute, under another name or without one it is reuse, which ends the session")
+    @Test("until the next token is used, the same attempt gets it, however late", arguments: Engine.allCases)
+    func late(engine: Engine) async throws {
+        let harness = try harness(engine)
+        let alice = try await harness.person("alice")
+        let first = try await refresh(harness, alice.refreshToken, attempt: "one")
+        for pause in [61, 4 * 3600] {
+            harness.clock.advance(by: .seconds(pause))
+            let again = try await refresh(harness, alice.refreshToken, attempt: "one")
+            #expect(again.refreshToken == first.refreshToken)
+            // The access token of the first answer may have expired.
+            #expect(again.expiresAt > first.expiresAt)
+        }
+        let second = try await refresh(harness, first.refreshToken, attempt: "two")
+        harness.clock.advance(by: .seconds(3600))
+        #expect(try await refresh(harness, first.refreshToken, attempt: "two").refreshToken == second.refreshToken)
+        #expect(try await harness.ended() == [])
+    }
+
+    @Test("a token whose answer was lost still signs out, and not once the next one was used")
+    func logout() async throws {
+        for isUsed in [false, true] {
+            let harness = try AccountsHarness()
+            let alice = try await harness.person("alice")
+            let next = try await refresh(harness, alice.refreshToken, attempt: "one")
+            if isUsed { _ = try await refresh(harness, next.refreshToken, attempt: "two") }
+            _ = try await harness.accounts.logout(
+                try RequestFields.writing { $0.member("refreshToken", alice.refreshToken) })
+            #expect(try await harness.ended() == (isUsed ? [] : [harness.session(of: alice)]))
+        }
+    }
+
+    @Test("a minute after the next token was used, under another name or without one it is reuse: the session ends")
     func reuse() async throws {
         for (pause, attempt) in [(60, "one"), (0, "two"), (0, nil)] as [(Int, String?)] {
             let harness = try AccountsHarness()
             let alice = try await harness.person("alice")
-            let next = try await refresh(harness, alice.refreshToken, attempt: "one")
+            var next = try await refresh(harness, alice.refreshToken, attempt: "one")
+            if pause > 0 { next = try await refresh(harness, next.refreshToken, attempt: "next") }
             harness.clock.advance(by: .seconds(pause))
             #expect(await isRefused(harness, alice.refreshToken, attempt: attempt))
             #expect(await isRefused(harness, next.refreshToken))
@@ -131,7 +163,7 @@ struct RefreshAttemptTests {
         _ = try await refresh(harness, alice.refreshToken, attempt: longest)
     }
 
-    @Test("the database has no token that would make the next one, and forgets attempts after a minute")
+    @Test("the database has no token that would make the next one, and forgets attempts that get no answer any more")
     func nothingToSteal() async throws {
         let harness = try AccountsHarness()
         let alice = try await harness.person("alice")

@@ -41,7 +41,7 @@ enum AccessMatrix {
         },
         "POST /api/auth/login": AccessRow(.open) { _ in #"{"username":"alice","password":"password-123"}"# },
         "POST /api/auth/refresh": AccessRow(.open) { #"{"refreshToken":"\#($0.refreshToken)"}"# },
-        "POST /api/auth/logout": AccessRow(.own, 204) { _ in #"{"refreshToken":"none"}"# },
+        "POST /api/auth/logout": AccessRow(.open, 204) { _ in #"{"refreshToken":"none"}"# },
         "POST /api/auth/password": AccessRow(.own) { _ in
             #"{"currentPassword":"password-123","newPassword":"password-123"}"#
         },

@@ -90,6 +90,19 @@ struct SessionTokensTests {
         await #expect(throws: ClientFailure.signedOut) { try await tokens.token() }
     }
 
+    @Test(
+        "no other refusal ends the session: a proxy may have sent it",
+        arguments: [
+            (401, "unauthenticated"), (400, "malformed_request"), (403, "forbidden"), (404, "not_found"),
+            (422, "invalid_field"),
+        ])
+    func refusedByAnother(status: Int, code: String) async throws {
+        let (tokens, _, _) = tokens(
+            session("a", for: 3600), [.refusal("POST /api/auth/refresh", status, code), answer("b")])
+        await #expect(throws: ClientFailure.self) { try await tokens.token(replacing: "a") }
+        #expect(try await tokens.token(replacing: "a") == "b")
+    }
+
     @Test("without a network, the token is returned until it expires, and not after")
     func offline() async throws {
         let (living, _, _) = tokens(session("a", for: 30), [.offline("POST /api/auth/refresh")])
