@@ -85,6 +85,7 @@ public struct Gateway: Component {
             descriptors: DescriptorLimit.raise(), memory: MemoryLimit.bytes, loops: loops)
         configuration.maxUnsentBytes = settings.maxUnsentBytes
         configuration.writeTimeout = settings.writeTimeout
+        configuration.idleTimeout = settings.idleTimeout
         configuration.trustedProxies = settings.trustedProxies
         configuration.allowedOrigins = settings.allowedOrigins
         configuration.sharedPaths = ["/api"]

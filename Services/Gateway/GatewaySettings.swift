@@ -14,6 +14,7 @@ struct GatewaySettings: Sendable {
     let requestTimeout: Duration
     let maxUnsentBytes: Int
     let writeTimeout: Duration
+    let idleTimeout: Duration
     let requiredServices: [String]
     /// nil: the checks that services declare.
     let listedChecks: CheckList?
@@ -62,6 +63,9 @@ struct GatewaySettings: Sendable {
     static let writeTimeout = Setting(
         "WRITE_TIMEOUT", .duration(.seconds(1)...(.seconds(600))), default: "10s",
         "How long a socket may accept no data before it is disconnected")
+    static let idleTimeout = Setting(
+        "IDLE_TIMEOUT", .duration(.seconds(1)...(.seconds(3600))), default: "75s",
+        "How long a connection may be idle between two requests; longer than the proxy in front keeps it")
     static let maxConnections = Setting(
         "MAX_CONNECTIONS", .number(0...1_000_000), default: "0",
         "Maximum open connections; 0: as descriptors and memory allow")
@@ -126,8 +130,8 @@ struct GatewaySettings: Sendable {
 
     private static let own: [any AnySetting] = [
         Setting.host, Setting.port, Setting.data, Setting.jwtSecretFile, globalScope, pingInterval, pingTimeout,
-        requestTimeout, maxPendingBytes, writeTimeout, maxConnections, maxConnectionsPerAddress, maxSocketsPerAddress,
-        maxPendingSockets,
+        requestTimeout, maxPendingBytes, writeTimeout, idleTimeout, maxConnections, maxConnectionsPerAddress,
+        maxSocketsPerAddress, maxPendingSockets,
         maxPendingSocketsPerAddress, maxBufferedBytes, maxBufferedBytesPerAddress, maxLoopTimePerAddress,
         trustedProxies, showsOperations, webClient, allowedOrigins, maxSocketsPerPerson, requiredServices,
         checks, maxRequestsPerPerson, maxHeavyRequestsPerPerson, Setting.rateLimits, serviceRates,
@@ -195,6 +199,7 @@ struct GatewaySettings: Sendable {
         requestTimeout = configuration[Self.requestTimeout]
         maxUnsentBytes = configuration[Self.maxPendingBytes]
         writeTimeout = configuration[Self.writeTimeout]
+        idleTimeout = configuration[Self.idleTimeout]
         requiredServices = configuration[Self.requiredServices]
         listedChecks = configuration[Self.checks]
         maxSocketsPerPerson = configuration[Self.maxSocketsPerPerson]

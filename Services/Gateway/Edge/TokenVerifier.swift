@@ -27,12 +27,21 @@ package struct TokenVerifier: Sendable {
         signedClaims(of: token).flatMap { ended.refuses($0) ? nil : $0 }
     }
 
-    /// Returns the claims of a socket that connects: of the token in the CONNECT payload, otherwise in the query,
-    /// otherwise in the Authorization header.
+    /// Returns the claims of a socket that connects: of the first valid token in the CONNECT payload, the query and the
+    /// Authorization header. Some clients cannot renew all of these when they connect again.
     func verify(_ handshake: SocketHandshake, auth: JSONValue?) -> AccessClaims? {
-        if let given = auth?["token"], !given.isNull { return given.string.flatMap { verify($0) } }
-        if let given = handshake.token { return verify(given) }
+        for given in [auth?["token"]?.string, handshake.token] {
+            guard let given else { continue }
+            if let claims = verify(Self.token(inBearer: given) ?? given) { return claims }
+        }
         return verify(authorization: handshake.authorization)
+    }
+
+    /// Returns the token of `Bearer TOKEN`, with the scheme in any case and one space or more (RFC 9110, section 11.4);
+    /// nil for anything else.
+    private static func token(inBearer field: String) -> String? {
+        guard let space = field.firstIndex(of: " "), field[..<space].lowercased() == "bearer" else { return nil }
+        return String(field[space...].drop { $0 == " " })
     }
 
     private func signedClaims(of token: String) -> AccessClaims? {
@@ -59,16 +68,13 @@ package struct TokenVerifier: Sendable {
         return claims
     }
 
-    /// Returns the claims of an `Authorization` header: `Bearer TOKEN`, with the scheme in any case (RFC
-    /// 9110, section 11.1).
+    /// Returns the claims of an `Authorization` header: `Bearer TOKEN`.
     package func verify(authorization field: String?) -> AccessClaims? {
         guard let field else { return nil }
         if let cached = cache[field] {
             return now < cached.expiresAt && !ended.refuses(cached) ? cached : nil
         }
-        guard let space = field.firstIndex(of: " "), field[..<space].lowercased() == "bearer",
-            let claims = signedClaims(of: String(field[field.index(after: space)...]))
-        else { return nil }
+        guard let token = Self.token(inBearer: field), let claims = signedClaims(of: token) else { return nil }
         cache.put(claims, for: field)
         return ended.refuses(claims) ? nil : claims
     }

@@ -55,7 +55,7 @@ struct WebFile: Sendable {
 
     /// - Parameter other: the caching that replaces the file's own.
     func response(to headers: HTTPHeaders, caching other: Caching? = nil) -> HTTPResponse {
-        let chosen = headers.acceptsGzip ? compressed ?? plain : plain
+        let chosen = headers.acceptsCoding("gzip") ? compressed ?? plain : plain
         var response = HTTPResponse(status: headers.ifNoneMatch(names: chosen.tag) ? 304 : 200)
         response.headers.add("ETag", chosen.tag.text)
         response.headers.add("Cache-Control", (other ?? caching).rawValue)
@@ -68,16 +68,5 @@ struct WebFile: Sendable {
         if chosen.tag != plain.tag { response.headers.add("Content-Encoding", "gzip") }
         response.body = chosen.bytes
         return response
-    }
-}
-
-extension HTTPHeaders {
-    /// True if `Accept-Encoding` accepts gzip (RFC 9110, section 12.5.3).
-    fileprivate var acceptsGzip: Bool {
-        all("Accept-Encoding").flatMap { $0.split(separator: ",") }.contains { coding in
-            let parts = coding.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-            guard parts.first == "gzip" else { return false }
-            return !parts.dropFirst().contains { $0.hasPrefix("q=0") && $0.allSatisfy { "q=0.".contains($0) } }
-        }
     }
 }

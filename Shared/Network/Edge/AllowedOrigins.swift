@@ -22,11 +22,17 @@ public enum AllowedOrigins: Sendable, Equatable {
         }
     }
 
-    /// Returns true if the text is a scheme and an authority: no path, no query, no user.
+    /// Returns true if the text is a scheme and an authority: no path, no query, no user. Shells of apps have schemes of
+    /// their own, such as `capacitor://localhost`.
     private static func isOrigin(_ text: String) -> Bool {
-        guard let scheme = ["http://", "https://"].first(where: text.hasPrefix) else { return false }
-        let authority = text.dropFirst(scheme.count)
-        return !authority.isEmpty && !authority.contains { "/?#@*\\".contains($0) }
+        guard let (scheme, authority) = split(text) else { return false }
+        return scheme.first?.isLetter == true
+            && scheme.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
+            && !authority.isEmpty && !authority.contains { "/?#@*\\".contains($0) }
+    }
+
+    private static func split(_ origin: String) -> (scheme: Substring, authority: Substring)? {
+        origin.firstRange(of: "://").map { (origin[..<$0.lowerBound], origin[$0.upperBound...]) }
     }
 
     func allows(_ origin: String) -> Bool {
@@ -38,12 +44,17 @@ public enum AllowedOrigins: Sendable, Equatable {
 
     /// Returns true if a request may open a socket. CORS does not cover WebSockets, so the server checks.
     ///
-    /// Browsers send `Origin`, so a request without it does not come from a page. A page of the same host is always
-    /// allowed.
+    /// Browsers send `Origin`, so a request without it does not come from a page, and neither does one whose origin has
+    /// the scheme of a WebSocket, as libraries of apps send it. A page of the same host is always allowed.
     func mayOpenSocket(_ request: HTTPRequest) -> Bool {
-        guard let origin = request.headers["Origin"], !allows(origin) else { return true }
-        let authority = origin.firstRange(of: "://").map { origin[$0.upperBound...] }
-        return authority?.lowercased() == request.headers["Host"]?.lowercased()
+        guard let origin = request.headers["Origin"]?.lowercased(), !allows(origin) else { return true }
+        guard let (scheme, authority) = Self.split(origin) else { return false }
+        if scheme == "ws" || scheme == "wss" { return true }
+        guard var host = request.headers["Host"]?.lowercased() else { return false }
+        // A browser leaves out the port that a scheme has anyway; a proxy may not.
+        let standardPort = scheme == "https" ? ":443" : ":80"
+        if host.hasSuffix(standardPort), !authority.hasSuffix(standardPort) { host.removeLast(standardPort.count) }
+        return authority == host
     }
 
     /// Returns the headers that every response at a shared path has, so that the page that asked may read it.
@@ -52,6 +63,8 @@ public enum AllowedOrigins: Sendable, Equatable {
         var fields: HTTPHeaders = ["Vary": "Origin"]
         guard let origin = request.headers["Origin"], allows(origin) else { return fields }
         fields.add("Access-Control-Allow-Origin", origin)
+        // No cookie is read, but a page that sends its requests with credentials needs this to read the answers.
+        fields.add("Access-Control-Allow-Credentials", "true")
         fields.add("Access-Control-Expose-Headers", Self.exposed)
         return fields
     }

@@ -12,7 +12,7 @@ public struct EdgeConfiguration: Sendable {
     public var headTimeout: Duration = .seconds(10)
     /// The time limit from the end of the head to the end of the body.
     public var bodyTimeout: Duration = .seconds(30)
-    /// The time limit between two requests. It exceeds the minute for which proxies keep connections open.
+    /// The time limit between two requests. The default exceeds the minute for which most proxies keep connections open.
     public var idleTimeout: Duration = .seconds(75)
 
     /// The limits of connections, sockets and memory that clients hold at once.
@@ -51,18 +51,23 @@ extension EdgeConfiguration {
     /// last address in `X-Forwarded-For` that is not one of theirs, or the first address if all are.
     ///
     /// Each proxy appends the address of its peer. So the entries from the end up to the first untrusted
-    /// address were all written by trusted proxies. If one of them is no address, the peer counts as the
-    /// client.
+    /// address were all written by trusted proxies. Some write the port, too. If one of the entries is no address, the peer
+    /// counts as the client. At most `maxProxies` entries are read, as a client can send thousands.
     func client(of request: HTTPRequest, from peer: IPAddress) -> IPAddress {
         guard isTrusted(peer) else { return peer }
-        var client = peer
-        for entry in request.headers.members("X-Forwarded-For").reversed() {
-            guard let address = IPAddress(entry) else { return peer }
-            client = address
-            if !isTrusted(address) { break }
+        var (client, left) = (peer, Self.maxProxies)
+        request.headers.forEachMemberFromTheEnd("X-Forwarded-For") { entry in
+            guard let address = IPAddress(perhapsWithPort: entry) else {
+                client = peer
+                return false
+            }
+            (client, left) = (address, left - 1)
+            return left > 0 && isTrusted(address)
         }
         return client
     }
+
+    private static let maxProxies = 16
 
     /// Returns true if a trusted proxy sends a request of its own, such as a health check, and names no client.
     func isProxysOwn(_ request: HTTPRequest, from peer: IPAddress) -> Bool {

@@ -110,20 +110,24 @@ public enum BufferRefusal: Sendable {
 public struct SocketHandshake: Sendable {
     /// The `token` of the query.
     public let token: String?
-    /// The `Authorization` field, whole; nil if the query has a token.
+    /// The `Authorization` field, whole.
     public let authorization: String?
     /// The peer, or the client of a trusted proxy.
     public let client: IPAddress
 
-    /// The length limit of tokens. Longer ones are invalid and are not kept: each client chooses its token, and many
+    /// The length limit of both together. Longer ones are invalid and are not kept: each client chooses its token, and many
     /// sockets may keep one while they wait.
     static let maxTokenLength = 8 * 1024
 
     init(of request: HTTPRequest, _ query: HTTPQuery, from client: IPAddress) {
-        func kept(_ text: String?) -> String? { text.flatMap { $0.utf8.count <= Self.maxTokenLength ? $0 : nil } }
-        let given = query["token"]
-        token = kept(given)
-        authorization = given == nil ? kept(request.headers["Authorization"]) : nil
+        var room = Self.maxTokenLength
+        func kept(_ text: String?) -> String? {
+            guard let text, text.utf8.count <= room else { return nil }
+            room -= text.utf8.count
+            return text
+        }
+        token = kept(query["token"])
+        authorization = kept(request.headers["Authorization"])
         self.client = client
     }
 }

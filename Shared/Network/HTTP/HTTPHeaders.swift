@@ -64,6 +64,43 @@ public struct HTTPHeaders: Sendable {
         }
     }
 
+    /// Calls a closure with each member of a list, from the last one to the first and over all its fields, until it returns
+    /// false. A member of more than 64 bytes is passed as an empty one: none that a server reads from the end, such as an
+    /// address, is so long.
+    public func forEachMemberFromTheEnd(_ name: String, _ body: (String) -> Bool) {
+        for field in fields.reversed() where isNamed(field, name) {
+            var end = field.value.upperBound
+            var start = end
+            while true {
+                while start > field.value.lowerBound, bytes[start - 1] != UInt8(ascii: ",") { start -= 1 }
+                let member = bytes.span.trimming(start..<end)
+                guard body(member.count <= 64 ? bytes.span.text(member) : "") else { return }
+                guard start > field.value.lowerBound else { break }
+                (start, end) = (start - 1, start - 1)
+            }
+        }
+    }
+
+    /// Returns true if `Accept-Encoding` accepts a coding by its name (RFC 9110, section 12.5.3). Only the first 256 bytes
+    /// of the first field are read: browsers send 30, and a client could send 30,000.
+    public func acceptsCoding(_ coding: String) -> Bool {
+        guard let field = fields.first(where: { isNamed($0, "Accept-Encoding") }) else { return false }
+        let end = Swift.min(field.value.upperBound, field.value.lowerBound + 256)
+        let head = bytes.span.extracting(..<end)
+        var start = field.value.lowerBound
+        while start < end {
+            let next = head.firstIndex(of: UInt8(ascii: ","), from: start) ?? end
+            let name = Swift.min(head.firstIndex(of: UInt8(ascii: ";"), from: start) ?? next, next)
+            if head.equals(coding, ignoringCaseIn: head.trimming(start..<name)) {
+                // Any weight but zero accepts it.
+                let weight = head.text(name..<next).filter { $0 != " " && $0 != "\t" }.lowercased()
+                return !(weight.hasPrefix(";q=0") && weight.dropFirst(3).allSatisfy { "0.".contains($0) })
+            }
+            start = next + 1
+        }
+        return false
+    }
+
     private func isNamed(_ field: Field, _ name: String) -> Bool { bytes.span.equals(name, ignoringCaseIn: field.name) }
 
     /// Adds a field after the others. Fields of the same name stay.

@@ -150,9 +150,10 @@ public struct EntityTag: Sendable, Equatable {
 
     public var text: String { "\"\(opaque)\"" }
 
-    /// Returns true if a list of tags contains this one, by the weak comparison: a proxy may have weakened it.
+    /// Returns true if a list of tags contains this one, by the weak comparison: a proxy may have weakened it. Only the
+    /// first 1024 bytes of the list are read: a client has one tag or a few, and could send 30,000 bytes of them.
     fileprivate func isListed(in list: String) -> Bool {
-        var rest = list.utf8[...]
+        var rest = list.utf8.prefix(1024)
         while true {
             rest = rest.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: ",") }
             if rest.starts(with: "W/".utf8) { rest = rest.dropFirst(2) }

@@ -3,8 +3,8 @@ import Security
 /// The server's part of the opening handshake (RFC 6455, section 4.2). It reads the request's fields through
 /// a closure, so that it does not depend on an HTTP module.
 public enum WebSocketHandshake {
-    /// Checks a request and returns the response that opens the connection. No subprotocol or extension is
-    /// accepted.
+    /// Checks a request and returns the response that opens the connection. No extension is accepted. Of the subprotocols
+    /// it accepts the first: they mean nothing here, but a browser fails a connection that accepts none of those it offers.
     ///
     /// - Parameters:
     ///   - isHTTP11: false for HTTP/1.0, which has no upgrade.
@@ -32,7 +32,15 @@ public enum WebSocketHandshake {
             [
                 ("Upgrade", "websocket"), ("Connection", "Upgrade"),
                 ("Sec-WebSocket-Accept", acceptValue(forKey: keys[0])),
-            ] + additionalHeaders)
+            ] + firstSubprotocol(header("Sec-WebSocket-Protocol")) + additionalHeaders)
+    }
+
+    /// - Parameter offered: the values of the fields, each a list of tokens (section 4.1, step 10).
+    private static func firstSubprotocol(_ offered: [String]) -> [(name: String, value: String)] {
+        guard let first = offered.first?.prefix(while: { $0 != "," }) else { return [] }
+        let name = first.filter { $0 != " " && $0 != "\t" }
+        guard !name.isEmpty, name.utf8.count <= 128, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return [] }
+        return [("Sec-WebSocket-Protocol", name)]
     }
 
     /// Returns the value that proves that the server has understood the handshake (section 4.2.2, step 5.4).

@@ -40,6 +40,24 @@ public struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(high: UInt64(bigEndian: halves.0), low: UInt64(bigEndian: halves.1))
     }
 
+    /// Parses an address with or without a port: `10.0.0.1:80`, `[2001:db8::1]:80`, `[2001:db8::1]`.
+    public init?(perhapsWithPort text: String) {
+        var address = text[...]
+        var port: Substring?
+        if text.hasPrefix("[") {
+            guard let end = text.firstIndex(of: "]") else { return nil }
+            address = text[text.index(after: text.startIndex)..<end]
+            port = text[text.index(after: end)...]
+        } else if let colon = text.firstIndex(of: ":"), text.lastIndex(of: ":") == colon {
+            address = text[..<colon]
+            port = text[colon...]
+        }
+        if let port, !port.isEmpty {
+            guard port.first == ":", UInt16(port.dropFirst()) != nil else { return nil }
+        }
+        self.init(String(address))
+    }
+
     public var isIPv6: Bool { high != 0 || low & 0xFFFF_FFFF_0000_0000 != Self.mappedPrefix }
 
     /// The number of bits in an address of this kind.

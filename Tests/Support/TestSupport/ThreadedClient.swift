@@ -23,8 +23,10 @@ public final class ThreadedClient: TextConnection {
     }
 
     /// Returns a Socket.IO client over this connection, after the Engine.IO handshake.
-    public func openSocketIO() async throws -> SocketIOTestClient {
-        let response = try await run { try $0.openWebSocket("/socket.io/?EIO=4&transport=websocket") }
+    public func openSocketIO(query: String = "", headers: [String] = []) async throws -> SocketIOTestClient {
+        let response = try await run {
+            try $0.openWebSocket("/socket.io/?EIO=4&transport=websocket" + query, headers: headers)
+        }
         guard response.status == 101 else { throw WireError.unexpected(response.head) }
         let client = SocketIOTestClient(self)
         try await client.open()

@@ -30,5 +30,12 @@ struct EntityTagTests {
         #expect(!isNamed())
     }
 
+    @Test("a list is read up to its first kilobyte")
+    func long() {
+        let others = String(repeating: #""x","#, count: 300)
+        #expect(isNamed(others.prefix(1000) + #""a,b""#))
+        #expect(!isNamed(others + #""a,b""#))
+    }
+
     @Test("it is written with its quotation marks") func text() { #expect(EntityTag("x").text == "\"x\"") }
 }

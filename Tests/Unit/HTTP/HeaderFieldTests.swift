@@ -116,6 +116,41 @@ struct HeaderFieldTests {
         #expect(headers.all("Connection") == ["keep-alive , Upgrade", ",close"])
     }
 
+    @Test("a list is read from its end over all its fields, until the reader has enough")
+    func fromTheEnd() {
+        let long = String(repeating: "x", count: 65)
+        let headers: HTTPHeaders = ["Via": "a, b ", "Other": "z", "via": ",\(long),d"]
+        var found: [String] = []
+        headers.forEachMemberFromTheEnd("VIA") {
+            found.append($0)
+            return true
+        }
+        #expect(found == ["d", "", "", "b", "a"])
+        found = []
+        headers.forEachMemberFromTheEnd("Via") {
+            found.append($0)
+            return found.count < 2
+        }
+        #expect(found == ["d", ""])
+        HTTPHeaders().forEachMemberFromTheEnd("Via") { _ in
+            Issue.record("there is none")
+            return true
+        }
+    }
+
+    @Test(
+        "a coding is accepted by its name, unless its weight is zero",
+        arguments: [
+            ("gzip", true), ("br, GZip;q=0.5", true), ("deflate ,gzip ; q=1", true), ("gzip;q=0.001", true),
+            ("", false),
+            ("br", false), ("x-gzip", false), ("gzip;q=0", false), ("gzip ; q=0.000", false), ("gzip;q=0,br", false),
+            (String(repeating: "a,", count: 128) + "gzip", false),
+        ])
+    func codings(field: String, isAccepted: Bool) {
+        #expect((["Accept-Encoding": field] as HTTPHeaders).acceptsCoding("gzip") == isAccepted)
+        #expect(!HTTPHeaders().acceptsCoding("gzip"))
+    }
+
     @Test("headers are equal by name in any case, by value, and by order")
     func equality() {
         #expect(["A": "1", "B": "2"] as HTTPHeaders == ["a": "1", "b": "2"])

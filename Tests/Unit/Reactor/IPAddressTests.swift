@@ -21,6 +21,15 @@ struct IPAddressTests {
         ])
     func refuses(text: String) { #expect(IPAddress(text) == nil) }
 
+    @Test(
+        "an address may have a port, as some proxies write it",
+        arguments: [
+            ("10.0.0.1:80", "10.0.0.1"), ("10.0.0.1", "10.0.0.1"), ("[2001:db8::1]:80", "2001:db8::1"),
+            ("[2001:db8::1]", "2001:db8::1"), ("2001:db8::1", "2001:db8::1"), ("10.0.0.1:", nil), ("10.0.0.1:x", nil),
+            ("10.0.0.1:65536", nil), ("[::1", nil), ("[::1]80", nil), ("[10.0.0.1]:80", "10.0.0.1"), ("[]", nil),
+        ] as [(String, String?)])
+    func port(text: String, address: String?) { #expect(IPAddress(perhapsWithPort: text)?.description == address) }
+
     @Test("an IPv4 address is the same however it is written, and is no IPv6 address")
     func mapped() throws {
         let address = try #require(IPAddress("::ffff:10.0.0.1"))

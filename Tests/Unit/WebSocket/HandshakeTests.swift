@@ -42,6 +42,18 @@ struct HandshakeTests {
                 """)
     }
 
+    @Test(
+        "of the subprotocols that are offered, the first is accepted",
+        arguments: [
+            (["chat.v1, chat.v0"], "chat.v1"), (["\tone ,two", "three"], "one"), ([], nil), ([""], nil), (["é"], nil),
+            ([String(repeating: "x", count: 129)], nil),
+        ] as [([String], String?)])
+    func subprotocols(offered: [String], accepted: String?) throws {
+        let lines = try answer(["Sec-WebSocket-Protocol": offered]).get().split(separator: "\r\n")
+        let chosen = lines.filter { $0.hasPrefix("Sec-WebSocket-Protocol: ") }.map { $0.dropFirst(24) }
+        #expect(chosen == (accepted.map { [$0[...]] } ?? []))
+    }
+
     @Test("tokens are found in lists, in any case")
     func lists() {
         #expect(refusal(["Upgrade": ["h2c, WebSocket"], "Connection": ["x", " UPGRADE\t"]]) == nil)

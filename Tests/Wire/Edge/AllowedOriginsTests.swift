@@ -89,7 +89,42 @@ struct AllowedOriginsTests {
     }
 
     @Test(
+        "a socket is opened from an app's origin, and from the own page whether or not a proxy writes the scheme's port"
+    )
+    func ownPage() async throws {
+        try await Self.run("capacitor://localhost, ionic://localhost,tauri://localhost") { server throws in
+            func open(_ origin: String, host: String) throws -> Int {
+                let client = try server.client()
+                try client.send("GET \(Self.handshake) HTTP/1.1\r\nHost: \(host)\r\nOrigin: \(origin)\r\n\r\n")
+                return try client.response().status
+            }
+            for (origin, host, status) in [
+                ("wss://chat.example", "chat.example:443", 200), ("ws://chat.example:8080", "chat.example:8080", 200),
+                ("https://chat.example", "chat.example:443", 200), ("http://chat.example", "chat.example:80", 200),
+                ("https://chat.example", "chat.example:80", 403), ("https://chat.example:8443", "chat.example", 403),
+                ("capacitor://localhost", "chat.example", 200), ("tauri://localhost", "chat.example", 200),
+                ("capacitor://elsewhere", "chat.example", 403), ("null", "chat.example", 403),
+            ] {
+                #expect(try open(origin, host: host) == status, "\(origin) at \(host)")
+            }
+        }
+    }
+
+    @Test("a listed page may send its requests with credentials, and with * none may")
+    func credentials() async throws {
+        for (origins, value) in [("https://app.example", "true"), ("*", nil)] {
+            try await Self.run(origins) { server in
+                let answer = try server.client().request(
+                    "GET", Self.handshake, headers: ["Origin: https://app.example"])
+                #expect(answer.header("Access-Control-Allow-Credentials") == value)
+            }
+        }
+    }
+
+    @Test(
         "a malformed list of origins is refused",
-        arguments: ["", "app.example", "https://", "https://a/path", "*,https://a", "https://u@a"])
+        arguments: [
+            "", "app.example", "https://", "https://a/path", "*,https://a", "https://u@a", "4pp://a", "a_b://c",
+        ])
     func nonsense(text: String) { #expect(AllowedOrigins(text) == nil) }
 }

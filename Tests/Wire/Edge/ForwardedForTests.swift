@@ -44,6 +44,19 @@ struct ForwardedForTests {
         try await expect("2001:db9::1", trusting: proxies, ["2001:db9::1"])
     }
 
+    @Test("an address counts without its port, which some proxies write")
+    func port() async throws {
+        try await expect("203.0.113.9", trusting: ["127.0.0.1"], ["198.51.100.1:1, 203.0.113.9:40000"])
+        try await expect("2001:db8:1::7", trusting: ["127.0.0.1"], ["[2001:db8:1::7]:40000"])
+    }
+
+    @Test("a list is read from its end, for sixteen entries at most")
+    func longList() async throws {
+        let long = (1...200).map { "10.0.0.\($0)" }.joined(separator: ", ")
+        try await expect("203.0.113.9", trusting: ["127.0.0.1"], [long + ", 203.0.113.9"])
+        try await expect("10.0.0.185", trusting: ["127.0.0.1", "10.0.0.0/8"], [long])
+    }
+
     @Test("with every peer trusted the farthest address counts, and without the field the peer")
     func allTrusted() async throws {
         try await expect("10.0.0.1", trusting: ["127.0.0.1", "10.0.0.0/8"], ["10.0.0.1, 10.0.0.2"])
@@ -52,7 +65,7 @@ struct ForwardedForTests {
 
     @Test("an invalid entry makes the peer count, unless it stands before the client")
     func malformed() async throws {
-        for field in ["unknown", "", "203.0.113.9:80", "203.0.113.9,", "203.0.113.9, x, 127.0.0.1"] {
+        for field in ["unknown", "", "203.0.113.9:port", "203.0.113.9,", "203.0.113.9, x, 127.0.0.1"] {
             try await expect("127.0.0.1", trusting: ["127.0.0.1"], [field])
         }
         try await expect("203.0.113.9", trusting: ["127.0.0.1"], ["x, 203.0.113.9"])

@@ -11,14 +11,14 @@ struct SocketTests {
         SocketIOConfiguration(unexpectedPackets: .ignore, acceptsAttachments: false))
     private static let unauthorized = JSONWriter.object { $0.member("message", "unauthorized") }
 
-    @Test("the delegate gets the handshake: of two tokens outside of CONNECT, the query's")
+    @Test("the delegate gets the handshake with each token that it has")
     func handshake() async throws {
         try await TestServer.run { server in
             let client = try server.webSocket(query: "&token=q", headers: ["Authorization: Bearer h"])
             try client.sendFrame(#"40{"token":"p"}"#)
             #expect(
                 await server.next()
-                    == .asked(namespace: "/", auth: #"{"token":"p"}"#, query: "q", authorization: nil))
+                    == .asked(namespace: "/", auth: #"{"token":"p"}"#, query: "q", authorization: "Bearer h"))
             #expect(try client.receiveFrame()?.hasPrefix(#"40{"sid":""#) == true)
             #expect(server.edge.counters.sockets.value == 1 && server.edge.counters.webSockets.value == 1)
             try client.sendFrame("41")

@@ -154,8 +154,8 @@ struct GatewayHarness: Sendable {
     }
 
     /// Returns a WebSocket after the Engine.IO handshake.
-    func openSocket() async throws -> SocketIOTestClient {
-        try await ThreadedClient(port: port, workers).openSocketIO()
+    func openSocket(query: String = "", headers: [String] = []) async throws -> SocketIOTestClient {
+        try await ThreadedClient(port: port, workers).openSocketIO(query: query, headers: headers)
     }
 
     /// Returns a client that is connected to the main namespace.

@@ -7,6 +7,22 @@ import Testing
 
 @Suite("Sockets through the gateway", .timeLimit(.minutes(1)))
 struct SocketTests {
+    @Test("a valid token in the payload, the query or the header lets a client in, whatever the other places have")
+    func anyPlace() async throws {
+        try await GatewayHarness.run { harness in
+            let good = harness.token()
+            for (payload, query, header) in [
+                (good, "stale", "Bearer stale"), ("stale", good, "Bearer stale"), ("stale", "stale", "Bearer  \(good)"),
+                ("Bearer \(good)", nil, nil), (nil, "stale", "bearer \(good)"),
+            ] as [(String?, String?, String?)] {
+                let client = try await harness.openSocket(
+                    query: query.map { "&token=\($0)" } ?? "", headers: header.map { ["Authorization: \($0)"] } ?? [])
+                try await client.send("40" + (payload.map { "{\"token\":\"\($0)\"}" } ?? ""))
+                #expect(try await client.receive().hasPrefix("40{"))
+            }
+        }
+    }
+
     @Test("a bad token is refused, and another CONNECT on the same engine is accepted")
     func refused() async throws {
         try await GatewayHarness.run { harness in
