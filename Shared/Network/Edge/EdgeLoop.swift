@@ -167,6 +167,7 @@ final class EdgeLoop {
     /// Starts to serve a connection that has been admitted.
     func accept(_ channel: Channel) -> HTTPConnection {
         counters.connections.add(1)
+        channel.boundUnread(bytes: EdgeLimits.unreadByStranger, for: configuration.writeTimeout * 3)
         return take(HTTPConnection(channel, edge: self))
     }
 

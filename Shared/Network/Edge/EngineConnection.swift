@@ -15,6 +15,8 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     private var webSocket: WebSocketConnection?
     private var probe: WebSocketConnection?
     private var heldPoll: (connection: HTTPConnection, exchange: Int)?
+    /// The time of the last GET.
+    private var polledAt = LoopInstant(nanoseconds: 0)
     private var isFlushQueued = false
     /// The POST of which some packets wait for their turn.
     var post: Post?
@@ -140,6 +142,7 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     // MARK: Long-polling
 
     func poll(_ connection: HTTPConnection, exchange: Int) {
+        polledAt = .now()
         perform(engine.poll(), answering: (connection, exchange))
     }
 
@@ -262,13 +265,12 @@ final class EngineConnection: Waiting, WebSocketReceiver {
     /// - Returns: false if it was dropped.
     @discardableResult
     func send(_ packet: OutgoingPacket, droppable: Bool = false) -> Bool {
-        let pending = unsentCost + packet.bytes.count
         let limit = edge.configuration.maxUnsentBytes
-        if droppable, pending > limit / 2 {
+        if droppable, unsentCost + packet.bytes.count > limit / 2 {
             edge.counters.dropped.add(1)
             return false
         }
-        guard pending <= limit else {
+        guard !isSlow(after: packet.bytes.count) else {
             edge.counters.slowCloses.add(1)
             close(.slowReader)
             return true
@@ -285,6 +287,21 @@ final class EngineConnection: Waiting, WebSocketReceiver {
         case .nowhere: break
         }
         return true
+    }
+
+    /// Returns true if the client does not take its output, and further bytes would exceed the limit.
+    ///
+    /// The answers to a burst of a client's own come in one turn. They count only once the kernel could take them, and by
+    /// polling only up to four times, while the client comes for more.
+    private func isSlow(after bytes: Int) -> Bool {
+        let limit = edge.configuration.maxUnsentBytes
+        if unsentCost + bytes <= limit { return false }
+        if let webSocket {
+            webSocket.offerOutput()
+            return unsentCost + bytes > limit
+        }
+        let isPolling = LoopInstant.now() - polledAt < edge.configuration.writeTimeout
+        return unsentCost + bytes > (isPolling ? 4 * limit : limit)
     }
 
     /// Sends a batch, which was encoded once for many sockets.

@@ -119,6 +119,9 @@ final class WebSocketConnection: ChannelHandler {
         // A message that is received at once is refused alone if its person has buffered too much; for a part of a
         // message, the socket is closed.
         channel.receive(atMost: isConnected ? .max : EdgeLimits.smallBuffer)
+        channel.boundUnread(
+            bytes: isConnected ? edge.configuration.maxUnsentBytes : EdgeLimits.unreadByStranger,
+            for: edge.configuration.writeTimeout * 3)
         let share: ClientUsage.ConnectionShare = isConnected ? .connected : .unconnected
         if isReleased || share == self.share { return true }
         guard edge.usage.moveConnection(of: client.subscriber, to: share) else {
@@ -222,6 +225,9 @@ final class WebSocketConnection: ChannelHandler {
     // MARK: Writing
 
     var unsentCost: Int { channel.pendingCost }
+
+    /// Offers the output of this turn to the kernel, before its end.
+    func offerOutput() { channel.flush() }
 
     /// Writes a whole frame.
     func write(_ frame: [UInt8]) {

@@ -130,7 +130,12 @@ struct JSONValidator {
         while let byte = current, byte.isASCIIDigit { position += 1 }
     }
 
+    /// The length limit of a number. Doubles need 25 characters; Python refuses integers of more than 4,300 digits, and would
+    /// be ended by one that a server had accepted.
+    private static let maxNumberLength = 64
+
     private mutating func number() throws(JSONError) {
+        let start = position
         if current == UInt8(ascii: "-") { position += 1 }
         if current == UInt8(ascii: "0") { position += 1 } else { try digits() }
         if current == UInt8(ascii: ".") {
@@ -141,6 +146,14 @@ struct JSONValidator {
             position += 1
             if current == UInt8(ascii: "+") || current == UInt8(ascii: "-") { position += 1 }
             try digits()
+            // Without an exponent, a number of that length is finite.
+            let text = bytes[start..<position].prefix(Self.maxNumberLength)
+            guard Double(String(decoding: text, as: UTF8.self))?.isFinite == true else {
+                throw failure("a number beyond a double")
+            }
+        }
+        guard position - start <= Self.maxNumberLength else {
+            throw failure("a number of more than \(Self.maxNumberLength) characters")
         }
         if let byte = current, !byte.endsJSONScalar { throw failure("not a number") }
     }

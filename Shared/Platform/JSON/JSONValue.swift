@@ -81,7 +81,7 @@ public struct JSONValue: Sendable, Hashable {
         return JSONScanner.integer(bytes)
     }
 
-    /// The number, if it is finite; nil for any other kind, and for a number beyond a double (`1e400`).
+    /// The number; nil for any other kind. Each is finite: a parsed text has none beyond a double (`1e400`).
     public var double: Double? {
         guard kind == .number, let value = Double(String(decoding: bytes, as: UTF8.self)), value.isFinite else {
             return nil

@@ -19,6 +19,13 @@ extension Channel {
         loop.flushAtEndOfTurn(self)
     }
 
+    /// Bounds what the kernel holds for a peer that does not read: the bytes that it takes before it can send them, and the
+    /// time for which it keeps them, also once the descriptor is closed. Without a bound it takes some 4 MB for each
+    /// connection, and keeps them as long as the peer stays (`TCP_NOTSENT_LOWAT` and `TCP_USER_TIMEOUT`, tcp(7)).
+    public func boundUnread(bytes: Int, for time: Duration) {
+        socket.boundUnread(bytes: Int32(clamping: bytes), milliseconds: Int32(clamping: time.components.seconds * 1000))
+    }
+
     /// The number of queued bytes that the kernel has not taken.
     public var pendingBytes: Int {
         loop.preconditionCurrent()
@@ -44,8 +51,8 @@ extension Channel {
         return isBlocked ? lastProgress : nil
     }
 
-    /// Writes the pending output, as far as the kernel takes it.
-    func flush() {
+    /// Writes the pending output, as far as the kernel takes it. The end of each turn does so by itself.
+    public func flush() {
         isFlushQueued = false
         guard state == .open || state == .closing, !isBlocked, !output.isEmpty else { return }
         // Move the queue out of the object during the work, so that no access to the member spans a call.

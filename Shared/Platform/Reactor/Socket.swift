@@ -100,6 +100,11 @@ struct Socket: Sendable {
     /// kernel for more.
     func setNoDelay() { set(TCP_NODELAY, at: Int32(IPPROTO_TCP)) }
 
+    func boundUnread(bytes: Int32, milliseconds: Int32) {
+        set(TCP_NOTSENT_LOWAT, at: Int32(IPPROTO_TCP), to: bytes)
+        set(TCP_USER_TIMEOUT, at: Int32(IPPROTO_TCP), to: milliseconds)
+    }
+
     /// Sends FIN; input continues.
     func shutdownOutput() { _ = Glibc.shutdown(descriptor, Int32(SHUT_WR)) }
 

@@ -97,7 +97,6 @@ struct JSONTests {
         #expect(try JSONValue(parsing: "-9223372036854775808").int == .min)
         #expect(try JSONValue(parsing: "9223372036854775808").int == nil)
         #expect(try JSONValue(parsing: "1.0").int == nil)
-        #expect(try JSONValue(parsing: "1e400").double == nil)
         #expect(try JSONValue(parsing: "2.5").double == 2.5)
         #expect(try JSONValue(parsing: "\"5\"").int == nil)
         #expect(try JSONValue(parsing: #""\"\\\/\b\f\n\r\t\u00e9\ud83c\udf89""#).string == "\"\\/\u{8}\u{c}\n\r\té🎉")

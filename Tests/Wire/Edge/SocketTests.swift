@@ -224,6 +224,36 @@ struct SocketTests {
         }
     }
 
+    @Test(
+        "a client that reads gets the answers to a burst of its own, more than may wait for it",
+        arguments: [true, false])
+    func burst(isPolling: Bool) async throws {
+        let text = String(repeating: "x", count: 20_000)
+        let behaviour = TestDelegate.Behaviour(onEvent: { socket, _ in
+            // As services answer a batch: all in one turn.
+            for _ in 1...100 { socket.emit("echo", JSONValue(text)) }
+        })
+        try await TestServer.run(configuration: .socketIO().with { $0.maxUnsentBytes = 1 << 20 }, behaviour) {
+            server in
+            var answers = 0
+            if isPolling {
+                let target = "/socket.io/?EIO=4&transport=polling&sid=\(try server.polling())"
+                let client = try server.client()
+                #expect(try client.request("POST", target, body: "40").status == 200)
+                #expect(try client.request("GET", target).status == 200)
+                #expect(try client.request("POST", target, body: "42[\"many\"]").status == 200)
+                while answers < 100 {
+                    answers += try client.request("GET", target).body.split(separator: "\u{1e}").count
+                }
+            } else {
+                let client = try server.connected()
+                try client.sendFrame("42[\"many\"]")
+                while answers < 100, try client.receiveFrame()?.hasPrefix("42[\"echo\"") == true { answers += 1 }
+            }
+            #expect(answers == 100 && server.edge.counters.slowCloses.value == 0)
+        }
+    }
+
     @Test("a client that polls too slowly is disconnected as well")
     func slowPoller() async throws {
         try await TestServer.run(configuration: .socketIO().with { $0.maxUnsentBytes = 1 << 20 }, Self.flood) {
@@ -245,7 +275,7 @@ struct SocketTests {
         let batch = OutgoingBatch((0..<3).map { .event("told", [JSONValue($0)]) })
         let expected = (0..<3).map { "42[\"told\",\($0)]" }
         let large = OutgoingBatch(
-            (0..<2).map { _ in .event("large", [JSONValue(String(repeating: "x", count: 700_000))]) })
+            (0..<9).map { _ in .event("large", [JSONValue(String(repeating: "x", count: 700_000))]) })
         let behaviour = TestDelegate.Behaviour(onEvent: { socket, event in
             socket.send(event.name == "large" ? large : batch)
         })

@@ -71,7 +71,10 @@ public struct RequestFields: Sendable {
 
     public func optionalInt(_ name: String) throws(ServiceError) -> Int? {
         guard let value = self[name] else { return nil }
-        guard let int = value.int else { throw .wrongType(name, "a whole number") }
+        // Some languages write each number with a fraction: `1.0`.
+        guard let int = value.int ?? value.double.flatMap(Int.init(exactly:)) else {
+            throw .wrongType(name, "a whole number")
+        }
         return int
     }
 
