@@ -1,4 +1,5 @@
 import Contracts
+import EventLog
 import ServiceKit
 
 extension RequestDescription {
@@ -8,19 +9,23 @@ extension RequestDescription {
 }
 
 extension Messaging {
-    /// Deletes one of the caller's own messages. Its `seq` and its `tempId` stay in use.
+    /// Deletes one of the caller's own messages. Its `seq` and its `tempId` stay in use. Its text is removed from the log as
+    /// well, so that nobody who catches up gets it.
     func delete(_ request: RoomRequest) async throws -> Reply {
         let messageID = try request.fields.id("messageId", orThrow: .messageNotFound)
         let (room, caller) = (request.room, request.caller)
         return try await database.write { connection in
             let (chats, messages) = (try ChatsStore(connection), MessagesStore(connection))
-            guard let senderID = try messages.sender(of: messageID, in: room.roomID) else {
+            guard let (senderID, sentAt) = try messages.sending(of: messageID, in: room.roomID) else {
                 throw ServiceError.messageNotFound
             }
             guard senderID == caller.userID else {
                 throw ServiceError(.forbidden, "Only the sender of a message can delete it.")
             }
             try messages.erase(messageID)
+            try EventLog.removeEmissions(at: sentAt, roomID: room.roomID, on: connection) {
+                if case .messageSent(messageID, _, _) = $0 { true } else { false }
+            }
             let readers = Set(try messages.eraseReceipts(of: messageID))
             let now = clock.now()
             let time = try chats.touch(room.roomID, at: now)

@@ -30,6 +30,15 @@ package final class Broadcast: Sendable {
 
     func logPosition(in databaseID: String) -> LogPosition { LogPosition(after: entry, in: databaseID) }
 
+    /// The message that this entry deletes; nil for nearly all entries.
+    var deletedMessage: String? {
+        // The name is known without parsing the fact of each entry.
+        guard items.first?.emission.event == "message:deleted", case .messageDeleted(let id) = entry.fact else {
+            return nil
+        }
+        return id
+    }
+
     /// The person whose typing ends, because this entry is the message that they typed.
     var endsTypingOf: String? { items.lazy.compactMap(\.emission.endsTypingOf).first }
 }

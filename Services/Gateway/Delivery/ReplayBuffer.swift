@@ -26,6 +26,21 @@ struct ReplayBuffer {
         /// The indices of each person's entries: those of the participants, and of others who are sent an event.
         var byPerson: [String: [Int]] = [:]
 
+        /// Removes the events of a message that was deleted, so that nobody who catches up gets its text.
+        mutating func removeEvents(ofMessage id: String, in roomID: String, of stream: String) -> Bool {
+            let index = entries.lastIndex { broadcast in
+                guard broadcast.roomID == roomID, case .messageSent(id, _, _) = broadcast.entry.fact else {
+                    return false
+                }
+                return true
+            }
+            guard let index else { return false }
+            bytes -= entries[index].entry.emissionsJSON.bytes.count
+            entries[index] = Broadcast(entries[index].entry.withoutEmissions, of: stream)
+            bytes += entries[index].entry.emissionsJSON.bytes.count
+            return true
+        }
+
         mutating func append(_ broadcast: Broadcast) {
             for id in broadcast.participants { byPerson[id, default: []].append(entries.count) }
             for item in broadcast.items {
@@ -82,6 +97,11 @@ struct ReplayBuffer {
             }
             stream.old = stream.young
             stream.young = Generation()
+        }
+        if let id = broadcast.deletedMessage {
+            _ =
+                stream.young.removeEvents(ofMessage: id, in: broadcast.roomID, of: position.stream)
+                || stream.old.removeEvents(ofMessage: id, in: broadcast.roomID, of: position.stream)
         }
         stream.young.append(broadcast)
     }

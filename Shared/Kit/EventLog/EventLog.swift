@@ -61,6 +61,25 @@ public struct EventLog: Sendable {
         return entry.seq
     }
 
+    /// Removes the emissions of a room's entry, because what they quote was deleted: nobody who catches up gets them. Does
+    /// nothing if there is no such entry, as after a day.
+    ///
+    /// It reads the room's entries in the log.
+    ///
+    /// - Parameters:
+    ///   - time: the time of the entry.
+    ///   - isIt: whether this is the entry's fact.
+    public static func removeEmissions(
+        at time: Timestamp, roomID: String, on connection: any Connection, where isIt: (Fact) -> Bool
+    ) throws {
+        let found = try connection.all(
+            "SELECT \(columns) FROM events WHERE room_id = $1 AND at = $2", roomID, time.milliseconds, body: entry)
+        guard let written = found.first(where: { $0.fact.map(isIt) ?? false }) else { return }
+        let rest = written.withoutEmissions
+        try connection.execute(
+            "UPDATE events SET emissions = $2, digest = $3 WHERE seq = $1", rest.seq, rest.emissionsJSON, rest.digest)
+    }
+
     // MARK: Reading
 
     /// Returns the `seq` of the newest entry; 0 before the first.
@@ -88,7 +107,7 @@ public struct EventLog: Sendable {
     static func ends(on connection: any Connection) throws -> (newest: LogEntry, oldest: Int)? {
         try connection.first(
             "SELECT \(columns), (SELECT min(seq) FROM events) FROM events ORDER BY seq DESC LIMIT 1"
-        ) { (entry($0), $0.int(6)) }
+        ) { (entry($0), $0.int(7)) }
     }
 
     /// Returns entries after a position, in order: at most `limit` of them, with at most about `maxBytes` of
@@ -146,13 +165,13 @@ public struct EventLog: Sendable {
     /// The rows that are read before other threads get the core.
     private static let rowsInOneGo = 32
 
-    private static let columns = "seq, at, room_id, participants, emissions, request_id"
+    private static let columns = "seq, at, room_id, participants, emissions, request_id, digest"
 
     private static func entry(_ row: Row) -> LogEntry {
         LogEntry(
             seq: row.int(0), at: Timestamp(milliseconds: row.int(1)), roomID: row.text(2),
             participants: row.json(3).array?.compactMap(\.string) ?? [], emissionsJSON: row.json(4),
-            requestID: row.textOrNil(5))
+            requestID: row.textOrNil(5), writtenDigest: row.intOrNil(6))
     }
 
     public func head() async throws -> Int { try await database.read { try Self.head(on: $0) } }

@@ -21,6 +21,8 @@ public final class LogEntry: CommitEvent {
     public let emissionsJSON: JSONValue
     /// The id of the request that made the change, for logs; nil if no request did.
     public let requestID: String?
+    /// The digest that the entry was written with, if its emissions were removed since; nil for any other entry.
+    let writtenDigest: Int?
     private let decoded: Decoded?
 
     private struct Decoded {
@@ -38,6 +40,7 @@ public final class LogEntry: CommitEvent {
         self.roomID = roomID
         self.participants = participants
         self.requestID = requestID
+        writtenDigest = nil
         emissionsJSON = emissions.write(after: fact)
         decoded = Decoded(emissions: emissions, fact: fact)
     }
@@ -45,7 +48,7 @@ public final class LogEntry: CommitEvent {
     /// Creates an entry from its stored or transmitted form.
     public init(
         seq: Int, at: Timestamp, roomID: String, participants: [String], emissionsJSON: JSONValue,
-        requestID: String? = nil
+        requestID: String? = nil, writtenDigest: Int? = nil
     ) {
         self.seq = seq
         self.at = at
@@ -53,6 +56,7 @@ public final class LogEntry: CommitEvent {
         self.participants = participants
         self.emissionsJSON = emissionsJSON
         self.requestID = requestID
+        self.writtenDigest = writtenDigest
         decoded = nil
     }
 
@@ -69,6 +73,17 @@ public final class LogEntry: CommitEvent {
     }
 }
 
+extension LogEntry {
+    /// This entry without its emissions, because what they quote was deleted. Its fact stays, and so does its digest:
+    /// positions after it are valid.
+    public var withoutEmissions: LogEntry {
+        var none: [Emission] = []
+        return LogEntry(
+            seq: seq, at: at, roomID: roomID, participants: participants, emissionsJSON: none.write(after: fact),
+            requestID: requestID, writtenDigest: digest)
+    }
+}
+
 // MARK: On the wire
 
 extension LogEntry {
@@ -78,6 +93,7 @@ extension LogEntry {
             $0.member("at", at.milliseconds)
             $0.member("roomId", roomID)
             if let requestID { $0.member("request", requestID) }
+            if let writtenDigest { $0.member("digest", writtenDigest) }
             $0.member("participants", array: { for id in participants { $0.string(id) } })
             $0.member("emissions", emissionsJSON)
         }
@@ -93,7 +109,7 @@ extension LogEntry {
         guard ids.count == participants.count else { return nil }
         self.init(
             seq: seq, at: Timestamp(milliseconds: at), roomID: roomID, participants: ids, emissionsJSON: emissions,
-            requestID: object["request"]?.string)
+            requestID: object["request"]?.string, writtenDigest: object["digest"]?.int)
     }
 
     /// Returns a message's entry, which is the published object on a bus within the process; nil if the
@@ -111,7 +127,7 @@ extension LogEntry: BusPayload {
     public var maxBytes: Int {
         // An escaped byte takes six.
         let texts = participants.reduce(roomID.utf8.count + (requestID?.utf8.count ?? 0)) { $0 + $1.utf8.count }
-        return emissionsJSON.bytes.count + 6 * texts + 4 * participants.count + 160
+        return emissionsJSON.bytes.count + 6 * texts + 4 * participants.count + 192
     }
 }
 
@@ -119,5 +135,6 @@ extension LogEntry: Equatable {
     public static func == (a: LogEntry, b: LogEntry) -> Bool {
         a.seq == b.seq && a.at == b.at && a.roomID == b.roomID && a.participants == b.participants
             && a.emissionsJSON == b.emissionsJSON && a.requestID == b.requestID
+            && a.writtenDigest == b.writtenDigest
     }
 }

@@ -47,6 +47,7 @@ extension LogEntry {
     ///
     /// It protects against accidents. A cursor that clients hold is signed as well.
     public var digest: Int {
+        if let writtenDigest { return writtenDigest }
         var hash = UInt64(bitPattern: Int64(at.milliseconds))
         func mix(_ word: UInt64) {
             // The finaliser of SplitMix64, which spreads each bit over all others.

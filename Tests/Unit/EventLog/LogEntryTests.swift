@@ -38,6 +38,19 @@ struct LogEntryTests {
         #expect(entry.maxBytes >= entry.json.bytes.count)
     }
 
+    @Test("without its emissions, as its message was deleted, it keeps its fact and its digest", arguments: facts)
+    func withoutEmissions(fact: Fact?) async throws {
+        let entry = Self.entry(fact)
+        let rest = entry.withoutEmissions
+        let read = try #require(LogEntry(rest.json))
+        #expect(read == rest && read.withoutEmissions == rest)
+        for rest in [rest, read] {
+            #expect(rest.digest == entry.digest && rest.fact == fact && rest.emissions.isEmpty)
+            #expect(LogPosition(after: rest, in: "d") == LogPosition(after: entry, in: "d"))
+        }
+        #expect(rest.maxBytes >= rest.json.bytes.count)
+    }
+
     @Test("it reads back from the table as it was written", arguments: facts)
     func table(fact: Fact?) async throws {
         let database = try SQLiteDatabase(.temporary, migrations: [])

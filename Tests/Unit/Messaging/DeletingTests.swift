@@ -1,6 +1,10 @@
 import Contracts
+import EventLog
 import JSON
+import TestSupport
 import Testing
+
+@testable import Messaging
 
 @Suite("Deleting a message")
 struct DeletingTests {
@@ -66,6 +70,36 @@ struct DeletingTests {
             try await harness.expect(.roomNotFound) { try await harness.delete(id, by: "carol", in: room) }
             #expect(harness.takeEntries().isEmpty)
             #expect(try await harness.list(by: "bob", in: room).messages.count == 1)
+        }
+    }
+
+    @Test(
+        "nobody who catches up gets a deleted text, and positions before and after it are valid",
+        arguments: Engine.allCases)
+    func notInTheLog(engine: Engine) async throws {
+        let folder = TemporaryFolder()
+        try await MessagingHarness.serving(on: engine.open(MessagingService.migrations, in: folder)) { harness in
+            let room = harness.rooms.make("room", "alice", "bob")
+            let before = try await harness.sent("one", by: "alice", in: room)
+            let id = try await harness.sent("my secret", by: "alice", in: room)
+            let after = try await harness.sent("three", by: "alice", in: room)
+            let written = harness.takeEntries()
+            _ = try await harness.delete(id, by: "alice", in: room)
+            let log = EventLog(harness.database)
+            let entries = try await log.entries(since: 0, limit: 10)
+            #expect(!entries.contains { $0.emissionsJSON.text.contains("secret") })
+            #expect(entries.prefix(3).map(\.digest) == written.map(\.digest))
+            #expect(entries.prefix(3).map(\.fact) == written.map(\.fact))
+            #expect(
+                entries.map { $0.emissions.first?.event } == ["message:new", nil, "message:new", "message:deleted"])
+            for (entry, id) in zip(entries.prefix(3), [before, id, after]) {
+                guard case .messageSent(id, _, _) = entry.fact else {
+                    Issue.record("\(entry.seq) is another's")
+                    continue
+                }
+                let query = LogQuery(since: entry.seq, digest: entry.digest)
+                #expect(try await log.page(for: query).isKnown)
+            }
         }
     }
 

@@ -14,14 +14,19 @@ struct MessagingHarness: SuiteHarness {
     let rooms: FakeRooms
 
     /// Runs the body while the service is on the bus.
-    static func serving(_ body: (MessagingHarness) async throws -> Void) async throws {
-        let harness = try MessagingHarness()
+    ///
+    /// - Parameter database: by default one that is empty.
+    static func serving(
+        on database: (any Database)? = nil, _ body: (MessagingHarness) async throws -> Void
+    ) async throws {
+        let harness = try MessagingHarness(
+            on: database ?? SQLiteDatabase(.temporary, migrations: MessagingService.migrations))
         try await harness.serviceHarness.run { try await body(harness) }
     }
 
-    private init() throws {
-        database = CountedReads(try SQLiteDatabase(.temporary, migrations: MessagingService.migrations))
-        serviceHarness = try ServiceHarness(on: database)
+    private init(on database: any Database) throws {
+        self.database = CountedReads(database)
+        serviceHarness = try ServiceHarness(on: self.database)
         rooms = try FakeRooms(on: serviceHarness.bus)
     }
 

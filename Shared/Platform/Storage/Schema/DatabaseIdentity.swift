@@ -22,6 +22,10 @@ enum DatabaseIdentity {
         Migration(
             version: 3, name: "the request behind an entry",
             sql: "ALTER TABLE events ADD COLUMN request_id TEXT"),
+        // Of an entry whose emissions were removed, because what they quote was deleted; NULL for all others.
+        Migration(
+            version: 4, name: "the digest that an entry was written with",
+            sql: "ALTER TABLE events ADD COLUMN digest INTEGER"),
     ]
 
     static func loadOrCreate(on connection: any Connection) throws -> String {

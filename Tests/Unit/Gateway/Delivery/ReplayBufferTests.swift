@@ -57,6 +57,38 @@ struct ReplayBufferTests {
         }
     }
 
+    @Test("a deleted message's events are removed, in either generation, and positions after it stay valid")
+    func deleted() {
+        for count in [2, 12, 25] {
+            var recent = ReplayBuffer(generationSize: 10)
+            recent.start("chat", after: Self.beginning)
+            func append(_ seq: Int, _ event: String, _ fact: Fact, in room: String = "r") -> Broadcast {
+                let broadcast = Broadcast(
+                    LogEntry(
+                        seq: seq, at: Timestamp(milliseconds: 1), roomID: room, participants: ["ada"],
+                        emissions: [Emission(to: .room, event, JSONValue("secret"))], fact: fact), of: "chat")
+                recent.append(broadcast)
+                return broadcast
+            }
+            let sent = (1...count).map {
+                append($0, "message:new", .messageSent(id: "\($0)", senderID: "bob", senderName: "Bob"))
+            }
+            let last = append(count + 1, "message:deleted", .messageDeleted(id: "\(count - 1)"))
+            let since = count > 12 ? sent[count - 12] : nil
+            guard
+                case .found(let entries) = recent.entries(
+                    of: "chat", since: LogPosition(after: since?.entry, in: "db"), for: "ada")
+            else {
+                Issue.record("they are not there")
+                continue
+            }
+            #expect(entries.filter { $0.items.isEmpty }.map(\.position.seq) == [count - 1])
+            #expect(entries.last?.entry == last.entry)
+            let position = sent[count - 2].logPosition(in: "db")
+            #expect(Self.seqs(recent.entries(of: "chat", since: position, for: "ada")) == [count, count + 1])
+        }
+    }
+
     @Test("at least one generation is kept, at most two; older entries have to be requested")
     func generations() {
         let recent = Self.filled(1...35)
