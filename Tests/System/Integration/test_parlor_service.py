@@ -2,6 +2,7 @@
 
 import socket
 import sys
+import threading
 import time
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ from parlor import ROOT
 
 sys.path.insert(0, str(ROOT / "Examples"))
 import parlor_service  # noqa: E402
-from parlor_bus import LineBus, encode  # noqa: E402
+from parlor_bus import LineBus, connect, encode  # noqa: E402
 from parlor_service import DAY, MINUTE, PAGE, PAGE_BYTES, Service  # noqa: E402
 from stars import Stars  # noqa: E402
 
@@ -370,3 +371,12 @@ def test_a_line_that_the_bus_did_not_finish_is_the_end_of_the_connection():
         bus.read()
     ours.close()
     theirs.close()
+
+
+def test_what_it_sends_does_not_wait_for_an_acknowledgement():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        threading.Thread(target=lambda: listener.accept()[0].sendall(b'{"op":"welcome"}\n'), daemon=True).start()
+        bus = connect(f"tcp://127.0.0.1:{port}", "it")
+        assert bus.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        bus.socket.close()
