@@ -11,6 +11,7 @@ import collections
 import hashlib
 import itertools
 import json
+import math
 import sqlite3
 import struct
 import sys
@@ -27,11 +28,19 @@ DAY, MINUTE = 86_400_000, 60_000  # milliseconds
 
 
 class Refused(Exception):
-    """A refusal: one of Parlor's error codes, and a text for a person. A code of the service's own also needs a status."""
+    """A refusal: one of Parlor's error codes, or one of the service's own with a status; and a text for a person."""
 
-    def __init__(self, code: str, message: str, status: int | None = None):
+    def __init__(self, code: str, message: str, status: int | None = None, retry_after: int | None = None):
         super().__init__(code, message)
-        self.error = {"code": code, "message": message} | ({"status": status} if status else {})
+        given = {"code": code, "message": message, "status": status, "retryAfter": retry_after}
+        self.error = {key: value for key, value in given.items() if value is not None}
+
+    @classmethod
+    def by_another(cls, error: dict):
+        """Passes on what another service refused, as it is: a newer Parlor may have more codes."""
+        refused = cls.__new__(cls, error["code"], error["message"])
+        refused.error = error
+        return refused
 
 
 def digest(at: int, emissions: bytes) -> int:
@@ -176,9 +185,9 @@ class Service:
 
     # Others
 
-    def ask(self, subject: str, data: dict) -> dict:
-        """Asks another service, and returns its answer. Lines that arrive before the answer wait in their order."""
-        return self.reply_of(subject, data)["data"]
+    def ask(self, subject: str, data: dict):
+        """Asks another service, and returns its answer; None for the status 204. Lines that arrive before it wait in their order."""
+        return self.reply_of(subject, data).get("data")
 
     def reply_of(self, subject: str, data: dict) -> dict:
         """Like `ask`, but returns the whole reply. For a list in pages it also has `page`, the next page's cursor."""
@@ -189,11 +198,12 @@ class Service:
                 self.pinged = False
             elif line["op"] != "ping":
                 self.later.append(line)
-        # `err`: there was no responder, or it took too long. The request may have been executed.
-        reply = line.get("data", {"error": {"code": "service_unavailable", "message": "Try again in a moment."}})
-        if error := reply.get("error"):
-            raise Refused(error["code"], error["message"])
-        return reply
+        if "data" not in line:  # no right to it, no responder, or it took too long. The request may have been executed
+            print(f"{subject}: {line.get('code', 'the answer is malformed')}", file=sys.stderr)
+            raise Refused("service_unavailable", "Try again in a moment.")
+        if error := line["data"].get("error"):
+            raise Refused.by_another(error)
+        return line["data"]
 
     def snapshot(self) -> dict:
         """What `missed` returns to have `keep` called for all that the followed service has. The entries that have
@@ -254,24 +264,30 @@ class Service:
     def main(cls):
         """Runs the service with the arguments of the command line."""
         arguments = argparse.ArgumentParser(description=cls.__doc__)
-        arguments.add_argument("bus", help="the bus's address: tcp://HOST:PORT, or nats://HOST:PORT. BUS_TOKEN_FILE has its token")
+        arguments.add_argument("bus", help="the bus's address: tcp://HOST:PORT, nats://HOST:PORT, or a file that has it. BUS_TOKEN_FILE has its token")
         arguments.add_argument("database", help="the file with the service's data, created if it is missing")
         given = arguments.parse_args()
         cls(given.database).run(given.bus)
 
-    def run(self, url: str):
+    def run(self, address: str):
         """Runs for ever, and reconnects to the bus."""
+        said, wait = "", 0.05
         while True:
+            began = time.monotonic()
             try:
-                self.bus, self.later = connect(url, self.name), collections.deque()
+                self.bus, self.later = connect(address, self.name), collections.deque()
+                said = ""
                 self.followed, self.behind, self.pinged = -1, False, False
-                self.serve(url)
+                self.serve()
             except OSError as error:
-                print(error, file=sys.stderr)
+                if str(error) != said:  # not at each attempt
+                    print(error, file=sys.stderr)
+                said = str(error)
             self.made.clear()
-            time.sleep(0.2)
+            time.sleep(wait)
+            wait = 0.05 if time.monotonic() - began > 5 else min(2 * wait, 1)
 
-    def serve(self, url: str):
+    def serve(self):
         self.bus.send(op="serve", id=1, subject=f"{self.name}.>", queue=self.name)
         events = ["services.discover"]
         if self.follows:
@@ -279,7 +295,7 @@ class Service:
         for number, subject in enumerate(events, 2):
             self.bus.send(op="sub", id=number, subject=subject)
         self.announce()  # after `serve`, as receivers may send requests at once
-        print(f"{self.name} ready {url}", flush=True)
+        print(f"{self.name} ready {self.bus.url}", flush=True)
         line = {"op": "begin"}
         while True:
             self.do(line)
@@ -292,10 +308,15 @@ class Service:
                 self.pinged = False
 
     def do(self, line: dict):
-        subject, data = line.get("subject"), line.get("data")
+        subject = line.get("subject", "")
+        if line["op"] == "msg" and "data" not in line:
+            print(f"{subject}: its data is not JSON", file=sys.stderr)
         if "reply" in line:
-            reply = self.reply(subject.removeprefix(f"{self.name}."), data, line.get("caller"))
-            self.bus.send(op="res", id=line["reply"], data=reply)
+            if time.monotonic() < line.get("late", math.inf):  # later, nobody waits for the reply
+                reply = self.reply(subject.removeprefix(f"{self.name}."), line.get("data"), line.get("caller"))
+                self.bus.send(op="res", id=line["reply"], data=reply)
+        elif line["op"] == "err":  # such as a subscription to which the service has no right
+            print(f"{line.get('code')}: {line.get('message')}", file=sys.stderr)
         elif subject == "services.discover":
             self.announce()
         elif self.follows and self.is_signal(line):
@@ -315,35 +336,49 @@ class Service:
 
     def is_signal(self, line: dict) -> bool:
         """Returns whether to read the followed log now. While there is more of it, only the answers to pings are signals."""
-        if self.behind or line["op"] == "pong":
+        if self.behind or line["op"] not in ("begin", "msg", "ping"):
             return self.behind and line["op"] == "pong"
-        return line.get("subject") != f"{self.follows}.log" or line["data"]["seq"] > self.followed
+        try:
+            return line.get("subject") != f"{self.follows}.log" or line["data"]["seq"] > self.followed
+        except (KeyError, TypeError):  # not an entry, but something was published
+            return True
 
     def reply(self, kind: str, data, caller: dict | None) -> dict:
         try:
-            if kind == "health":
-                return {"status": 200, "data": {}}
-            if kind == "describe":
-                return {"status": 200, "data": self.description or {}}
-            if kind == "refused":
-                print(f"refused by a gateway: {data['of']} has {data['what']} already", file=sys.stderr)
-                return {"status": 200, "data": {}}
-            if kind == "events":
-                return {"status": 200, "data": self.page(**data)}
-            with self.db:  # undone if it is refused
-                reply = self.answer(kind, data, caller)
-                if not isinstance(reply, dict):
-                    raise TypeError("`answer` has to return a reply, such as {'status': 200, 'data': …}")
-                if len(encode(reply)) > LONGEST:
-                    raise ValueError("the reply is too long")
-            self.publish()  # before the reply: so the gateway sends its events before the ack
-            return reply
-        except BusGone:  # `run` connects again
-            raise
+            return self.attempt(kind, lambda: self.reply_to(kind, data, caller))
         except Refused as refused:
-            error = refused.error
+            return {"error": refused.error}
+
+    def attempt(self, what: str, work):
+        """Returns what `work` returns. What it stores is undone if it raises."""
+        try:
+            with self.db:
+                done = work()
+            self.publish()  # before the reply: so the gateway sends its events before the ack
+            return done
+        except (BusGone, Refused):  # BusGone: `run` connects again
+            raise
         except Exception:
-            print(f"{kind}: {traceback.format_exc()}", file=sys.stderr)
-            error = {"code": "internal_error", "message": "Something went wrong on our side."}
-        self.made.clear()
-        return {"error": error}
+            print(f"{what}: {traceback.format_exc()}", file=sys.stderr)
+            raise Refused("internal_error", "Something went wrong on our side.") from None
+        finally:
+            self.made.clear()
+
+    def reply_to(self, kind: str, data, caller: dict | None) -> dict:
+        if not isinstance(data, dict):
+            raise Refused("malformed_request", "The request's data is not an object.")
+        if kind == "health":
+            return {"status": 200, "data": {}}
+        if kind == "describe":
+            return {"status": 200, "data": self.description or {}}
+        if kind == "refused":
+            print(f"refused by a gateway: {data['of']} has {data['what']} already", file=sys.stderr)
+            return {"status": 200, "data": {}}
+        if kind == "events":
+            return {"status": 200, "data": self.page(**data)}
+        reply = self.answer(kind, data, caller)
+        if not isinstance(reply, dict):
+            raise TypeError("`answer` has to return a reply, such as {'status': 200, 'data': …}")
+        if len(encode(reply)) > LONGEST:
+            raise ValueError("the reply is too long")
+        return {"data": {}, **reply}  # a 204 may do without, an older gateway not

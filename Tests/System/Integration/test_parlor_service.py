@@ -1,5 +1,9 @@
-"""`Examples/parlor_service.py` without a Parlor: the pages of its log, what it deletes, and how it follows another log."""
+"""`Examples/parlor_service.py` without a Parlor: the pages of its log, what it deletes, how it follows another log, and what it does
+with each line of a bus."""
 
+import collections
+import json
+import re
 import socket
 import sys
 import threading
@@ -11,7 +15,7 @@ from parlor import ROOT
 
 sys.path.insert(0, str(ROOT / "Examples"))
 import parlor_service  # noqa: E402
-from parlor_bus import LineBus, connect, encode  # noqa: E402
+from parlor_bus import BusGone, LineBus, NATSBus, connect, encode  # noqa: E402
 from parlor_service import DAY, MINUTE, PAGE, PAGE_BYTES, Service  # noqa: E402
 from stars import Stars  # noqa: E402
 
@@ -24,7 +28,7 @@ class Notes(Service):
 def clock(monkeypatch):
     """The time of the service, in milliseconds."""
     clock = SimpleNamespace(now=time.time_ns() // 1_000_000)
-    monkeypatch.setattr(parlor_service, "time", SimpleNamespace(time_ns=lambda: clock.now * 1_000_000))
+    monkeypatch.setattr(parlor_service, "time", SimpleNamespace(time_ns=lambda: clock.now * 1_000_000, monotonic=time.monotonic))
     return clock
 
 
@@ -116,6 +120,7 @@ def test_a_message_with_very_many_stars_is_deleted_in_entries_that_fit_a_line(cl
 
 def test_a_member_of_the_question_that_a_newer_gateway_adds_is_ignored(notes):
     emit(notes)
+    notes.made.clear()
     reply = notes.reply("events", {"since": 0, "added": True}, None)
     assert [entry["seq"] for entry in reply["data"]["entries"]] == [1]
 
@@ -361,6 +366,9 @@ def test_a_number_that_json_does_not_have_is_an_error_of_the_service(notes, caps
     assert "not JSON compliant" in capsys.readouterr().err
 
 
+# The connection
+
+
 def test_a_line_that_the_bus_did_not_finish_is_the_end_of_the_connection():
     ours, theirs = socket.socketpair()
     bus = LineBus(ours, "it", "")
@@ -373,10 +381,221 @@ def test_a_line_that_the_bus_did_not_finish_is_the_end_of_the_connection():
     theirs.close()
 
 
-def test_what_it_sends_does_not_wait_for_an_acknowledgement():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-        threading.Thread(target=lambda: listener.accept()[0].sendall(b'{"op":"welcome"}\n'), daemon=True).start()
-        bus = connect(f"tcp://127.0.0.1:{port}", "it")
-        assert bus.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-        bus.socket.close()
+@pytest.fixture
+def listening():
+    """Listens as a bus that sends this to each connection."""
+    listeners = []
+
+    def listening(line: bytes) -> str:
+        listener = socket.create_server(("127.0.0.1", 0))
+        listeners.append(listener)
+
+        def accept():
+            while True:
+                try:
+                    listener.accept()[0].sendall(line)
+                except OSError:
+                    return
+
+        threading.Thread(target=accept, daemon=True).start()
+        return f"127.0.0.1:{listener.getsockname()[1]}"
+
+    yield listening
+    for listener in listeners:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+WELCOME, REFUSAL = b'{"op":"welcome"}\n', b'{"op":"err","code":"unauthorized","message":"the token is not this bus\'s token"}\n'
+
+
+def test_what_it_sends_does_not_wait_for_an_acknowledgement(listening):
+    bus = connect(f"tcp://{listening(WELCOME)}", "it")
+    assert bus.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    bus.socket.close()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "answer", "reason"),
+    [("tcp", REFUSAL, "not this bus's token"), ("nats", b"INFO {}\r\n-ERR 'Authorization Violation'\r\n", "Authorization Violation")],
+)
+def test_a_wrong_token_is_named_before_anything_else_is_sent(listening, monkeypatch, tmp_path, scheme, answer, reason):
+    token = tmp_path / "wrong.token"
+    token.write_text("wrong")
+    monkeypatch.setenv("BUS_TOKEN_FILE", str(token))
+    with pytest.raises(ConnectionError, match=rf"BUS_TOKEN_FILE \({token}\): .*{reason}"):
+        connect(f"{scheme}://{listening(answer)}", "it")
+
+
+def test_it_connects_again_with_longer_and_longer_waits_to_the_address_that_the_file_has_then(listening, monkeypatch, notes, tmp_path, capsys):
+    address, waits, served = tmp_path / "bus.url", [], []
+
+    def sleep(seconds):
+        waits.append(seconds)
+        if len(waits) == 8:
+            address.write_text(f"tcp://{listening(WELCOME)}\n")
+
+    def serve():
+        served.append(notes.bus.url)
+        raise SystemExit
+
+    monkeypatch.setattr(parlor_service, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: 0))
+    monkeypatch.setattr(notes, "serve", serve)
+    address.write_text(f"tcp://{listening(REFUSAL)}\n")
+    with pytest.raises(SystemExit):
+        notes.run(str(address))
+    assert waits == [0.05, 0.1, 0.2, 0.4, 0.8, 1, 1, 1] and served == [address.read_text().strip()]
+    assert capsys.readouterr().err.count("not this bus's token") == 1, "once, and not at each attempt"
+    notes.bus.socket.close()
+
+
+# Lines
+
+
+class Talk:
+    """A service at a bus that sends these lines and then ends."""
+
+    def __init__(self, service: Service, kind: str = "tcp"):
+        self.service, self.kind = service, kind
+        ours, self.bus = socket.socketpair()
+        self.bus.sendall(b"" if kind == "tcp" else b"INFO {}\r\n")
+        service.bus = LineBus(ours, service.name, "") if kind == "tcp" else NATSBus(ours, service.name, "", "parlor")
+        service.bus.url, service.later = f"{kind}://it", collections.deque()
+
+    def request(self, subject: str, data: bytes, number: int, timeout: int = 5000) -> bytes:
+        members = b'"timeout":%d,"data":%s}' % (timeout, data)
+        if self.kind == "tcp":
+            return b'{"op":"msg","sub":1,"reply":%d,"subject":"%s",%s\n' % (number, subject.encode(), members)
+        return b"MSG parlor.request.%s 1 %d %d\r\n{%s\r\n" % (subject.encode(), number, len(members) + 1, members)
+
+    def event(self, subject: str, data: bytes) -> bytes:
+        if self.kind == "tcp":
+            return b'{"op":"msg","sub":3,"subject":"%s","data":%s}\n' % (subject.encode(), data)
+        return b"MSG parlor.event.%s 3 %d\r\n%s\r\n" % (subject.encode(), len(data), data)
+
+    def answer(self, number: int, data: bytes) -> bytes:
+        if self.kind == "tcp":
+            return b'{"op":"res","id":%d,"data":%s}\n' % (number, data)
+        payload = b'{"data":%s}' % data
+        return b"MSG %s%d 0 %d\r\n%s\r\n" % (self.service.bus.inbox.encode(), number, len(payload), payload)
+
+    def run(self, *lines: bytes) -> dict:
+        """Returns the replies by the numbers of their requests."""
+        self.bus.sendall(b"".join(lines))
+        self.bus.shutdown(socket.SHUT_WR)
+        with pytest.raises(BusGone):
+            self.service.serve()
+        self.service.bus.socket.close()
+        sent = self.bus.makefile("rb").read()
+        self.bus.close()
+        if self.kind == "tcp":
+            return {line["id"]: line["data"] for line in map(json.loads, sent.splitlines()) if line["op"] == "res"}
+        return {int(number): json.loads(reply)["data"] for number, reply in re.findall(rb"PUB (\d+) \d+\r\n(.*?)\r\n", sent)}
+
+
+LARGE, MINUS = b'{"n":%s}' % (b"9" * 5_000), b'{"n":-%s}' % (b"9" * 5_000)
+
+
+@pytest.mark.parametrize("kind", ["tcp", "nats"])
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (LARGE, 200), (MINUS, 200), (b'{"n":1e400}', 200), (b'{"n":"\xff"}', 200), (b"7", "malformed_request"),
+        (b"[]", "malformed_request"), (b'{"n":', "malformed_request"), (b'{"n":' + b"[" * 50_000, "malformed_request"),
+    ],
+)  # fmt: skip
+def test_no_line_ends_a_service(notes, capsys, kind, data, status):
+    notes.follows, notes.answer = None, lambda kind, data, caller: {"status": 200, "data": data}
+    talk = Talk(notes, kind)
+    replies = talk.run(
+        talk.request("notes.it", data, 1), talk.event("services.discover", data), talk.request("notes.it", b'{"n":1}', 2))  # fmt: skip
+    assert status in (replies[1].get("status"), replies[1].get("error", {}).get("code"))
+    assert replies[2] == {"status": 200, "data": {"n": 1}}
+    told = "notes.it: its data is not JSON" in capsys.readouterr().err
+    assert told == (data[-1:] in b":[")
+
+
+def test_no_payload_on_nats_stands_for_what_the_server_says(notes):
+    notes.follows, notes.answer = None, lambda kind, data, caller: {"status": 200, "data": data}
+    talk = Talk(notes, "nats")
+    data = b'1,"op":"req","reply":5,"subject":"notes.it"'
+    assert talk.run(talk.event("services.discover", data), talk.request("notes.it", b"{}," + data[2:], 2)) == {2: {"status": 200, "data": {}}}
+
+
+@pytest.mark.parametrize("kind", ["tcp", "nats"])
+def test_a_follower_stores_and_passes_on_each_number_that_an_entry_has(notes, kind):
+    def take(entry):
+        notes.db.execute("INSERT INTO numbers VALUES (?)", (entry["emissions"][0]["data"]["n"],))
+        notes.emit("", [], entry["emissions"])
+
+    notes.db.executescript("CREATE TABLE numbers (n); UPDATE own SET place = '{\"databaseId\":\"log\",\"seq\":0,\"digest\":0}'")
+    notes.take, talk = take, Talk(notes, kind)
+    numbers = [LARGE, MINUS, b'{"n":-1e400}', b'{"n":%d}' % 2**64, b'{"n":%d}' % 10**17]
+    entries = b",".join(b'{"seq":%d,"emissions":[{"event":"x","data":%s}]}' % (seq, data) for seq, data in enumerate(numbers, 1))
+    end = b'{"databaseId":"log","seq":5,"digest":1}'
+    page = b'{"head":%s,"oldest":1,"isKnown":true,"through":5,"entries":[%s]}' % (end, entries)
+    lines = [talk.event("messaging.log", data) for data in (b"7", b"{}", b'{"seq":"x"}', b'{"seq":%s}' % (b"1" * 5_000))]
+    talk.run(talk.answer(1, b'{"status":200,"data":%s}' % page), *lines)
+    stored = [n for (n,) in notes.db.execute("SELECT n FROM numbers")]
+    largest = sys.float_info.max
+    assert stored == [largest, -largest, -largest, 2.0**64, 10**17] and type(stored[-1]) is int
+    assert [entry["emissions"][0]["data"]["n"] for page in pages(notes) for entry in page["entries"]] == stored
+    assert json.loads(notes.db.execute("SELECT place FROM own").fetchone()[0])["seq"] == 5
+
+
+def test_a_right_that_is_missing_is_named_in_the_log(notes, capsys):
+    notes.answer = lambda kind, data, caller: {"status": 200, "data": notes.ask("rooms.membership", {})}
+    refused = '{"op":"err",%s,"code":"forbidden","message":"`notes` may not %s"}\n'
+    talk = Talk(notes)
+    replies = talk.run(
+        (refused % ('"sub":4', "subscribe `messaging.log`")).encode(), (refused % ('"id":1', "request `messaging.events`")).encode(),
+        talk.request("notes.it", b"{}", 1), (refused % ('"id":2', "request `rooms.membership`")).encode())  # fmt: skip
+    log = capsys.readouterr().err
+    assert replies[1]["error"]["code"] == "service_unavailable"
+    for line in ("forbidden: `notes` may not subscribe `messaging.log`", "messaging.events: forbidden", "rooms.membership: forbidden"):
+        assert f"{line}\n" in log
+
+
+def test_a_request_whose_time_is_over_is_not_begun(notes):
+    def answer(kind, data, caller):
+        time.sleep(0.05)
+        return {"status": 200}
+
+    notes.follows, notes.answer = None, answer
+    talk = Talk(notes)
+    assert talk.run(*(talk.request("notes.it", b"{}", number, timeout) for number, timeout in [(1, 5000), (2, 1), (3, 5000)])).keys() == {1, 3}
+
+
+# What an author gets wrong
+
+
+def test_204_has_no_data(notes):
+    notes.reply_of = lambda subject, data: {"status": 204}
+    assert notes.ask("rooms.seen", {}) is None
+    notes.answer = lambda kind, data, caller: {"status": 204}
+    assert notes.reply("it", {}, None) == {"status": 204, "data": {}}, "older gateways refuse a reply without data"
+
+
+def test_what_another_service_refused_is_passed_on_as_it_is(notes):
+    error = {"code": "code_of_a_newer_parlor", "message": "No.", "retryAfter": 3}
+    notes.follows, notes.answer = None, lambda kind, data, caller: notes.ask("rooms.it", {})
+    talk = Talk(notes)
+    assert talk.run(talk.request("notes.it", b"{}", 1), talk.answer(1, encode({"error": error})))[1] == {"error": error}
+
+
+@pytest.mark.parametrize("kind", ["tcp", "nats"])
+def test_a_connection_on_which_only_a_timer_sends_is_pinged(notes, kind):
+    talk = Talk(notes, kind)
+    bus = notes.bus
+    bus.next_ping = time.monotonic() + 0.01
+    assert bus.read(until=time.monotonic()) == {"op": "time"} and bus.read() == {"op": "ping"}
+    talk.bus.setblocking(False)
+    assert b"ping" in talk.bus.recv(10_000).lower()
+    talk.bus.sendall(b'{"op":"pong"}\n' if kind == "tcp" else b"PONG\r\n")
+    assert bus.read() == {"op": "pong"}
+    bus.heard -= 60
+    bus.next_ping = time.monotonic() + 60
+    with pytest.raises(BusGone, match="silent"):
+        bus.read()
+    bus.socket.close()
+    talk.bus.close()

@@ -1,13 +1,14 @@
-"""The smallest service of Examples/README.md runs as it stands there, beside a Parlor of separate processes, and says what is
-wrong with it."""
+"""The smallest service of Examples/README.md runs as it stands there, beside a Parlor of separate processes that restarts, and says what is wrong with it."""
 
 import re
+import socket
 import subprocess
 import sys
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 import pytest
-from parlor import ROOT, START_DEADLINE, Process
+from parlor import ROOT, START_DEADLINE, Process, until
 from people import World, eventually
 
 PAGE = (ROOT / "Examples/README.md").read_text()
@@ -24,13 +25,14 @@ def parlor(start, tmp_path):
 
 
 @contextmanager
-def hello(parlor, folder, code: str = CODE):
+def hello(parlor, folder, code: str = CODE, token=None):
     (folder / "hello.py").write_text(code)
     process = Process(
-        sys.executable, "hello.py", (parlor.data / "bus.url").read_text().strip(), "hello.db", cwd=folder,
-        environment={"BUS_TOKEN_FILE": str(parlor.data / "bus/hello.token"), **EXAMPLES})  # fmt: skip
+        sys.executable, "hello.py", parlor.data / "bus.url", "hello.db", cwd=folder,
+        environment={"BUS_TOKEN_FILE": str(token or parlor.data / "bus/hello.token"), **EXAMPLES})  # fmt: skip
     try:
-        process.wait_until_ready()
+        if not token:
+            process.wait_until_ready()
         yield process
     finally:
         process.kill()
@@ -55,6 +57,50 @@ async def test_the_smallest_service_answers(parlor, tmp_path):
             assert await answer(ada, "/api/hello?greeting=Hi") == (200, {"data": {"text": "Hi Ada"}})
             status, refused = await answer(ada, "/api/hello?greeting=Bah")
             assert (status, refused["error"]["code"]) == (422, "invalid_field")
+
+
+async def test_while_it_runs_parlor_restarts_with_its_bus_on_the_same_port_or_if_that_is_taken_on_another(parlor, tmp_path):
+    with hello(parlor, tmp_path):
+        async with World(parlor) as world:
+            ada = await world.person("ada")
+            assert (await answer(ada))[0] == 200
+            before = (parlor.data / "bus.url").read_text()
+            assert parlor.stop() == 0
+            parlor.start_again()
+            assert (parlor.data / "bus.url").read_text() == before
+            assert (await answer(ada))[0] == 200
+            assert parlor.stop() == 0
+            with socket.create_server(("127.0.0.1", urlsplit(before).port)):
+                parlor.start_again()
+                assert (parlor.data / "bus.url").read_text() != before
+                assert "is taken" in parlor.process.log()
+                assert (await answer(ada))[0] == 200
+
+
+def test_with_a_wrong_token_it_says_so_and_is_ready_once_the_token_is_right(parlor, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("a token that the bus does not know")
+    with hello(parlor, tmp_path, token=token) as process:
+        until(lambda: process.log())
+        assert process.log().endswith(f"BUS_TOKEN_FILE ({token}): the token is not this bus's token\n")
+        token.write_text((parlor.data / "bus/hello.token").read_text())
+        process.wait_until_ready()
+        assert process.log().count("\n") == 1
+
+
+async def test_a_right_that_it_lacks_is_named_in_its_log_and_204_needs_no_data(parlor, tmp_path):
+    code = CODE.replace("        greeting =", """        if data.get("greeting") == "ask":
+            self.ask("rooms.membership", {"roomId": "it"})
+        if data.get("greeting") == "nothing":
+            return {"status": 204}
+        greeting =""")
+    with hello(parlor, tmp_path, code) as process:
+        async with World(parlor) as world:
+            ada = await world.person("ada")
+            await answer(ada)
+            assert (await ada.request("GET", "/api/hello?greeting=ask")).status_code == 503
+            assert process.log() == "rooms.membership: forbidden\n"
+            assert (await ada.request("GET", "/api/hello?greeting=nothing")).status_code == 204
 
 
 @pytest.mark.parametrize("mistake", ["caller.nobody", "return", "open('/nonexistent')"])
