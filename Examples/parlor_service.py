@@ -43,6 +43,17 @@ class Refused(Exception):
         return refused
 
 
+def every(seconds: float):
+    """Marks a method of a service that is called this often, for the first time as soon as the bus is connected. It runs like
+    the answer to a request: in a transaction, and never two at once. Calls that are missed are not made up."""
+
+    def mark(method):
+        method.seconds = seconds
+        return method
+
+    return mark
+
+
 def digest(at: int, emissions: bytes) -> int:
     """Returns an entry's digest, which gateways compute as well. After a restored backup a number is used again, with another digest."""
     whole = len(emissions) // 8 * 8
@@ -77,6 +88,8 @@ class Service:
         self.made = []  # entries that are not published yet
         self.followed, self.behind, self.pinged, self.failure = -1, False, False, ""
         self.numbers = itertools.count(1)
+        # When each method that is marked with `every` is called next, in the time of time.monotonic().
+        self.due = dict.fromkeys((name for name in dir(self) if hasattr(getattr(type(self), name, None), "seconds")), 0.0)
 
     def check_manifest(self):
         """Gateways ignore a manifest with these mistakes, and only their own log says so."""
@@ -299,13 +312,24 @@ class Service:
         line = {"op": "begin"}
         while True:
             self.do(line)
+            self.call_what_is_due()
             # The answer is behind the requests that have come meanwhile. So these do not wait for a long log.
             if self.behind and not self.pinged:
                 self.bus.send(op="ping")
                 self.pinged = True
-            line = self.later.popleft() if self.later else self.bus.read()
+            line = self.later.popleft() if self.later else self.bus.read(min(self.due.values(), default=math.inf))
             if line["op"] == "pong":
                 self.pinged = False
+
+    def call_what_is_due(self):
+        for name, due in self.due.items():
+            if due <= time.monotonic():
+                method = getattr(self, name)
+                try:
+                    self.attempt(name, method)
+                except Refused as refused:
+                    print(f"{name}: {refused}", file=sys.stderr)
+                self.due[name] = time.monotonic() + method.seconds
 
     def do(self, line: dict):
         subject = line.get("subject", "")

@@ -16,7 +16,7 @@ from parlor import ROOT
 sys.path.insert(0, str(ROOT / "Examples"))
 import parlor_service  # noqa: E402
 from parlor_bus import BusGone, LineBus, NATSBus, connect, encode  # noqa: E402
-from parlor_service import DAY, MINUTE, PAGE, PAGE_BYTES, Service  # noqa: E402
+from parlor_service import DAY, MINUTE, PAGE, PAGE_BYTES, Service, every  # noqa: E402
 from stars import Stars  # noqa: E402
 
 
@@ -581,6 +581,43 @@ def test_what_another_service_refused_is_passed_on_as_it_is(notes):
     notes.follows, notes.answer = None, lambda kind, data, caller: notes.ask("rooms.it", {})
     talk = Talk(notes)
     assert talk.run(talk.request("notes.it", b"{}", 1), talk.answer(1, encode({"error": error})))[1] == {"error": error}
+
+
+# Timers
+
+
+class Reminders(Notes):
+    """Emits an entry at each call, and at the third one its bus ends."""
+
+    follows = None
+
+    def __init__(self, tmp_path):
+        super().__init__(tmp_path / "notes.db")
+        self.talk, self.calls = Talk(self), []
+
+    @every(0.01)
+    def remind(self):
+        self.calls.append(self.emit("", [], [{"to": "everyone", "event": "tea", "data": {}}]))
+        if len(self.calls) == 2:
+            self.calls.append(None)
+            raise ValueError("this one is undone")
+        if len(self.calls) == 4:
+            self.talk.bus.shutdown(socket.SHUT_WR)
+
+
+def test_a_timer_runs_between_the_lines_and_over_its_own_mistakes_and_the_ends_of_connections(tmp_path, capsys):
+    reminders = Reminders(tmp_path)
+    with pytest.raises(BusGone):
+        reminders.serve()
+    assert reminders.calls == [1, 2, None, 2] and kept(reminders) == [1, 2]
+    sent = [json.loads(line) for line in reminders.talk.bus.recv(1_000_000).splitlines()]
+    assert [line["data"]["seq"] for line in sent if line.get("subject") == "notes.log"] == [1, 2]
+    assert "this one is undone" in capsys.readouterr().err
+    # What was missed is not made up: one call is due, however long it was away.
+    reminders.due = {"remind": time.monotonic() - 60}
+    Talk(reminders).run()
+    assert reminders.calls[4:] == [3] and reminders.due["remind"] > time.monotonic() - 1
+    reminders.db.close()
 
 
 @pytest.mark.parametrize("kind", ["tcp", "nats"])
