@@ -12,19 +12,24 @@ import hashlib
 import itertools
 import json
 import math
+import re
 import sqlite3
 import struct
 import sys
 import time
 import traceback
 
+import parlor_manifest
 from parlor_bus import BusGone, connect, encode
 
 PAGE = 200  # entries
 PAGE_BYTES = 512 * 1024  # a page ends before the entry that would exceed this
-ROUTE = ("method", "path", "subject", "needsLogin", "answer")  # what a route of a manifest has to have
 LONGEST = 1_000_000  # bytes of a reply or an entry; the bus closes the connection if a line exceeds 1 MiB
 DAY, MINUTE = 86_400_000, 60_000  # milliseconds
+# Parlor's error codes (docs/api.md, "Errors").
+CODES = """malformed_request unauthenticated invalid_credentials invalid_token forbidden room_not_found message_not_found
+    element_not_found user_not_found route_not_found method_not_allowed username_taken email_taken version_conflict
+    payload_too_large invalid_field rate_limited internal_error service_unavailable""".split()
 
 
 class Refused(Exception):
@@ -32,6 +37,10 @@ class Refused(Exception):
 
     def __init__(self, code: str, message: str, status: int | None = None, retry_after: int | None = None):
         super().__init__(code, message)
+        if code not in CODES and not re.fullmatch("[a-z][a-z0-9_]{0,63}", code):
+            raise ValueError(f"a code has 1 to 64 of a-z, 0-9 and _, a letter first; {code!r} does not")
+        if code not in CODES and (status not in range(400, 500) or status in (401, 429)):
+            raise ValueError(f"{code} is not a code of Parlor's, so it needs a status of 400 to 499 other than 401 and 429, not {status}")
         given = {"code": code, "message": message, "status": status, "retryAfter": retry_after}
         self.error = {key: value for key, value in given.items() if value is not None}
 
@@ -75,8 +84,9 @@ class Service:
     begins = "end"  # where the first run begins in that log: at its "end", or at the "oldest" entry that is kept
 
     def __init__(self, database: str):
-        self.name = self.manifest["service"]
-        self.check_manifest()
+        self.name = self.manifest.get("service", "")
+        if mistakes := list(parlor_manifest.mistakes(self.manifest, parlor_manifest.form(self.name))):
+            sys.exit("\n".join(mistakes))
         self.db = sqlite3.connect(database)
         self.db.executescript(f"""
             CREATE TABLE IF NOT EXISTS log (seq INTEGER PRIMARY KEY, at INTEGER, room TEXT, digest INTEGER, entry TEXT);
@@ -90,16 +100,6 @@ class Service:
         self.numbers = itertools.count(1)
         # When each method that is marked with `every` is called next, in the time of time.monotonic().
         self.due = dict.fromkeys((name for name in dir(self) if hasattr(getattr(type(self), name, None), "seconds")), 0.0)
-
-    def check_manifest(self):
-        """Gateways ignore a manifest with these mistakes, and only their own log says so."""
-        routes, events = self.manifest.get("routes", []), self.manifest.get("socketEvents", [])
-        for route in routes:
-            if missing := [key for key in ROUTE if key not in route]:
-                raise ValueError(f"the route {route} has no {', '.join(missing)}")
-        for request in routes + events:
-            if not request.get("subject", "").startswith(f"{self.name}."):
-                raise ValueError(f"the subject of {request} does not begin with {self.name}.")
 
     # Overridden by the service
 

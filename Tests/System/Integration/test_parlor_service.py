@@ -16,7 +16,7 @@ from parlor import ROOT
 sys.path.insert(0, str(ROOT / "Examples"))
 import parlor_service  # noqa: E402
 from parlor_bus import BusGone, LineBus, NATSBus, connect, encode  # noqa: E402
-from parlor_service import DAY, MINUTE, PAGE, PAGE_BYTES, Service, every  # noqa: E402
+from parlor_service import CODES, DAY, MINUTE, PAGE, PAGE_BYTES, Refused, Service, every  # noqa: E402
 from stars import Stars  # noqa: E402
 
 
@@ -576,11 +576,74 @@ def test_204_has_no_data(notes):
     assert notes.reply("it", {}, None) == {"status": 204, "data": {}}, "older gateways refuse a reply without data"
 
 
+@pytest.mark.parametrize("status", [None, 200, 401, 429, 500, "409"])
+def test_a_code_of_ones_own_needs_a_status_that_gateways_accept(status):
+    with pytest.raises(ValueError, match="out_of_dice is not a code of Parlor's"):
+        Refused("out_of_dice", "There are no dice.", status)
+
+
+@pytest.mark.parametrize("code", ["", "OwnCode", "9_lives", "x" * 65])
+def test_a_code_of_ones_own_has_the_form_that_gateways_accept(code):
+    with pytest.raises(ValueError, match="a letter first"):
+        Refused(code, "No.", 409)
+
+
+def test_the_codes_that_need_no_status_are_those_of_the_contract():
+    rows = re.findall(r"^\| \d{3} \| (.*?) \|", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
+    assert sorted(CODES) == sorted(code for row in rows for code in re.findall("`(.*?)`", row))
+    assert Refused("slow_mode", "Wait.", 422, retry_after=7).error == {
+        "code": "slow_mode", "message": "Wait.", "status": 422, "retryAfter": 7}  # fmt: skip
+
+
 def test_what_another_service_refused_is_passed_on_as_it_is(notes):
     error = {"code": "code_of_a_newer_parlor", "message": "No.", "retryAfter": 3}
     notes.follows, notes.answer = None, lambda kind, data, caller: notes.ask("rooms.it", {})
     talk = Talk(notes)
     assert talk.run(talk.request("notes.it", b"{}", 1), talk.answer(1, encode({"error": error})))[1] == {"error": error}
+
+
+ROUTE = {"method": "GET", "path": "/api/notes", "subject": "notes.list", "needsLogin": True, "answer": "plain"}
+LIMIT = {"name": "notes", "counted": "calls", "perPerson": 1, "perAddress": 1, "seconds": 1}
+CHECK = {"before": "messaging.send", "subject": "notes.check", "whenAway": "deny"}
+FIELD = {"path": "note", "kind": "value", "zero": None}
+
+
+@pytest.mark.parametrize(
+    ("member", "mistake"),
+    [
+        ({"routes": [ROUTE | {"method": "get"}]}, "routes[0].method is 'get', which is not GET|POST|PUT|PATCH|DELETE"),
+        ({"routes": [ROUTE | {"needsLogin": "yes"}]}, "routes[0].needsLogin is 'yes', which is no bool"),
+        ({"routes": [ROUTE, ROUTE | {"answer": "plian"}]}, "routes[1].answer is 'plian', which is not plain|room|rooms|roomsByPerson"),
+        ({"routes": [ROUTE | {"limit": ["x"]}]}, "routes[0].limit is not a member of it"),
+        ({"routes": ROUTE}, f"routes is {ROUTE!r}, which is no list"),
+        ({"socketEvents": [{"event": "note:add"}]}, "socketEvents[0] has no subject"),
+        ({"limits": [LIMIT | {"seconds": 0}]}, "limits[0].seconds is 0, which is not range(1, 2147483648)"),
+        ({"messageContribution": {"subject": "notes.of", "fields": [FIELD | {"role": {"badge": "x"}}]}},
+            "messageContribution.fields[0].role is not a member of it"),
+        ({"limits": [{k: v for k, v in LIMIT.items() if k != "perAddress"}]}, "limits[0] has no perAddress"),
+        ({"checks": [CHECK | {"before": "messaging"}]}, r"checks[0].before is 'messaging', which is not [a-z0-9_-]+\..+|room:join"),
+        ({"checks": [CHECK | {"whenAway": "refuse"}]}, "checks[0].whenAway is 'refuse', which is not allow|deny"),
+        ({"check": [CHECK]}, "check is not a member of it"),
+        ({"contribution": {"subject": "notes.of", "fields": [FIELD, {"path": "x"}]}}, "contribution.fields[1] has no kind"),
+        ({"presence": "elements.presence"}, r"presence is 'elements.presence', which is not notes\..+"),
+    ],
+)
+def test_a_mistake_in_the_manifest_names_itself_at_the_start(tmp_path, member, mistake):
+    class Mistaken(Service):
+        manifest = {"service": "notes", **member}
+
+    with pytest.raises(SystemExit) as ended:
+        Mistaken(tmp_path / "notes.db")
+    assert f"manifest.{mistake}" in ended.value.args[0].splitlines()
+
+
+def test_a_manifest_without_a_mistake_is_accepted(tmp_path):
+    class Whole(Service):
+        manifest = {
+            "service": "notes", "routes": [ROUTE | {"limits": ["notes"]}], "limits": [LIMIT], "checks": [CHECK | {"before": "room:join"}],
+            "personContribution": {"subject": "notes.people", "fields": [FIELD]}, "batched": ["notes.list"]}  # fmt: skip
+
+    Whole(tmp_path / "notes.db").db.close()
 
 
 # Timers
