@@ -1,6 +1,8 @@
-"""The smallest service of Examples/README.md runs as it stands there, beside a Parlor of separate processes that restarts, and says what is wrong with it."""
+"""The smallest service of Examples/README.md runs as it stands there, beside a Parlor of separate processes that restarts or is
+already running, and says what is wrong with it."""
 
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -38,6 +40,10 @@ def hello(parlor, folder, code: str = CODE, token=None):
         process.kill()
 
 
+def tokens_of(parlor) -> dict[str, str]:
+    return {path.stem: path.read_text() for path in parlor.data.glob("bus/*.token")}
+
+
 async def answer(person, path: str = "/api/hello"):
     """Returns the status and the body, once the gateway knows the service."""
 
@@ -64,10 +70,12 @@ async def test_while_it_runs_parlor_restarts_with_its_bus_on_the_same_port_or_if
         async with World(parlor) as world:
             ada = await world.person("ada")
             assert (await answer(ada))[0] == 200
-            before = (parlor.data / "bus.url").read_text()
+            before, tokens = (parlor.data / "bus.url").read_text(), tokens_of(parlor)
             assert parlor.stop() == 0
             parlor.start_again()
             assert (parlor.data / "bus.url").read_text() == before
+            # A service in another language may read its token once. Those of Parlor's own programs are useless after their end.
+            assert {name for name, token in tokens_of(parlor).items() if token == tokens[name]} == {"hello"}
             assert (await answer(ada))[0] == 200
             assert parlor.stop() == 0
             with socket.create_server(("127.0.0.1", urlsplit(before).port)):
@@ -75,6 +83,31 @@ async def test_while_it_runs_parlor_restarts_with_its_bus_on_the_same_port_or_if
                 assert (parlor.data / "bus.url").read_text() != before
                 assert "is taken" in parlor.process.log()
                 assert (await answer(ada))[0] == 200
+
+
+async def test_it_is_added_to_a_parlor_that_runs_and_taken_from_it(start, tmp_path):
+    plugins = tmp_path / "plugins"
+    plugins.write_text("# none yet\n")
+    parlor = start("separate", "--with", plugins)
+    children = parlor.children()
+
+    def read_again(text: str):
+        plugins.write_text(text)
+        parlor.process.signal(signal.SIGHUP)
+
+    read_again(RIGHTS)
+    until((parlor.data / "bus/hello.token").exists)
+    with hello(parlor, tmp_path) as process:
+        async with World(parlor) as world:
+            ada = await world.person("ada")
+            assert (await answer(ada))[0] == 200
+            read_again(RIGHTS.replace("}", ',"requests":["rooms.membership"]}'))
+            until(lambda: "line 1 has `requests`, which is none of" in parlor.process.log())
+            assert (await answer(ada))[0] == 200 and process.log() == ""
+            read_again("")
+            until(lambda: "the table of peers has changed" in process.log())
+            assert (await ada.request("GET", "/api/hello")).status_code == 503
+    assert parlor.children() == children and "peers read again" in parlor.process.log()
 
 
 def test_with_a_wrong_token_it_says_so_and_is_ready_once_the_token_is_right(parlor, tmp_path):
