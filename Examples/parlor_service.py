@@ -40,7 +40,7 @@ class Refused(Exception):
         if code not in CODES and not re.fullmatch("[a-z][a-z0-9_]{0,63}", code):
             raise ValueError(f"a code has 1 to 64 of a-z, 0-9 and _, a letter first; {code!r} does not")
         if code not in CODES and (status not in range(400, 500) or status in (401, 429)):
-            raise ValueError(f"{code} is not a code of Parlor's, so it needs a status of 400 to 499 other than 401 and 429, not {status}")
+            raise ValueError(f"{code} is not a code of Parlor's: its status is 400 to 499, not 401 or 429, and not {status}")
         given = {"code": code, "message": message, "status": status, "retryAfter": retry_after}
         self.error = {key: value for key, value in given.items() if value is not None}
 
@@ -277,7 +277,8 @@ class Service:
     def main(cls):
         """Runs the service with the arguments of the command line."""
         arguments = argparse.ArgumentParser(description=cls.__doc__)
-        arguments.add_argument("bus", help="the bus's address: tcp://HOST:PORT, nats://HOST:PORT, or a file that has it. BUS_TOKEN_FILE has its token")
+        where = "tcp://HOST:PORT, nats://HOST:PORT, or a file that has it"
+        arguments.add_argument("bus", help=f"the bus's address: {where}. BUS_TOKEN_FILE has its token")
         arguments.add_argument("database", help="the file with the service's data, created if it is missing")
         given = arguments.parse_args()
         cls(given.database).run(given.bus)

@@ -427,7 +427,7 @@ def test_a_wrong_token_is_named_before_anything_else_is_sent(listening, monkeypa
         connect(f"{scheme}://{listening(answer)}", "it")
 
 
-def test_it_connects_again_with_longer_and_longer_waits_to_the_address_that_the_file_has_then(listening, monkeypatch, notes, tmp_path, capsys):
+def test_it_connects_again_after_longer_and_longer_waits_to_where_the_file_says(listening, monkeypatch, notes, tmp_path, capsys):
     address, waits, served = tmp_path / "bus.url", [], []
 
     def sleep(seconds):
@@ -518,8 +518,9 @@ def test_no_line_ends_a_service(notes, capsys, kind, data, status):
 def test_no_payload_on_nats_stands_for_what_the_server_says(notes):
     notes.follows, notes.answer = None, lambda kind, data, caller: {"status": 200, "data": data}
     talk = Talk(notes, "nats")
-    data = b'1,"op":"req","reply":5,"subject":"notes.it"'
-    assert talk.run(talk.event("services.discover", data), talk.request("notes.it", b"{}," + data[2:], 2)) == {2: {"status": 200, "data": {}}}
+    data = b',"op":"req","reply":5,"subject":"notes.it"'
+    replies = talk.run(talk.event("services.discover", b"1" + data), talk.request("notes.it", b"{}" + data, 2))
+    assert replies == {2: {"status": 200, "data": {}}}
 
 
 @pytest.mark.parametrize("kind", ["tcp", "nats"])
@@ -563,7 +564,8 @@ def test_a_request_whose_time_is_over_is_not_begun(notes):
 
     notes.follows, notes.answer = None, answer
     talk = Talk(notes)
-    assert talk.run(*(talk.request("notes.it", b"{}", number, timeout) for number, timeout in [(1, 5000), (2, 1), (3, 5000)])).keys() == {1, 3}
+    replies = talk.run(*(talk.request("notes.it", b"{}", number, timeout) for number, timeout in [(1, 5000), (2, 1), (3, 5000)]))
+    assert replies.keys() == {1, 3}
 
 
 # What an author gets wrong

@@ -65,7 +65,20 @@ async def test_the_smallest_service_answers(parlor, tmp_path):
             assert (status, refused["error"]["code"]) == (422, "invalid_field")
 
 
-async def test_while_it_runs_parlor_restarts_with_its_bus_on_the_same_port_or_if_that_is_taken_on_another(parlor, tmp_path):
+async def test_it_denies_what_people_write(parlor, tmp_path):
+    declared, answered = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[1].split("\n\n")
+    code = CODE.replace('        "hasEventLog"', f'{declared}\n        "hasEventLog"').replace("        greeting =", f"{answered}        greeting =")
+    with hello(parlor, tmp_path, code):
+        async with World(parlor) as world:
+            ada, _, room = await world.pair()
+            await answer(ada)
+            path = f"/api/rooms/{room['id']}/messages"
+            denied = await ada.request("POST", path, {"text": "a pox on it"})
+            assert (denied.status_code, denied.json()["error"]["code"]) == (422, "rude_words")
+            assert (await ada.request("POST", path, {"text": "a fox in it"})).status_code == 201
+
+
+async def test_while_it_runs_parlor_restarts_with_its_bus_on_the_same_port_or_on_another_if_that_is_taken(parlor, tmp_path):
     with hello(parlor, tmp_path):
         async with World(parlor) as world:
             ada = await world.person("ada")
