@@ -27,7 +27,7 @@ def decode(line: bytes) -> dict:
                 return found
         except (ValueError, RecursionError):
             pass
-    return {"op": "malformed"}
+    return {"op": "err", "code": "malformed", "message": "a line is not a JSON object"}
 
 
 def integer(digits: str) -> int | float:

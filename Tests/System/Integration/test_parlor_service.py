@@ -508,10 +508,13 @@ def test_no_line_ends_a_service(notes, capsys, kind, data, status):
     notes.follows, notes.answer = None, lambda kind, data, caller: {"status": 200, "data": data}
     talk = Talk(notes, kind)
     replies = talk.run(
+        b"[\n" if kind == "tcp" else b"-ERR '[\xff'\r\n",
         talk.request("notes.it", data, 1), talk.event("services.discover", data), talk.request("notes.it", b'{"n":1}', 2))  # fmt: skip
     assert status in (replies[1].get("status"), replies[1].get("error", {}).get("code"))
     assert replies[2] == {"status": 200, "data": {"n": 1}}
-    told = "notes.it: its data is not JSON" in capsys.readouterr().err
+    log = capsys.readouterr().err
+    assert ("malformed: a line is not" if kind == "tcp" else "nats: '[") in log
+    told = "notes.it: its data is not JSON" in log
     assert told == (data[-1:] in b":[")
 
 
