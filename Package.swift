@@ -325,7 +325,7 @@ let package = Package(
         // With the log, too: its entries are what writes report.
         tests("Storage", ["Storage", "Contracts", "EventLog", "JSON", "TestSupport", "Workers"]),
         wireTests("Storage", ["Storage", "Contracts", "EventLog", "TestSupport"]),
-        tests("Bus", ["Bus", "MessageBus"]),
+        tests("Bus", ["Bus", "MessageBus", "Security", "ServiceKit"]),
         wireTests(
             "Bus",
             [

@@ -11,27 +11,56 @@ import collections
 import hashlib
 import itertools
 import json
+import math
+import re
 import sqlite3
 import struct
 import sys
 import time
 import traceback
 
+import parlor_manifest
 from parlor_bus import BusGone, connect, encode
 
 PAGE = 200  # entries
 PAGE_BYTES = 512 * 1024  # a page ends before the entry that would exceed this
-ROUTE = ("method", "path", "subject", "needsLogin", "answer")  # what a route of a manifest has to have
 LONGEST = 1_000_000  # bytes of a reply or an entry; the bus closes the connection if a line exceeds 1 MiB
 DAY, MINUTE = 86_400_000, 60_000  # milliseconds
+# Parlor's error codes (docs/api.md, "Errors").
+CODES = """malformed_request unauthenticated invalid_credentials invalid_token forbidden room_not_found message_not_found
+    element_not_found user_not_found route_not_found method_not_allowed username_taken email_taken version_conflict
+    payload_too_large invalid_field rate_limited internal_error service_unavailable""".split()
 
 
 class Refused(Exception):
-    """A refusal: one of Parlor's error codes, and a text for a person. A code of the service's own also needs a status."""
+    """A refusal: one of Parlor's error codes, or one of the service's own with a status; and a text for a person."""
 
-    def __init__(self, code: str, message: str, status: int | None = None):
+    def __init__(self, code: str, message: str, status: int | None = None, retry_after: int | None = None):
         super().__init__(code, message)
-        self.error = {"code": code, "message": message} | ({"status": status} if status else {})
+        if code not in CODES and not re.fullmatch("[a-z][a-z0-9_]{0,63}", code):
+            raise ValueError(f"a code has 1 to 64 of a-z, 0-9 and _, a letter first; {code!r} does not")
+        if code not in CODES and (status not in range(400, 500) or status in (401, 429)):
+            raise ValueError(f"{code} is not a code of Parlor's: its status is 400 to 499, not 401 or 429, and not {status}")
+        given = {"code": code, "message": message, "status": status, "retryAfter": retry_after}
+        self.error = {key: value for key, value in given.items() if value is not None}
+
+    @classmethod
+    def by_another(cls, error: dict):
+        """Passes on what another service refused, as it is: a newer Parlor may have more codes."""
+        refused = cls.__new__(cls, error["code"], error["message"])
+        refused.error = error
+        return refused
+
+
+def every(seconds: float):
+    """Marks a method of a service that is called this often, for the first time as soon as the bus is connected. It runs like
+    the answer to a request: in a transaction, and never two at once. Calls that are missed are not made up."""
+
+    def mark(method):
+        method.seconds = seconds
+        return method
+
+    return mark
 
 
 def digest(at: int, emissions: bytes) -> int:
@@ -55,8 +84,9 @@ class Service:
     begins = "end"  # where the first run begins in that log: at its "end", or at the "oldest" entry that is kept
 
     def __init__(self, database: str):
-        self.name = self.manifest["service"]
-        self.check_manifest()
+        self.name = self.manifest.get("service", "")
+        if mistakes := list(parlor_manifest.mistakes(self.manifest, parlor_manifest.form(self.name))):
+            sys.exit("\n".join(mistakes))
         self.db = sqlite3.connect(database)
         self.db.executescript(f"""
             CREATE TABLE IF NOT EXISTS log (seq INTEGER PRIMARY KEY, at INTEGER, room TEXT, digest INTEGER, entry TEXT);
@@ -68,16 +98,8 @@ class Service:
         self.made = []  # entries that are not published yet
         self.followed, self.behind, self.pinged, self.failure = -1, False, False, ""
         self.numbers = itertools.count(1)
-
-    def check_manifest(self):
-        """Gateways ignore a manifest with these mistakes, and only their own log says so."""
-        routes, events = self.manifest.get("routes", []), self.manifest.get("socketEvents", [])
-        for route in routes:
-            if missing := [key for key in ROUTE if key not in route]:
-                raise ValueError(f"the route {route} has no {', '.join(missing)}")
-        for request in routes + events:
-            if not request.get("subject", "").startswith(f"{self.name}."):
-                raise ValueError(f"the subject of {request} does not begin with {self.name}.")
+        # When each method that is marked with `every` is called next, in the time of time.monotonic().
+        self.due = dict.fromkeys((name for name in dir(self) if hasattr(getattr(type(self), name, None), "seconds")), 0.0)
 
     # Overridden by the service
 
@@ -176,9 +198,9 @@ class Service:
 
     # Others
 
-    def ask(self, subject: str, data: dict) -> dict:
-        """Asks another service, and returns its answer. Lines that arrive before the answer wait in their order."""
-        return self.reply_of(subject, data)["data"]
+    def ask(self, subject: str, data: dict):
+        """Asks another service, and returns its answer; None for the status 204. Lines that arrive before it wait in their order."""
+        return self.reply_of(subject, data).get("data")
 
     def reply_of(self, subject: str, data: dict) -> dict:
         """Like `ask`, but returns the whole reply. For a list in pages it also has `page`, the next page's cursor."""
@@ -189,11 +211,12 @@ class Service:
                 self.pinged = False
             elif line["op"] != "ping":
                 self.later.append(line)
-        # `err`: there was no responder, or it took too long. The request may have been executed.
-        reply = line.get("data", {"error": {"code": "service_unavailable", "message": "Try again in a moment."}})
-        if error := reply.get("error"):
-            raise Refused(error["code"], error["message"])
-        return reply
+        if "data" not in line:  # no right to it, no responder, or it took too long. The request may have been executed
+            print(f"{subject}: {line.get('code', 'the answer is malformed')}", file=sys.stderr)
+            raise Refused("service_unavailable", "Try again in a moment.")
+        if error := line["data"].get("error"):
+            raise Refused.by_another(error)
+        return line["data"]
 
     def snapshot(self) -> dict:
         """What `missed` returns to have `keep` called for all that the followed service has. The entries that have
@@ -254,24 +277,31 @@ class Service:
     def main(cls):
         """Runs the service with the arguments of the command line."""
         arguments = argparse.ArgumentParser(description=cls.__doc__)
-        arguments.add_argument("bus", help="the bus's address: tcp://HOST:PORT, or nats://HOST:PORT. BUS_TOKEN_FILE has its token")
+        where = "tcp://HOST:PORT, nats://HOST:PORT, or a file that has it"
+        arguments.add_argument("bus", help=f"the bus's address: {where}. BUS_TOKEN_FILE has its token")
         arguments.add_argument("database", help="the file with the service's data, created if it is missing")
         given = arguments.parse_args()
         cls(given.database).run(given.bus)
 
-    def run(self, url: str):
+    def run(self, address: str):
         """Runs for ever, and reconnects to the bus."""
+        said, wait = "", 0.05
         while True:
+            began = time.monotonic()
             try:
-                self.bus, self.later = connect(url, self.name), collections.deque()
+                self.bus, self.later = connect(address, self.name), collections.deque()
+                said = ""
                 self.followed, self.behind, self.pinged = -1, False, False
-                self.serve(url)
+                self.serve()
             except OSError as error:
-                print(error, file=sys.stderr)
+                if str(error) != said:  # not at each attempt
+                    print(error, file=sys.stderr)
+                said = str(error)
             self.made.clear()
-            time.sleep(0.2)
+            time.sleep(wait)
+            wait = 0.05 if time.monotonic() - began > 5 else min(2 * wait, 1)
 
-    def serve(self, url: str):
+    def serve(self):
         self.bus.send(op="serve", id=1, subject=f"{self.name}.>", queue=self.name)
         events = ["services.discover"]
         if self.follows:
@@ -279,23 +309,39 @@ class Service:
         for number, subject in enumerate(events, 2):
             self.bus.send(op="sub", id=number, subject=subject)
         self.announce()  # after `serve`, as receivers may send requests at once
-        print(f"{self.name} ready {url}", flush=True)
+        print(f"{self.name} ready {self.bus.url}", flush=True)
         line = {"op": "begin"}
         while True:
             self.do(line)
+            self.call_what_is_due()
             # The answer is behind the requests that have come meanwhile. So these do not wait for a long log.
             if self.behind and not self.pinged:
                 self.bus.send(op="ping")
                 self.pinged = True
-            line = self.later.popleft() if self.later else self.bus.read()
+            line = self.later.popleft() if self.later else self.bus.read(min(self.due.values(), default=math.inf))
             if line["op"] == "pong":
                 self.pinged = False
 
+    def call_what_is_due(self):
+        for name, due in self.due.items():
+            if due <= time.monotonic():
+                method = getattr(self, name)
+                try:
+                    self.attempt(name, method)
+                except Refused as refused:
+                    print(f"{name}: {refused}", file=sys.stderr)
+                self.due[name] = time.monotonic() + method.seconds
+
     def do(self, line: dict):
-        subject, data = line.get("subject"), line.get("data")
+        subject = line.get("subject", "")
+        if line["op"] == "msg" and "data" not in line:
+            print(f"{subject}: its data is not JSON", file=sys.stderr)
         if "reply" in line:
-            reply = self.reply(subject.removeprefix(f"{self.name}."), data, line.get("caller"))
-            self.bus.send(op="res", id=line["reply"], data=reply)
+            if time.monotonic() < line.get("late", math.inf):  # later, nobody waits for the reply
+                reply = self.reply(subject.removeprefix(f"{self.name}."), line.get("data"), line.get("caller"))
+                self.bus.send(op="res", id=line["reply"], data=reply)
+        elif line["op"] == "err":  # such as a subscription to which the service has no right
+            print(f"{line.get('code')}: {line.get('message')}", file=sys.stderr)
         elif subject == "services.discover":
             self.announce()
         elif self.follows and self.is_signal(line):
@@ -315,35 +361,49 @@ class Service:
 
     def is_signal(self, line: dict) -> bool:
         """Returns whether to read the followed log now. While there is more of it, only the answers to pings are signals."""
-        if self.behind or line["op"] == "pong":
+        if self.behind or line["op"] not in ("begin", "msg", "ping"):
             return self.behind and line["op"] == "pong"
-        return line.get("subject") != f"{self.follows}.log" or line["data"]["seq"] > self.followed
+        try:
+            return line.get("subject") != f"{self.follows}.log" or line["data"]["seq"] > self.followed
+        except (KeyError, TypeError):  # not an entry, but something was published
+            return True
 
     def reply(self, kind: str, data, caller: dict | None) -> dict:
         try:
-            if kind == "health":
-                return {"status": 200, "data": {}}
-            if kind == "describe":
-                return {"status": 200, "data": self.description or {}}
-            if kind == "refused":
-                print(f"refused by a gateway: {data['of']} has {data['what']} already", file=sys.stderr)
-                return {"status": 200, "data": {}}
-            if kind == "events":
-                return {"status": 200, "data": self.page(**data)}
-            with self.db:  # undone if it is refused
-                reply = self.answer(kind, data, caller)
-                if not isinstance(reply, dict):
-                    raise TypeError("`answer` has to return a reply, such as {'status': 200, 'data': …}")
-                if len(encode(reply)) > LONGEST:
-                    raise ValueError("the reply is too long")
-            self.publish()  # before the reply: so the gateway sends its events before the ack
-            return reply
-        except BusGone:  # `run` connects again
-            raise
+            return self.attempt(kind, lambda: self.reply_to(kind, data, caller))
         except Refused as refused:
-            error = refused.error
+            return {"error": refused.error}
+
+    def attempt(self, what: str, work):
+        """Returns what `work` returns. What it stores is undone if it raises."""
+        try:
+            with self.db:
+                done = work()
+            self.publish()  # before the reply: so the gateway sends its events before the ack
+            return done
+        except (BusGone, Refused):  # BusGone: `run` connects again
+            raise
         except Exception:
-            print(f"{kind}: {traceback.format_exc()}", file=sys.stderr)
-            error = {"code": "internal_error", "message": "Something went wrong on our side."}
-        self.made.clear()
-        return {"error": error}
+            print(f"{what}: {traceback.format_exc()}", file=sys.stderr)
+            raise Refused("internal_error", "Something went wrong on our side.") from None
+        finally:
+            self.made.clear()
+
+    def reply_to(self, kind: str, data, caller: dict | None) -> dict:
+        if not isinstance(data, dict):
+            raise Refused("malformed_request", "The request's data is not an object.")
+        if kind == "health":
+            return {"status": 200, "data": {}}
+        if kind == "describe":
+            return {"status": 200, "data": self.description or {}}
+        if kind == "refused":
+            print(f"refused by a gateway: {data['of']} has {data['what']} already", file=sys.stderr)
+            return {"status": 200, "data": {}}
+        if kind == "events":
+            return {"status": 200, "data": self.page(**data)}
+        reply = self.answer(kind, data, caller)
+        if not isinstance(reply, dict):
+            raise TypeError("`answer` has to return a reply, such as {'status': 200, 'data': …}")
+        if len(encode(reply)) > LONGEST:
+            raise ValueError("the reply is too long")
+        return {"data": {}, **reply}  # a 204 may do without, an older gateway not

@@ -7,6 +7,7 @@ import Security
 /// `data` is copied from one line to the other as bytes. A malformed line is answered with `err`.
 final class Broker {
     let settings: BrokerSettings
+    private var access: BrokerAccess
     var counters = BrokerCounters()
     private var peers: [UInt64: BrokerPeer] = [:]
     var subscribers = SubscriptionIndex<BrokerSubscription>()
@@ -29,6 +30,7 @@ final class Broker {
 
     init(settings: BrokerSettings, notify: @escaping (BrokerNotice) -> Void = { _ in }) {
         self.settings = settings
+        access = settings.access
         self.notify = notify
     }
 
@@ -77,6 +79,16 @@ final class Broker {
         guard hasRequests else { return }
         for request in requests.takeAll(where: { $0.requester === peer || $0.responder === peer }) {
             answer(request, error: .disconnected, "the responder is gone")
+        }
+    }
+
+    /// Replaces the table of peers. Disconnects a peer whose row is gone or has changed: it connects again with the
+    /// rights that it has now, if any. To change a connection's rights would leave its forbidden subscriptions.
+    func admit(by access: BrokerAccess) {
+        self.access = access
+        for peer in peers.values where peer.phase == .open {
+            if case .restricted(let known) = access.admit(token: peer.token), known == peer.known { continue }
+            cut(peer, "unauthorized", "the table of peers has changed")
         }
     }
 
@@ -207,12 +219,14 @@ final class Broker {
             counters.refusedPeers += 1
             return cut(peer, "unsupported_version", "this bus speaks version \(ProtocolVersion.current)")
         }
-        switch settings.access.admit(token: line.string(at: parsed.token) ?? "") {
+        peer.token = line.string(at: parsed.token) ?? ""
+        switch access.admit(token: peer.token) {
         case .refused:
             counters.refusedPeers += 1
             return cut(peer, "unauthorized", "the token is not this bus's token")
         case .unrestricted: peer.name = line.string(at: parsed.name) ?? ""
-        case .restricted(let known): (peer.name, peer.rights) = (known.name, BrokerRights(known.rights))
+        case .restricted(let known):
+            (peer.name, peer.known, peer.rights) = (known.name, known, BrokerRights(known.rights))
         }
         peer.phase = .open
         notify(.joined(peer: peer.name))

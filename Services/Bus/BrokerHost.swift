@@ -65,6 +65,11 @@ final class BrokerHost {
         }
     }
 
+    func admit(by access: BrokerAccess) {
+        broker.admit(by: access)
+        flushAtEndOfTurn()
+    }
+
     // MARK: Draining
 
     /// Calls back when no request is in progress and every connection is closed.

@@ -1,4 +1,5 @@
 import MessageBus
+import ServiceKit
 
 /// A connection in the broker.
 final class BrokerPeer {
@@ -19,7 +20,9 @@ final class BrokerPeer {
     let id: UInt64
     var phase = Phase.new
     var name = ""
-    /// The peer's rights; nil if it has all rights.
+    var token = ""
+    /// The peer's row in the table of peers, and its rights; nil if it has all rights.
+    var known: BusPeer?
     var rights: BrokerRights?
     let connectedAt: Duration
     var lastReceivedAt: Duration

@@ -1,4 +1,5 @@
 import MessageBus
+import Reactor
 import ServiceKit
 
 extension ComponentFactory {
@@ -15,6 +16,17 @@ extension ComponentFactory {
             host: configuration[.host], port: configuration[port], settings: settings
         ) { log.record($0) }
         server.measure(in: node.metrics)
+        // Without a table there is nothing to read again, and SIGHUP ends the process, as by default.
+        if configuration[peersFile] != nil {
+            try Hangups.handle {
+                do throws(ConfigurationError) {
+                    server.admit(by: try configuration.brokerAccess)
+                    log.info("peers read again")
+                } catch {
+                    log.warning("peers not read again", ["reason": "\(error)"])
+                }
+            }
+        }
         return BusComponent(server: server)
     }
 

@@ -73,6 +73,11 @@ public final class BusServer: Sendable {
     /// The counters after the last turn.
     public var counters: BrokerCounters { latest.value.withLock { $0 } }
 
+    /// Replaces the table of peers. Peers whose row is gone or has changed are disconnected.
+    public func admit(by access: BrokerAccess) {
+        bound.loop.execute { [bound] in bound.object.admit(by: access) }
+    }
+
     /// Accepts no further connections or requests, waits for those in progress, sends the queued output,
     /// closes all connections and ends. To be called once.
     ///

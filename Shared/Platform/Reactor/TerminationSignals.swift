@@ -40,14 +40,36 @@ public struct TerminationSignals: Sendable {
     }
 }
 
-/// The descriptor to which the handler writes; -1 until it is installed. Global because a signal
-/// handler can capture nothing.
+/// SIGHUP, on which daemons read their files again. Without this it ends the process.
+public enum Hangups {
+    /// Calls the action for each SIGHUP from now on, on a thread of its own. Those that arrive while the action runs
+    /// are one more call. To be called once in a process.
+    public static func handle(_ action: @escaping @Sendable () -> Void) throws(SystemError) {
+        let descriptor = eventfd(0, Int32(EFD_CLOEXEC))
+        guard descriptor >= 0 else { throw .last("eventfd") }
+        precondition(
+            hangupPipe.compareExchange(expected: -1, desired: descriptor, ordering: .sequentiallyConsistent).exchanged,
+            "a process takes its hangups once")
+        try Thread.start(name: "hangups") {
+            var count: UInt64 = 0
+            while true {
+                if read(descriptor, &count, MemoryLayout<UInt64>.size) > 0 { action() }
+            }
+        }.detach()
+        signal(SIGHUP, noteSignal)
+    }
+}
+
+/// The descriptors to which the handler writes; -1 until it is installed. Global because a signal handler can
+/// capture nothing.
 private let signalPipe = Atomic<Int32>(-1)
+private let hangupPipe = Atomic<Int32>(-1)
 
 /// Handles a signal with permitted calls only (signal-safety(7)): an atomic load, and write(2).
 private func noteSignal(_ number: Int32) {
     let saved = errno
     var one: UInt64 = 1
-    _ = write(signalPipe.load(ordering: .relaxed), &one, MemoryLayout<UInt64>.size)
+    let pipe = number == SIGHUP ? hangupPipe.load(ordering: .relaxed) : signalPipe.load(ordering: .relaxed)
+    _ = write(pipe, &one, MemoryLayout<UInt64>.size)
     errno = saved
 }

@@ -35,7 +35,7 @@ def run(url: str, when_away: str):
         elif "reply" in line:
             # A message may come as `content`, and an element's content has a text.
             content = line["data"].get("content")
-            text = line["data"].get("text") or (content.get("text", "") if isinstance(content, dict) else content or "")
+            text = str(line["data"].get("text") or (content.get("text") if isinstance(content, dict) else content) or "")
             seen.append({"by": line["caller"]["id"], "text": text})
             held.append((line["reply"], DENIAL if "pox" in text else {"status": 200, "data": {}}))
             while held and "later" not in text:

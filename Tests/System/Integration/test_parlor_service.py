@@ -1,7 +1,12 @@
-"""`Examples/parlor_service.py` without a Parlor: the pages of its log, what it deletes, and how it follows another log."""
+"""`Examples/parlor_service.py` without a Parlor: the pages of its log, what it deletes, how it follows another log, and what it does
+with each line of a bus."""
 
+import collections
+import json
+import re
 import socket
 import sys
+import threading
 import time
 from types import SimpleNamespace
 
@@ -10,8 +15,8 @@ from parlor import ROOT
 
 sys.path.insert(0, str(ROOT / "Examples"))
 import parlor_service  # noqa: E402
-from parlor_bus import LineBus, encode  # noqa: E402
-from parlor_service import DAY, MINUTE, PAGE, PAGE_BYTES, Service  # noqa: E402
+from parlor_bus import BusGone, LineBus, NATSBus, connect, encode  # noqa: E402
+from parlor_service import CODES, DAY, MINUTE, PAGE, PAGE_BYTES, Refused, Service, every  # noqa: E402
 from stars import Stars  # noqa: E402
 
 
@@ -23,7 +28,7 @@ class Notes(Service):
 def clock(monkeypatch):
     """The time of the service, in milliseconds."""
     clock = SimpleNamespace(now=time.time_ns() // 1_000_000)
-    monkeypatch.setattr(parlor_service, "time", SimpleNamespace(time_ns=lambda: clock.now * 1_000_000))
+    monkeypatch.setattr(parlor_service, "time", SimpleNamespace(time_ns=lambda: clock.now * 1_000_000, monotonic=time.monotonic))
     return clock
 
 
@@ -115,6 +120,7 @@ def test_a_message_with_very_many_stars_is_deleted_in_entries_that_fit_a_line(cl
 
 def test_a_member_of_the_question_that_a_newer_gateway_adds_is_ignored(notes):
     emit(notes)
+    notes.made.clear()
     reply = notes.reply("events", {"since": 0, "added": True}, None)
     assert [entry["seq"] for entry in reply["data"]["entries"]] == [1]
 
@@ -360,6 +366,9 @@ def test_a_number_that_json_does_not_have_is_an_error_of_the_service(notes, caps
     assert "not JSON compliant" in capsys.readouterr().err
 
 
+# The connection
+
+
 def test_a_line_that_the_bus_did_not_finish_is_the_end_of_the_connection():
     ours, theirs = socket.socketpair()
     bus = LineBus(ours, "it", "")
@@ -370,3 +379,328 @@ def test_a_line_that_the_bus_did_not_finish_is_the_end_of_the_connection():
         bus.read()
     ours.close()
     theirs.close()
+
+
+@pytest.fixture
+def listening():
+    """Listens as a bus that sends this to each connection."""
+    listeners = []
+
+    def listening(line: bytes) -> str:
+        listener = socket.create_server(("127.0.0.1", 0))
+        listeners.append(listener)
+
+        def accept():
+            while True:
+                try:
+                    listener.accept()[0].sendall(line)
+                except OSError:
+                    return
+
+        threading.Thread(target=accept, daemon=True).start()
+        return f"127.0.0.1:{listener.getsockname()[1]}"
+
+    yield listening
+    for listener in listeners:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
+WELCOME, REFUSAL = b'{"op":"welcome"}\n', b'{"op":"err","code":"unauthorized","message":"the token is not this bus\'s token"}\n'
+
+
+def test_what_it_sends_does_not_wait_for_an_acknowledgement(listening):
+    bus = connect(f"tcp://{listening(WELCOME)}", "it")
+    assert bus.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    bus.socket.close()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "answer", "reason"),
+    [("tcp", REFUSAL, "not this bus's token"), ("nats", b"INFO {}\r\n-ERR 'Authorization Violation'\r\n", "Authorization Violation")],
+)
+def test_a_wrong_token_is_named_before_anything_else_is_sent(listening, monkeypatch, tmp_path, scheme, answer, reason):
+    token = tmp_path / "wrong.token"
+    token.write_text("wrong")
+    monkeypatch.setenv("BUS_TOKEN_FILE", str(token))
+    with pytest.raises(ConnectionError, match=rf"BUS_TOKEN_FILE \({token}\): .*{reason}"):
+        connect(f"{scheme}://{listening(answer)}", "it")
+
+
+def test_it_connects_again_after_longer_and_longer_waits_to_where_the_file_says(listening, monkeypatch, notes, tmp_path, capsys):
+    address, waits, served = tmp_path / "bus.url", [], []
+
+    def sleep(seconds):
+        waits.append(seconds)
+        if len(waits) == 8:
+            address.write_text(f"tcp://{listening(WELCOME)}\n")
+
+    def serve():
+        served.append(notes.bus.url)
+        raise SystemExit
+
+    monkeypatch.setattr(parlor_service, "time", SimpleNamespace(sleep=sleep, monotonic=lambda: 0))
+    monkeypatch.setattr(notes, "serve", serve)
+    address.write_text(f"tcp://{listening(REFUSAL)}\n")
+    with pytest.raises(SystemExit):
+        notes.run(str(address))
+    assert waits == [0.05, 0.1, 0.2, 0.4, 0.8, 1, 1, 1] and served == [address.read_text().strip()]
+    assert capsys.readouterr().err.count("not this bus's token") == 1, "once, and not at each attempt"
+    notes.bus.socket.close()
+
+
+# Lines
+
+
+class Talk:
+    """A service at a bus that sends these lines and then ends."""
+
+    def __init__(self, service: Service, kind: str = "tcp"):
+        self.service, self.kind = service, kind
+        ours, self.bus = socket.socketpair()
+        self.bus.sendall(b"" if kind == "tcp" else b"INFO {}\r\n")
+        service.bus = LineBus(ours, service.name, "") if kind == "tcp" else NATSBus(ours, service.name, "", "parlor")
+        service.bus.url, service.later = f"{kind}://it", collections.deque()
+
+    def request(self, subject: str, data: bytes, number: int, timeout: int = 5000) -> bytes:
+        members = b'"timeout":%d,"data":%s}' % (timeout, data)
+        if self.kind == "tcp":
+            return b'{"op":"msg","sub":1,"reply":%d,"subject":"%s",%s\n' % (number, subject.encode(), members)
+        return b"MSG parlor.request.%s 1 %d %d\r\n{%s\r\n" % (subject.encode(), number, len(members) + 1, members)
+
+    def event(self, subject: str, data: bytes) -> bytes:
+        if self.kind == "tcp":
+            return b'{"op":"msg","sub":3,"subject":"%s","data":%s}\n' % (subject.encode(), data)
+        return b"MSG parlor.event.%s 3 %d\r\n%s\r\n" % (subject.encode(), len(data), data)
+
+    def answer(self, number: int, data: bytes) -> bytes:
+        if self.kind == "tcp":
+            return b'{"op":"res","id":%d,"data":%s}\n' % (number, data)
+        payload = b'{"data":%s}' % data
+        return b"MSG %s%d 0 %d\r\n%s\r\n" % (self.service.bus.inbox.encode(), number, len(payload), payload)
+
+    def run(self, *lines: bytes) -> dict:
+        """Returns the replies by the numbers of their requests."""
+        self.bus.sendall(b"".join(lines))
+        self.bus.shutdown(socket.SHUT_WR)
+        with pytest.raises(BusGone):
+            self.service.serve()
+        self.service.bus.socket.close()
+        sent = self.bus.makefile("rb").read()
+        self.bus.close()
+        if self.kind == "tcp":
+            return {line["id"]: line["data"] for line in map(json.loads, sent.splitlines()) if line["op"] == "res"}
+        return {int(number): json.loads(reply)["data"] for number, reply in re.findall(rb"PUB (\d+) \d+\r\n(.*?)\r\n", sent)}
+
+
+LARGE, MINUS = b'{"n":%s}' % (b"9" * 5_000), b'{"n":-%s}' % (b"9" * 5_000)
+
+
+@pytest.mark.parametrize("kind", ["tcp", "nats"])
+@pytest.mark.parametrize(
+    ("data", "status"),
+    [
+        (LARGE, 200), (MINUS, 200), (b'{"n":1e400}', 200), (b'{"n":"\xff"}', 200), (b"7", "malformed_request"),
+        (b"[]", "malformed_request"), (b'{"n":', "malformed_request"), (b'{"n":' + b"[" * 50_000, "malformed_request"),
+    ],
+)  # fmt: skip
+def test_no_line_ends_a_service(notes, capsys, kind, data, status):
+    notes.follows, notes.answer = None, lambda kind, data, caller: {"status": 200, "data": data}
+    talk = Talk(notes, kind)
+    replies = talk.run(
+        b"[\n" if kind == "tcp" else b"-ERR '[\xff'\r\n",
+        talk.request("notes.it", data, 1), talk.event("services.discover", data), talk.request("notes.it", b'{"n":1}', 2))  # fmt: skip
+    assert status in (replies[1].get("status"), replies[1].get("error", {}).get("code"))
+    assert replies[2] == {"status": 200, "data": {"n": 1}}
+    log = capsys.readouterr().err
+    assert ("malformed: a line is not" if kind == "tcp" else "nats: '[") in log
+    told = "notes.it: its data is not JSON" in log
+    assert told == (data[-1:] in b":[")
+
+
+def test_no_payload_on_nats_stands_for_what_the_server_says(notes):
+    notes.follows, notes.answer = None, lambda kind, data, caller: {"status": 200, "data": data}
+    talk = Talk(notes, "nats")
+    data = b',"op":"req","reply":5,"subject":"notes.it"'
+    replies = talk.run(talk.event("services.discover", b"1" + data), talk.request("notes.it", b"{}" + data, 2))
+    assert replies == {2: {"status": 200, "data": {}}}
+
+
+@pytest.mark.parametrize("kind", ["tcp", "nats"])
+def test_a_follower_stores_and_passes_on_each_number_that_an_entry_has(notes, kind):
+    def take(entry):
+        notes.db.execute("INSERT INTO numbers VALUES (?)", (entry["emissions"][0]["data"]["n"],))
+        notes.emit("", [], entry["emissions"])
+
+    notes.db.executescript("CREATE TABLE numbers (n); UPDATE own SET place = '{\"databaseId\":\"log\",\"seq\":0,\"digest\":0}'")
+    notes.take, talk = take, Talk(notes, kind)
+    numbers = [LARGE, MINUS, b'{"n":-1e400}', b'{"n":%d}' % 2**64, b'{"n":%d}' % 10**17]
+    entries = b",".join(b'{"seq":%d,"emissions":[{"event":"x","data":%s}]}' % (seq, data) for seq, data in enumerate(numbers, 1))
+    end = b'{"databaseId":"log","seq":5,"digest":1}'
+    page = b'{"head":%s,"oldest":1,"isKnown":true,"through":5,"entries":[%s]}' % (end, entries)
+    lines = [talk.event("messaging.log", data) for data in (b"7", b"{}", b'{"seq":"x"}', b'{"seq":%s}' % (b"1" * 5_000))]
+    talk.run(talk.answer(1, b'{"status":200,"data":%s}' % page), *lines)
+    stored = [n for (n,) in notes.db.execute("SELECT n FROM numbers")]
+    largest = sys.float_info.max
+    assert stored == [largest, -largest, -largest, 2.0**64, 10**17] and type(stored[-1]) is int
+    assert [entry["emissions"][0]["data"]["n"] for page in pages(notes) for entry in page["entries"]] == stored
+    assert json.loads(notes.db.execute("SELECT place FROM own").fetchone()[0])["seq"] == 5
+
+
+def test_a_right_that_is_missing_is_named_in_the_log(notes, capsys):
+    notes.answer = lambda kind, data, caller: {"status": 200, "data": notes.ask("rooms.membership", {})}
+    refused = '{"op":"err",%s,"code":"forbidden","message":"`notes` may not %s"}\n'
+    talk = Talk(notes)
+    replies = talk.run(
+        (refused % ('"sub":4', "subscribe `messaging.log`")).encode(), (refused % ('"id":1', "request `messaging.events`")).encode(),
+        talk.request("notes.it", b"{}", 1), (refused % ('"id":2', "request `rooms.membership`")).encode())  # fmt: skip
+    log = capsys.readouterr().err
+    assert replies[1]["error"]["code"] == "service_unavailable"
+    for line in ("forbidden: `notes` may not subscribe `messaging.log`", "messaging.events: forbidden", "rooms.membership: forbidden"):
+        assert f"{line}\n" in log
+
+
+def test_a_request_whose_time_is_over_is_not_begun(notes):
+    def answer(kind, data, caller):
+        time.sleep(0.05)
+        return {"status": 200}
+
+    notes.follows, notes.answer = None, answer
+    talk = Talk(notes)
+    replies = talk.run(*(talk.request("notes.it", b"{}", number, timeout) for number, timeout in [(1, 5000), (2, 1), (3, 5000)]))
+    assert replies.keys() == {1, 3}
+
+
+# What an author gets wrong
+
+
+def test_204_has_no_data(notes):
+    notes.reply_of = lambda subject, data: {"status": 204}
+    assert notes.ask("rooms.seen", {}) is None
+    notes.answer = lambda kind, data, caller: {"status": 204}
+    assert notes.reply("it", {}, None) == {"status": 204, "data": {}}, "older gateways refuse a reply without data"
+
+
+@pytest.mark.parametrize("status", [None, 200, 401, 429, 500, "409"])
+def test_a_code_of_ones_own_needs_a_status_that_gateways_accept(status):
+    with pytest.raises(ValueError, match="out_of_dice is not a code of Parlor's"):
+        Refused("out_of_dice", "There are no dice.", status)
+
+
+@pytest.mark.parametrize("code", ["", "OwnCode", "9_lives", "x" * 65])
+def test_a_code_of_ones_own_has_the_form_that_gateways_accept(code):
+    with pytest.raises(ValueError, match="a letter first"):
+        Refused(code, "No.", 409)
+
+
+def test_the_codes_that_need_no_status_are_those_of_the_contract():
+    rows = re.findall(r"^\| \d{3} \| (.*?) \|", (ROOT / "docs/api.md").read_text(), re.MULTILINE)
+    assert sorted(CODES) == sorted(code for row in rows for code in re.findall("`(.*?)`", row))
+    assert Refused("slow_mode", "Wait.", 422, retry_after=7).error == {
+        "code": "slow_mode", "message": "Wait.", "status": 422, "retryAfter": 7}  # fmt: skip
+
+
+def test_what_another_service_refused_is_passed_on_as_it_is(notes):
+    error = {"code": "code_of_a_newer_parlor", "message": "No.", "retryAfter": 3}
+    notes.follows, notes.answer = None, lambda kind, data, caller: notes.ask("rooms.it", {})
+    talk = Talk(notes)
+    assert talk.run(talk.request("notes.it", b"{}", 1), talk.answer(1, encode({"error": error})))[1] == {"error": error}
+
+
+ROUTE = {"method": "GET", "path": "/api/notes", "subject": "notes.list", "needsLogin": True, "answer": "plain"}
+LIMIT = {"name": "notes", "counted": "calls", "perPerson": 1, "perAddress": 1, "seconds": 1}
+CHECK = {"before": "messaging.send", "subject": "notes.check", "whenAway": "deny"}
+FIELD = {"path": "note", "kind": "value", "zero": None}
+
+
+@pytest.mark.parametrize(
+    ("member", "mistake"),
+    [
+        ({"routes": [ROUTE | {"method": "get"}]}, "routes[0].method is 'get', which is not GET|POST|PUT|PATCH|DELETE"),
+        ({"routes": [ROUTE | {"needsLogin": "yes"}]}, "routes[0].needsLogin is 'yes', which is no bool"),
+        ({"routes": [ROUTE, ROUTE | {"answer": "plian"}]}, "routes[1].answer is 'plian', which is not plain|room|rooms|roomsByPerson"),
+        ({"routes": [ROUTE | {"limit": ["x"]}]}, "routes[0].limit is not a member of it"),
+        ({"routes": ROUTE}, f"routes is {ROUTE!r}, which is no list"),
+        ({"socketEvents": [{"event": "note:add"}]}, "socketEvents[0] has no subject"),
+        ({"limits": [LIMIT | {"seconds": 0}]}, "limits[0].seconds is 0, which is not range(1, 2147483648)"),
+        ({"messageContribution": {"subject": "notes.of", "fields": [FIELD | {"role": {"badge": "x"}}]}},
+            "messageContribution.fields[0].role is not a member of it"),
+        ({"limits": [{k: v for k, v in LIMIT.items() if k != "perAddress"}]}, "limits[0] has no perAddress"),
+        ({"checks": [CHECK | {"before": "messaging"}]}, r"checks[0].before is 'messaging', which is not [a-z0-9_-]+\..+|room:join"),
+        ({"checks": [CHECK | {"whenAway": "refuse"}]}, "checks[0].whenAway is 'refuse', which is not allow|deny"),
+        ({"check": [CHECK]}, "check is not a member of it"),
+        ({"contribution": {"subject": "notes.of", "fields": [FIELD, {"path": "x"}]}}, "contribution.fields[1] has no kind"),
+        ({"presence": "elements.presence"}, r"presence is 'elements.presence', which is not notes\..+"),
+    ],
+)
+def test_a_mistake_in_the_manifest_names_itself_at_the_start(tmp_path, member, mistake):
+    class Mistaken(Service):
+        manifest = {"service": "notes", **member}
+
+    with pytest.raises(SystemExit) as ended:
+        Mistaken(tmp_path / "notes.db")
+    assert f"manifest.{mistake}" in ended.value.args[0].splitlines()
+
+
+def test_a_manifest_without_a_mistake_is_accepted(tmp_path):
+    class Whole(Service):
+        manifest = {
+            "service": "notes", "routes": [ROUTE | {"limits": ["notes"]}], "limits": [LIMIT], "checks": [CHECK | {"before": "room:join"}],
+            "personContribution": {"subject": "notes.people", "fields": [FIELD]}, "batched": ["notes.list"]}  # fmt: skip
+
+    Whole(tmp_path / "notes.db").db.close()
+
+
+# Timers
+
+
+class Reminders(Notes):
+    """Emits an entry at each call, and at the third one its bus ends."""
+
+    follows = None
+
+    def __init__(self, tmp_path):
+        super().__init__(tmp_path / "notes.db")
+        self.talk, self.calls = Talk(self), []
+
+    @every(0.01)
+    def remind(self):
+        self.calls.append(self.emit("", [], [{"to": "everyone", "event": "tea", "data": {}}]))
+        if len(self.calls) == 2:
+            self.calls.append(None)
+            raise ValueError("this one is undone")
+        if len(self.calls) == 4:
+            self.talk.bus.shutdown(socket.SHUT_WR)
+
+
+def test_a_timer_runs_between_the_lines_and_over_its_own_mistakes_and_the_ends_of_connections(tmp_path, capsys):
+    reminders = Reminders(tmp_path)
+    with pytest.raises(BusGone):
+        reminders.serve()
+    assert reminders.calls == [1, 2, None, 2] and kept(reminders) == [1, 2]
+    sent = [json.loads(line) for line in reminders.talk.bus.recv(1_000_000).splitlines()]
+    assert [line["data"]["seq"] for line in sent if line.get("subject") == "notes.log"] == [1, 2]
+    assert "this one is undone" in capsys.readouterr().err
+    # What was missed is not made up: one call is due, however long it was away.
+    reminders.due = {"remind": time.monotonic() - 60}
+    Talk(reminders).run()
+    assert reminders.calls[4:] == [3] and reminders.due["remind"] > time.monotonic() - 1
+    reminders.db.close()
+
+
+@pytest.mark.parametrize("kind", ["tcp", "nats"])
+def test_a_connection_on_which_only_a_timer_sends_is_pinged(notes, kind):
+    talk = Talk(notes, kind)
+    bus = notes.bus
+    bus.next_ping = time.monotonic() + 0.01
+    assert bus.read(until=time.monotonic()) == {"op": "time"} and bus.read() == {"op": "ping"}
+    talk.bus.setblocking(False)
+    assert b"ping" in talk.bus.recv(10_000).lower()
+    talk.bus.sendall(b'{"op":"pong"}\n' if kind == "tcp" else b"PONG\r\n")
+    assert bus.read() == {"op": "pong"}
+    bus.heard -= 60
+    bus.next_ping = time.monotonic() + 60
+    with pytest.raises(BusGone, match="silent"):
+        bus.read()
+    bus.socket.close()
+    talk.bus.close()

@@ -10,4 +10,15 @@ struct TerminationSignalsTests {
         kill(getpid(), SIGTERM)
         await signals.wait()
     }
+
+    @Test("an action is called for each hangup, which does not end the process")
+    func hangups() async throws {
+        let (calls, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(2))
+        try Hangups.handle { continuation.yield() }
+        var iterator = calls.makeAsyncIterator()
+        for _ in 0..<2 {
+            kill(getpid(), SIGHUP)
+            await iterator.next()
+        }
+    }
 }

@@ -18,7 +18,8 @@ extension RequestDescription {
         gives: Poll.schema, statuses: [.created], errors: [.invalidField, .messageNotFound, .payloadTooLarge])
     static let vote = RequestDescription(
         "Votes for one of a poll's choices, by its place from 0.",
-        takes: .object(["pollId": .id, "choice": .integer(from: 0)]), gives: Poll.schema, errors: [.invalidField])
+        takes: .object(["pollId": .id, "choice": .integer(from: 0)]), gives: Poll.schema,
+        errors: [.invalidField, .pollNotFound])
 }
 
 extension EventDescription {
@@ -123,7 +124,7 @@ struct Polls: Sendable {
     /// Returns the fact that the field `poll` of a message has changed; nil if the poll is about no message.
     private static func fact(of poll: Poll) -> Fact? { poll.messageID.map { .fieldsChanged(messageIDs: [$0]) } }
 
-    private static let notFound = ServiceError(.invalidField, "There is no such poll in this room.")
+    private static let notFound = ServiceError(.pollNotFound, "There is no such poll in this room.")
 
     /// Returns the position of an entry whose events clients get before the reply.
     private static func position(_ seq: Int) -> StreamPosition { StreamPosition(stream: PollsService.name, seq: seq) }

@@ -107,7 +107,7 @@ struct PollsTests {
             try await harness.expect(.roomNotFound) { try await harness.create(by: "carol") }
             try await harness.expect(.roomNotFound) { try await harness.vote(0, in: id, by: "carol") }
             try await harness.expect(.invalidField) { try await harness.vote(2, in: id, by: "bob") }
-            try await harness.expect(.invalidField) { try await harness.vote(0, in: "none", by: "bob") }
+            try await harness.expect(.pollNotFound) { try await harness.vote(0, in: "none", by: "bob") }
             for choices in [["yes"], ["yes", "yes"], ["yes", ""]] {
                 try await harness.expect(.invalidField) { try await harness.create(choices: choices) }
             }

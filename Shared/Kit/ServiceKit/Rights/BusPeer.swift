@@ -78,6 +78,11 @@ extension BusPeer {
         guard let name = service ?? object["name"]?.string, SubjectGrammar.isQueue(name) else {
             throw BusPeerError("has neither a `name` nor a `service` of a-z, 0-9, _ and -")
         }
+        // A right under a wrong name would be missing, and nobody would say why.
+        let known = ["name", "service", "token"] + BusRights.Operation.allCases.map(\.rawValue)
+        if let unknown = object.all.map({ $0.name }).first(where: { !known.contains($0) }) {
+            throw BusPeerError("has `\(unknown)`, which is none of \(known.joined(separator: ", "))")
+        }
         var listed = BusRights()
         listed.serve = try Self.patterns(.serve, in: object)
         listed.request = try Self.patterns(.request, in: object)
