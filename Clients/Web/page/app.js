@@ -149,7 +149,8 @@ function houseView(parlor, redraw) {
   const onKey = (event) => {
     // The browser closes an open dialog after this event. It does not set `defaultPrevented` for that.
     const isForDialog = document.querySelector("dialog[open]") !== null;
-    if (event.key === "Escape" && !event.defaultPrevented && !isForDialog && route().roomId && innerWidth < 760) goTo(null);
+    const back = stage.querySelector(".back");
+    if (event.key === "Escape" && !event.defaultPrevented && !isForDialog && back?.checkVisibility()) goTo(null);
   };
   addEventListener("hashchange", show);
   document.addEventListener("keydown", onKey);

@@ -11,7 +11,7 @@ import { rove } from "./menu.js";
 import { goTo } from "./route.js";
 
 /** Where the screen is so narrow that tabs choose between the conversation and the board; as in parlor.css. */
-const TABBED = matchMedia("(max-width: 1179px)");
+const TABBED = matchMedia("(max-width: 73.6875em)");
 
 /** One open room: its name and people above the conversation and the board. */
 export function roomView(parlor, roomId) {
