@@ -60,14 +60,22 @@ export function composerView(roomId, { send, typed, stopped, goUp }) {
     area.focus();
   }
   function resize() {
-    area.style.height = "auto";
-    area.style.height = `${area.scrollHeight}px`;
     const remaining = area.value.length < LONGEST - 400 ? LONGEST : LONGEST - length();
     text(left, remaining < 400 ? (remaining < 0 ? String(remaining) : t("charactersLeft", { count: remaining })) : "");
     left.classList.toggle("over", remaining < 0);
     button.disabled = area.value.trim() === "" || remaining < 0;
     if (area.value) drafts.set(roomId, area.value);
     else drafts.delete(roomId);
+    fit();
+  }
+  /** Gives the field the height of its text. */
+  function fit() {
+    // Its box stays as high as it is while the field has one row. Else the messages above would get more room for a
+    // moment, and the browser would scroll them.
+    form.style.height = `${form.offsetHeight}px`;
+    area.style.height = "auto";
+    area.style.height = `${area.scrollHeight}px`;
+    form.style.height = "";
   }
   area.value = drafts.get(roomId) ?? "";
   return { element: form, begin: resize, focus: () => area.focus({ preventScroll: true }) };

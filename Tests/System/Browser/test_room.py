@@ -82,6 +82,34 @@ def test_badges_of_the_board_move_without_entering(pair, ben):
     second.shows(".item", "a note")
 
 
+FROM_END = "const e = document.querySelector('.scroller'); return Math.round(e.scrollHeight - e.scrollTop - e.clientHeight)"
+
+
+def test_who_writes_several_lines_stays_at_the_end_and_reads_what_arrives(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ada.send(room, *(f"old {number}" for number in range(60)))
+    window = open_window()
+    window.enter(ada, room)
+    window.shows(".bubble", "old 59")
+    for _ in range(5):
+        window.write("line" + Keys.SHIFT + Keys.ENTER + Keys.NULL, send=False)
+    window.driver.execute_async_script(TWO_FRAMES)
+    window.write("x", send=False)
+    window.driver.execute_async_script(TWO_FRAMES)
+    assert window.run(FROM_END) == 0
+    window.lacks(".jump")
+    ben.send(room, "while you write")
+    window.until(lambda: window.run(IS_IN_VIEW, "while you write"), "the message")
+    window.until(lambda: all(m["readStatus"] for m in ben.messages(room) if m["senderId"] == ben.id), "it is read")
+    # Somebody scrolls up a little, and the field, which loses two lines, shows the end again.
+    window.run("document.querySelector('.scroller').scrollBy(0, -70)")
+    window.shows(".jump")
+    window.write(Keys.BACKSPACE * 7, send=False)
+    window.lacks(".jump")
+    ben.send(room, "and then")
+    window.until(lambda: window.run(IS_IN_VIEW, "and then"), "the next message")
+
+
 def test_a_message_is_deleted_for_both(pair):
     first, second, _ = pair
     first.write("a mistake")
