@@ -79,10 +79,11 @@ function open(roomId) {
   return { roomId, conversation, board, close() {} };
 }
 
+const drafts = Object.assign(new Value({ [rooms[1]?.id]: "Half a sen" }), { keep(roomId, text) { drafts.set({ [roomId]: text }); } });
 const session = new Value({ status: state === "signedOut" ? "signedOut" : "signedIn", user: me, failure: null });
 Object.assign(session, { async login() { session.set({ status: "signedIn" }); }, async register() { session.set({ status: "signedIn" }); }, async logout() { session.set({ status: "signedOut" }); } });
 window.mock = { session, list, rooms };
 begin({
-  session, rooms: list, connection: new Value({ state: state === "offline" ? "offline" : "connected", isCaughtUp: true }), unsent: new Value({ waiting: state === "offline" ? 2 : 0, failed: 0 }),
+  session, rooms: list, drafts, connection: new Value({ state: state === "offline" ? "offline" : "connected", isCaughtUp: true }), unsent: new Value({ waiting: state === "offline" ? 2 : 0, failed: 0 }),
   async start() {}, async stop() {}, wake() {}, rest() {}, async flush() {}, open,
 });

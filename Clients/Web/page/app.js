@@ -5,7 +5,6 @@ import { clear, route, goTo } from "./route.js";
 import { signInView } from "./sign-in.js";
 import { roomListView } from "./room-list.js";
 import { roomView, noRoomView } from "./room.js";
-import { forgetDrafts, keepDraftsOf } from "./composer.js";
 import { showUnread, shownBadges, watch } from "./unread.js";
 import { followDemoLink } from "./demo.js";
 import { closeDialogs, toast } from "./dialog.js";
@@ -29,7 +28,7 @@ export function begin(parlor) {
   let shown = null;
 
   function draw(force = false) {
-    const { status, user, failure } = parlor.session.snapshot;
+    const { status, user } = parlor.session.snapshot;
     const wanted = status === "signedIn" ? user.id : status;
     if (wanted === shown && !force) return;
     shown = wanted;
@@ -38,11 +37,8 @@ export function begin(parlor) {
     view = null;
     fill(app, banner);
     if (status === "signedIn") {
-      keepDraftsOf(user.id);
       view = houseView(parlor, () => draw(true));
     } else if (status === "signedOut") {
-      // If the session has ended by itself, the person has not left, and may sign in again.
-      if (!failure) forgetDrafts();
       view = signInView(parlor.session, () => draw(true));
     }
     if (view) app.append(view.element);

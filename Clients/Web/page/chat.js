@@ -25,7 +25,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
   const notice = h("div", { role: "status" });
   const typing = h("div", { class: "typing-line" });
   const jump = h("button", { class: "button jump", type: "button", hidden: true, on: { click: toLatest } });
-  const composer = composerView(conversation.roomId, {
+  const composer = composerView(parlor.drafts, conversation.roomId, {
     send(words) {
       isSettled = true;
       if (conversation.send(words) != null) showEnd();
@@ -319,6 +319,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
       ends.forEach((end) => end());
       document.removeEventListener("visibilitychange", onVisible);
       conversation.stoppedTyping();
+      composer.end();
       list.end();
     },
   };

@@ -3,22 +3,19 @@ import { icon } from "./icons.js";
 import { t } from "./texts.js";
 
 const LONGEST = 4000;
-const drafts = new Map();
-/** The id of the person whose drafts these are. */
-let writer = null;
 
 /**
  * The input for a message. Enter sends, Shift+Enter starts a new line, Esc leaves the input. Unsent text is kept for
  * the next visit to the room.
  */
-export function composerView(roomId, { send, typed, stopped, goUp }) {
+export function composerView(drafts, roomId, { send, typed, stopped, goUp }) {
   const left = h("span", { class: "left", "aria-live": "polite" });
   const button = h("button", { class: "icon-button primary", type: "submit", "aria-label": t("send"), title: t("send") }, icon("send"));
   const area = h("textarea", {
     rows: 1, dir: "auto", placeholder: t("writeMessage"), "aria-label": t("writeMessage"), title: t("sendHint"), enterkeyhint: "send", autocomplete: "off",
     on: {
       input: () => {
-        resize();
+        changed();
         if (area.value.trim()) typed();
         else stopped();
       },
@@ -56,16 +53,27 @@ export function composerView(roomId, { send, typed, stopped, goUp }) {
     if (count === 0 || count > LONGEST) return;
     send(area.value);
     area.value = "";
-    resize();
+    changed();
     area.focus();
   }
-  function resize() {
+  let isOwn = false;
+  function changed() {
+    isOwn = true;
+    drafts.keep(roomId, area.value.trim() ? area.value : "");
+    draw();
+  }
+  /** Shows the draft from an earlier visit, or from another tab, until the person writes here. */
+  function takeDraft() {
+    const text = drafts.snapshot[roomId] ?? "";
+    if (isOwn || area.value === text) return;
+    area.value = text;
+    draw();
+  }
+  function draw() {
     const remaining = area.value.length < LONGEST - 400 ? LONGEST : LONGEST - length();
     text(left, remaining < 400 ? (remaining < 0 ? String(remaining) : t("charactersLeft", { count: remaining })) : "");
     left.classList.toggle("over", remaining < 0);
     button.disabled = area.value.trim() === "" || remaining < 0;
-    if (area.value) drafts.set(roomId, area.value);
-    else drafts.delete(roomId);
     fit();
   }
   /** Gives the field the height of its text. */
@@ -77,17 +85,14 @@ export function composerView(roomId, { send, typed, stopped, goUp }) {
     area.style.height = `${area.scrollHeight}px`;
     form.style.height = "";
   }
-  area.value = drafts.get(roomId) ?? "";
-  return { element: form, begin: resize, focus: () => area.focus({ preventScroll: true }) };
-}
-
-/** Keeps the drafts of a person who has signed in, and removes those of anybody else. */
-export function keepDraftsOf(userId) {
-  if (userId !== writer) drafts.clear();
-  writer = userId;
-}
-
-/** Removes all drafts, because the person has signed out. */
-export function forgetDrafts() {
-  drafts.clear();
+  const end = drafts.subscribe(takeDraft);
+  return {
+    element: form,
+    begin() {
+      draw();
+      takeDraft();
+    },
+    focus: () => area.focus({ preventScroll: true }),
+    end,
+  };
 }

@@ -18,7 +18,7 @@ const TIME_FOR_MORE = 20;
 
 /** The list of rooms, sorted or grouped by person. */
 export function roomListView(parlor, redraw) {
-  const rooms = parlor.rooms;
+  const { rooms, drafts } = parlor;
   const me = rooms.userId;
   let grouping = chosen("grouping", "rooms");
   let query = "";
@@ -157,8 +157,11 @@ export function roomListView(parlor, redraw) {
   function updateRow(item, room) {
     const { parts: part, row } = item;
     const badges = shownBadges(room);
-    if (item.room !== room || item.unread !== badges.messages) {
+    // The draft of the open room is in view.
+    const draft = room.id === selected ? null : drafts.snapshot[room.id];
+    if (item.room !== room || item.unread !== badges.messages || item.draft !== draft) {
       item.room = room;
+      item.draft = draft;
       item.unread = badges.messages;
       const title = room.name ?? t("unnamedRoom");
       text(part.title, title);
@@ -166,8 +169,8 @@ export function roomListView(parlor, redraw) {
       text(part.people, peopleLine(room));
       const typists = room.typing;
       part.last.classList.toggle("is-typing", typists.length > 0);
-      text(part.last, typists.length > 0 ? typingText(room) : room.lastMessage
-        ? (room.lastMessage.senderId === me ? t("youSaid", { text: room.lastMessage.text }) : room.lastMessage.text) : t("noMessagesYet"));
+      part.last.classList.toggle("is-draft", !typists.length && Boolean(draft));
+      text(part.last, lastLine(room, draft));
       text(part.badge, badgeText(badges.messages));
       if (item.news !== room.badges.elements) {
         item.news = room.badges.elements;
@@ -203,6 +206,12 @@ export function roomListView(parlor, redraw) {
     else row.removeAttribute("aria-current");
   }
 
+  function lastLine({ typing, lastMessage: last, ...room }, draft) {
+    if (typing.length > 0) return typingText({ typing, ...room });
+    if (draft) return t("draft", { text: draft });
+    if (!last) return t("noMessagesYet");
+    return last.senderId === me ? t("youSaid", { text: last.text }) : last.text;
+  }
   function typingText(room) {
     if (room.typing.length > 1) return t("typingMany");
     const person = room.participants.find((participant) => participant.userId === room.typing[0]);
@@ -233,7 +242,7 @@ export function roomListView(parlor, redraw) {
     else if (step < 0) filter.focus();
   }
 
-  const ends = [rooms.subscribe(later), parlor.connection.subscribe(later)];
+  const ends = [rooms.subscribe(later), drafts.subscribe(later), parlor.connection.subscribe(later)];
   const clock = setInterval(later, 30_000);
   draw();
   return {

@@ -222,6 +222,8 @@ export class Parlor {
   readonly session: Session;
   /** null while nobody is signed in, and a new object for each person. It is set before `session` changes. */
   readonly rooms: Rooms | null;
+  /** As `rooms`: null while nobody is signed in, and a new object for each person. */
+  readonly drafts: Drafts | null;
   readonly connection: Observable<Connection>;
   /** The numbers of the person's waiting and failed changes, in all rooms. */
   readonly unsent: Observable<{ readonly waiting: number; readonly failed: number }>;
@@ -356,6 +358,19 @@ export class Rooms implements Observable<RoomsSnapshot> {
    */
   findPeople(q?: string, options?: { cursor?: string; limit?: number; signal?: AbortSignal }):
     Promise<{ people: Person[]; next: string | null }>;
+}
+
+// ---- Drafts ---------------------------------------------------------------------------------------------------------
+
+/**
+ * The messages that the person is still writing, by room; a room without one is missing. They are read soon after
+ * `start()`, stay on this device until the person signs out or loses the room, and are the same in all tabs.
+ */
+export class Drafts implements Observable<{ readonly [roomId: string]: string }> {
+  readonly snapshot: { readonly [roomId: string]: string };
+  subscribe(listener: (snapshot: { readonly [roomId: string]: string }) => void): () => void;
+  /** Keeps what is written so far; "" removes the draft. Call it at each change of the text, and when it was sent. */
+  keep(roomId: string, text: string): void;
 }
 
 // ---- Conversation ---------------------------------------------------------------------------------------------------

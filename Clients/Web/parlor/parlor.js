@@ -45,6 +45,10 @@ export class Parlor {
     return this.#account?.rooms ?? null;
   }
 
+  get drafts() {
+    return this.#account?.drafts ?? null;
+  }
+
   async start() {
     this.#isStarted = true;
     await this.session.open();

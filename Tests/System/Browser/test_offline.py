@@ -147,16 +147,6 @@ const { fetch } = window;
 window.fetch = (address, ...rest) => localStorage.refuses && /\\/api\\/rooms/.test(address)
     ? Promise.resolve(new Response('{"error":{"code":"service_unavailable","message":"busy"}}', { status: 503 })) : fetch(address, ...rest);"""
 
-COUNT_STORED = """
-const [key, done] = arguments;
-const request = indexedDB.open(`parlor ${location.origin}`);
-request.onsuccess = () => {
-    const reading = request.result.transaction("entries").objectStore("entries").get(key);
-    reading.onsuccess = () => { request.result.close(); done(reading.result?.length ?? 0); };
-};
-"""
-
-
 def test_what_is_stored_and_cannot_be_loaded_again_is_said_to_be_old_until_it_can(ada, ben, open_window):
     room = ada.room_with(ben, "Kitchen")
     ada.send(room, *(f"old {number}" for number in range(60)))
@@ -166,7 +156,7 @@ def test_what_is_stored_and_cannot_be_loaded_again_is_said_to_be_old_until_it_ca
     window.shows(".bubble", "old 59")
     for key in ("rooms", f"{room}/messages"):
         stored = f"{ada.id}/cache/{key}"
-        window.until(lambda: window.driver.execute_async_script(COUNT_STORED, stored), f"{key} is stored")
+        window.until(lambda: window.stored(stored), f"{key} is stored")
     window.run("localStorage.refuses = 1")
     window.reload()
     window.shows(".bubble", "old 59")

@@ -114,6 +114,31 @@ def test_what_is_half_written_outlives_a_session_that_ends_by_itself_but_for_its
         assert window.shows(".composer textarea").get_attribute("value") == shown
 
 
+def test_what_is_half_written_outlives_a_reload_but_no_sign_out_and_stands_in_the_list(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ben.send(room, "hello")
+    window = open_window()
+    window.enter(ada, room)
+    window.write("half a mess", send=False)
+    window.lacks(".room-row .last", "Draft")
+    window.until(lambda: window.stored(f"{ada.id}/cache/drafts/{room}") == "half a mess", "it is stored")
+    window.reload()
+    window.until(lambda: window.one(".composer textarea").get_attribute("value") == "half a mess", "the draft")
+    window.visit(ada.address)
+    window.shows(".room-row .last", "Draft: half a mess")
+    assert "Draft: half a mess" in window.one(".room-row").get_attribute("aria-label")
+    window.row("Kitchen").click()
+    window.shows(".composer textarea").send_keys("age" + Keys.ENTER)
+    window.wait_until_sent()
+    window.write("never said", send=False)
+    window.shows("[aria-haspopup]").click()
+    window.shows(".menu .button", "Sign out").click()
+    fill(window, ada.username, PASSWORD)
+    window.shows(".room-row .last", "You: half a message")
+    window.row("Kitchen").click()
+    assert window.shows(".composer textarea").get_attribute("value") == ""
+
+
 def test_what_is_half_written_in_one_tab_outlives_a_session_whose_end_another_tab_finds_out(ada, ben, open_window):
     room = ada.room_with(ben, "Kitchen")
     window = open_window()

@@ -40,6 +40,7 @@ export default {
   someoneHere: "Jemand ist gerade in diesem Raum",
   noMessagesYet: "Noch keine Nachrichten",
   you: "Du",
+  draft: "Entwurf: {text}",
   youSaid: "Du: {text}",
   typingOne: "{name} schreibt…",
   typingMany: "Mehrere schreiben…",

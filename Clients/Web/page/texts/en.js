@@ -41,6 +41,7 @@ export default {
   someoneHere: "Someone is in this room now",
   noMessagesYet: "No messages yet",
   you: "You",
+  draft: "Draft: {text}",
   youSaid: "You: {text}",
   typingOne: "{name} is typing…",
   typingMany: "Several people are typing…",
