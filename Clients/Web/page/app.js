@@ -39,7 +39,7 @@ export function begin(parlor) {
     if (status === "signedIn") {
       view = houseView(parlor, () => draw(true));
     } else if (status === "signedOut") {
-      view = signInView(parlor.session, () => draw(true));
+      view = signInView(parlor.session);
     }
     if (view) app.append(view.element);
     view?.begin?.();

@@ -81,6 +81,16 @@ function startOfDay(date) {
   return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
 }
 
+/** The names of browsers and systems, with what they call themselves. Those that name others too come first. */
+const BROWSERS = [[/\bEdg/, "Edge"], [/\bOPR\//, "Opera"], [/\bFirefox\/|\bFxiOS\//, "Firefox"], [/Chrome\/|\bCriOS\//, "Chrome"], [/\bSafari\//, "Safari"]];
+const SYSTEMS = [[/\biPhone\b/, "iPhone"], [/\biPad\b/, "iPad"], [/\bAndroid\b/, "Android"], [/\bWindows\b/, "Windows"], [/\bMac OS X\b/, "macOS"], [/\bLinux\b/, "Linux"]];
+
+/** Returns a short name for what a browser or an app calls itself, such as "Firefox · Linux". */
+export function deviceName(userAgent) {
+  const known = [BROWSERS, SYSTEMS].map((names) => names.find(([pattern]) => pattern.test(userAgent))?.[1]).filter(Boolean);
+  return known.join(" · ") || userAgent.slice(0, 60);
+}
+
 /** Returns a person's initials: one or two characters. */
 export function initials(person) {
   const words = (person.firstName || person.username || "?").trim().split(/[\s._-]+/).filter(Boolean);

@@ -26,7 +26,7 @@ export function roomView(parlor, roomId) {
   sub.append(people, presence, made);
   const mark = roomMark(roomId);
   const head = h("header", { class: "room-head" },
-    h("button", { class: "icon-button back", type: "button", "aria-label": t("back"), on: { click: () => goTo(null) } }, icon("back")),
+    h("button", { class: "icon-button back", type: "button", "aria-label": t("backToRooms"), on: { click: () => goTo(null) } }, icon("back")),
     mark, h("div", { class: "titles" }, title, sub));
 
   const nameOf = (userId) => {
@@ -139,7 +139,7 @@ export function roomView(parlor, roomId) {
     if (isGoneShown) return;
     isGoneShown = true;
     fill(element, h("div", { class: "empty" }, roomMark(roomId), h("h2", {}, t("roomGone")), h("p", {}, t("roomGoneLead")),
-      h("button", { class: "button", type: "button", on: { click: () => goTo(null) } }, t("back"))));
+      h("button", { class: "button", type: "button", on: { click: () => goTo(null) } }, t("backToRooms"))));
   }
 
   const later = onceAFrame(draw);

@@ -134,6 +134,8 @@ export class ClientFailure extends Error {
   readonly requestId: string | null;
   /** The time, in milliseconds, that the server asked to wait. */
   readonly retryAfter: number | null;
+  /** For `invalid_field`, the name of the field that the server has refused, such as "email"; otherwise null. */
+  readonly field: string | null;
 }
 
 // ---- The platform and storage ---------------------------------------------------------------------------------------
@@ -305,6 +307,29 @@ export class Session implements Observable<SessionSnapshot> {
    * stored, under a key that begins with `ending/`.
    */
   logout(): Promise<void>;
+  /** Returns where the person is signed in, oldest first. @throws ClientFailure */
+  signIns(): Promise<SignIn[]>;
+  /** Ends a sign-in elsewhere. One that has ended already is no failure. @throws ClientFailure */
+  endSignIn(id: string): Promise<void>;
+  /** Ends all sign-ins but this one. @throws ClientFailure */
+  endOtherSignIns(): Promise<void>;
+  /**
+   * Changes the password, and ends all other sign-ins. A failure without an answer leaves open which password is valid.
+   * @throws ClientFailure `invalid_credentials` if the current password is wrong; `invalid_field`, …
+   */
+  changePassword(currentPassword: string, newPassword: string): Promise<void>;
+}
+
+/** A device or an app on which the person is signed in. */
+export interface SignIn {
+  readonly id: string;
+  readonly createdAt: string;
+  readonly lastUsedAt: string;
+  /** What the browser or the app calls itself; "" if it says nothing. */
+  readonly userAgent: string;
+  readonly address: string;
+  /** True for the sign-in of this page. */
+  readonly current: boolean;
 }
 
 // ---- Rooms ----------------------------------------------------------------------------------------------------------

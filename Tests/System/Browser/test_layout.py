@@ -63,6 +63,14 @@ def screens(window, language: str):
     window.shows("[aria-haspopup]").click()
     window.shows(".menu")
     yield "account"
+    for number, ready in ((0, "dialog form"), (1, ".sign-ins li")):
+        window.run("document.querySelectorAll('.menu > .button')[arguments[0]].click()", number)
+        window.shows(ready)
+        yield ready
+        window.press(Keys.ESCAPE)
+        window.lacks("dialog")
+        window.shows("[aria-haspopup]").click()
+        window.shows(".menu")
     window.press(Keys.ESCAPE)
     window.shows(".side-head .primary").click()
     window.shows("dialog .person-row")
