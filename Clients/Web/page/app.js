@@ -50,14 +50,17 @@ export function begin(parlor) {
   // focus, and screen readers would repeat the text, with each try. It says "Connecting" only if the person has asked
   // for that, until this try has ended.
   const drawBanner = onceAFrame(() => {
-    const { state, isCaughtUp } = parlor.connection.snapshot;
+    const { state, isCaughtUp, isSlow } = parlor.connection.snapshot;
+    const isSignedIn = parlor.session.snapshot.status === "signedIn";
     const isLost = state === "offline" || state === "ended";
-    const isAway = parlor.session.snapshot.status === "signedIn" && (isLost || (state === "connecting" && !isCaughtUp && wasAway));
+    const isAway = isSignedIn && (isLost || (state === "connecting" && !isCaughtUp && wasAway));
     if (isLost) wasAway = true;
     if (state === "connected") wasAway = false;
-    banner.hidden = !isAway;
-    text(bannerText, isAway ? bannerLine(state) : "");
+    banner.hidden = !(isAway || (isSignedIn && isSlow));
+    text(bannerText, banner.hidden ? "" : isAway ? bannerLine(state) : t("slow"));
     text(connect, t("connectNow"));
+    // A connection that is slow is still there.
+    connect.hidden = !isAway;
   });
   let wasAway = false;
   let isAsked = false;

@@ -216,9 +216,10 @@ export class Account {
 
   #take(update) {
     const { type, failure, retryAt } = update;
+    if (type === "slow") return this.#connection.set({ isSlow: update.isSlow });
     if (type === "connecting") this.#connection.set({ state: "connecting", failure: null });
     if (type === "connected") {
-      this.#connection.set({ state: "connected", transport: this.#socket.transportName, failure: null, retryAt: null });
+      this.#connection.set({ state: "connected", transport: this.#socket.transportName, isSlow: false, failure: null, retryAt: null });
     }
     if (type === "recovered") this.#isAway = false;
     if (type === "disconnected") {
@@ -227,7 +228,7 @@ export class Account {
       // The session may have been ended elsewhere. This request finds out.
       if (failure.code === "disconnected") this.#session.call("GET", "/users/me").catch(() => {});
       const state = isOver ? "ended" : retryAt === null ? "idle" : "offline";
-      this.#connection.set({ state, transport: null, failure: state === "idle" ? null : failure, retryAt });
+      this.#connection.set({ state, transport: null, isSlow: false, failure: state === "idle" ? null : failure, retryAt });
     }
     this.#connection.set({ isCaughtUp: type === "recovered" || (type === "event" && this.#connection.snapshot.isCaughtUp) });
     if (type === "event") this.#apply(update.name, update.data);

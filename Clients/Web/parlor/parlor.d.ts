@@ -204,6 +204,8 @@ export interface Connection {
   readonly state: "idle" | "connecting" | "connected" | "offline" | "ended";
   /** True if everything missed has been received, so what is shown is current. */
   readonly isCaughtUp: boolean;
+  /** True from the moment when a request has waited 8 s for an answer, until an answer comes or the connection ends. */
+  readonly isSlow: boolean;
   readonly transport: "websocket" | "polling" | null;
   readonly failure: ClientFailure | null;
   /** While offline, the time of the next attempt, in milliseconds since 1970. */

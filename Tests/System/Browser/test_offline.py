@@ -1,5 +1,7 @@
 """Losing the server or the network: written messages are kept, and sent once."""
 
+import signal
+
 import pytest
 from api_people import Person
 from parlor import Parlor
@@ -78,7 +80,7 @@ HOLD_TRIES = """
 def test_the_button_that_connects_keeps_the_focus_while_the_page_tries_again(own_parlor, alone):
     window, _, _ = alone
     assert own_parlor.stop() == 0
-    window.shows(".banner", "offline")
+    window.shows(".banner", "No connection")
     window.run(COUNT_TRIES)
     window.run("""
         document.querySelector(".banner button").focus();
@@ -93,15 +95,30 @@ def test_the_button_that_connects_keeps_the_focus_while_the_page_tries_again(own
     window.run(HOLD_TRIES)
     window.run("dispatchEvent(new Event('online'))")
     window.until(lambda: window.run("return __held.length"), "a try that lasts")
-    window.shows(".banner", "You are offline")
+    window.shows(".banner", "No connection")
     window.press(Keys.ENTER)
     window.shows(".banner", "Connecting…")
     window.run("__held.splice(0).forEach((fail) => fail())")
-    window.shows(".banner", "You are offline")
+    window.shows(".banner", "No connection")
     assert window.focused()["name"] == "Connect now"
     own_parlor.start_again()
     window.run("__holds = false; __held.splice(0).forEach((fail) => fail())")
     window.press(Keys.ENTER)
+    window.lacks(".banner")
+
+
+def test_a_server_that_does_not_answer_is_noticed_long_before_the_connection_counts_as_dead(own_parlor, alone):
+    window, _, _ = alone
+    own_parlor.process.signal(signal.SIGSTOP)
+    try:
+        window.write("into the void")
+        window.shows(".banner", "longer than usual")
+        assert not window.one(".banner button").is_displayed()
+    finally:
+        own_parlor.process.signal(signal.SIGCONT)
+    window.wait_until_sent()
+    window.write("and on")
+    window.wait_until_sent()
     window.lacks(".banner")
 
 
