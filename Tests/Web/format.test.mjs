@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import "./support/english.mjs";
+import { setLanguage } from "../../Clients/Web/page/texts.js";
 import { deviceName, relativeTime } from "../../Clients/Web/page/format.js";
 
 // Summer time ends on 25 October 2026 at 3:00, and begins on 29 March.
@@ -39,4 +40,9 @@ test("a browser is named by itself and its system", () => {
   assert.equal(deviceName("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1 Version/18.0 Mobile Safari/604.1"), "Safari · iPhone");
   assert.equal(deviceName("python-httpx/0.27"), "python-httpx/0.27");
   assert.equal(deviceName(""), "");
+});
+
+test("minutes in German are not metres", () => {
+  setLanguage("de");
+  assert.equal(shown("2026-06-10T10:23", "2026-06-10T10:00"), "vor 23 Min.");
 });

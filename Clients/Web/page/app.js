@@ -125,7 +125,6 @@ function houseView(parlor, redraw) {
   function show() {
     const { roomId } = route();
     if (roomId === shown) return;
-    const isFirst = shown === undefined;
     shown = roomId;
     closeDialogs();
     room?.end();
@@ -134,15 +133,16 @@ function houseView(parlor, redraw) {
     room = roomId ? roomView(parlor, roomId) : noRoomView();
     watch(roomId, room.isAtEnd);
     stage.append(room.element);
-    room.begin?.(isFirst);
+    room.begin?.();
     list.select(roomId);
     update();
   }
   const update = onceAFrame(() => {
-    const { unreadMessages, unseenElements } = parlor.rooms?.snapshot ?? { unreadMessages: 0, unseenElements: 0 };
+    const { rooms, unreadMessages, unseenElements } = parlor.rooms?.snapshot ?? { rooms: [], unreadMessages: 0, unseenElements: 0 };
+    const newRooms = rooms.filter((room) => room.isNew && !room.hasUnread).length;
     const open = shown && parlor.rooms?.get(shown);
     const inView = open ? open.badges.messages - shownBadges(open).messages : 0;
-    showUnread(unreadMessages - inView + unseenElements, open ? open.displayName : null);
+    showUnread(unreadMessages - inView + unseenElements + newRooms, open ? open.displayName : null);
   });
   const unsubscribe = parlor.rooms.subscribe(update);
   const onKey = (event) => {

@@ -17,7 +17,7 @@ export function relativeTime(time) {
   const date = new Date(time);
   const age = Date.now() - date.getTime();
   if (age < MINUTE) return t("justNow");
-  const relative = format("relative", () => new Intl.RelativeTimeFormat(language(), { numeric: "auto", style: "narrow" }));
+  const relative = format("relative", () => new Intl.RelativeTimeFormat(language(), { numeric: "auto", style: t("relativeStyle") }));
   if (age < HOUR) return relative.format(-Math.floor(age / MINUTE), "minute");
   const days = daysSince(date);
   // The day on which summer time ends has 25 hours.
@@ -48,6 +48,11 @@ export function explainTimes(element) {
     const at = time?.dateTime || time?.dataset.time;
     if (at) time.title = exactTime(at);
   });
+}
+
+/** Returns as much of a message as is read aloud before somebody can go on. */
+export function spoken(text) {
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
 }
 
 export function clockTime(time) {

@@ -4,9 +4,10 @@ import { t } from "./texts.js";
 import { chosen, keepChoice } from "./choices.js";
 import { failed, outdated } from "./failed.js";
 import { roomMark, personMark, wordmark } from "./marks.js";
-import { relativeTime, explainTimes, shortDate, peopleLine } from "./format.js";
+import { relativeTime, explainTimes, shortDate, spoken, peopleLine } from "./format.js";
 import { personName, badgeText } from "../parlor/display.js";
 import { accountMenu, segments } from "./menu.js";
+import { announce } from "./dialog.js";
 import { newRoom } from "./new-room.js";
 import { roomAddress } from "./route.js";
 import { shownBadges } from "./unread.js";
@@ -94,8 +95,19 @@ export function roomListView(parlor, redraw) {
     const limit = Math.max(Math.ceil(innerHeight / LOWEST_ROW), keyed(rows).size);
     reconcile(rows, entries.slice(0, limit), keyOf, make, update);
     if (entries.length > limit) addLater();
+    announceNew(all);
     drawNotice(entries.length, all.length, isLoaded, isLoading, failure);
     drawWarning(all.length > 0 && !isLoaded && failure !== null && parlor.connection.snapshot.state === "connected");
+  }
+
+  /** The rooms that need no announcement, or have had it. */
+  const announced = new Set(rooms.snapshot.rooms.map(({ id }) => id));
+  function announceNew(all) {
+    for (const { id, isNew, createdBy, participants, name } of all) {
+      const creator = participants.find(({ userId }) => userId === createdBy);
+      if (isNew && !announced.has(id) && creator) announce(t("addedTo", { name: personName(creator), room: name ?? t("unnamedRoom") }));
+      announced.add(id);
+    }
   }
 
   function addMore() {
@@ -159,9 +171,10 @@ export function roomListView(parlor, redraw) {
     const badges = shownBadges(room);
     // The draft of the open room is in view.
     const draft = room.id === selected ? null : drafts.snapshot[room.id];
-    if (item.room !== room || item.unread !== badges.messages || item.draft !== draft) {
-      item.room = room;
-      item.draft = draft;
+    const at = rooms.snapshot.order === "content" ? room.updatedAt : rooms.snapshot.order === "messages" ? room.messagesUpdatedAt ?? room.lastActivityAt : room.lastActivityAt;
+    const when = relativeTime(at);
+    if (item.room !== room || item.unread !== badges.messages || item.draft !== draft || item.when !== when) {
+      Object.assign(item, { room, draft, when });
       item.unread = badges.messages;
       const title = room.name ?? t("unnamedRoom");
       text(part.title, title);
@@ -171,7 +184,7 @@ export function roomListView(parlor, redraw) {
       part.last.classList.toggle("is-typing", typists.length > 0);
       part.last.classList.toggle("is-draft", !typists.length && Boolean(draft));
       text(part.last, lastLine(room, draft));
-      text(part.badge, badgeText(badges.messages));
+      text(part.badge, badgeText(badges.messages) || (room.isNew ? t("newMark") : ""));
       if (item.news !== room.badges.elements) {
         item.news = room.badges.elements;
         fill(part.news, room.badges.elements > 0 && [icon("board", 13), badgeText(room.badges.elements)]);
@@ -185,23 +198,22 @@ export function roomListView(parlor, redraw) {
         item.activity = room.lastActivityType;
         fill(part.kind, icon(room.lastActivityType === "message" ? "chat" : "pencil", 13));
       }
-      row.classList.toggle("has-unread", Object.values(badges).some((count) => count > 0));
+      row.classList.toggle("has-unread", room.isNew || Object.values(badges).some((count) => count > 0));
       row.classList.toggle("is-active", room.isActive);
       text(part.made, t("created", { date: shortDate(room.createdAt) }));
       part.made.dataset.time = room.createdAt;
       row.setAttribute("aria-label", [
-        title, part.people.textContent,
+        room.isNew && t("newMark"), title, part.people.textContent,
         badges.messages > 0 && t("unreadMessages", { count: badges.messages }),
         room.badges.elements > 0 && t("newElements", { count: room.badges.elements }),
-        room.isActive && t("someoneHere"), part.last.textContent, t("elementCount", { count: room.elementCount }), part.made.textContent,
+        room.isActive && t("someoneHere"), spoken(part.last.textContent), when, t("elementCount", { count: room.elementCount }), part.made.textContent,
       ].filter(Boolean).join(", "));
     }
-    const at = rooms.snapshot.order === "content" ? room.updatedAt : rooms.snapshot.order === "messages" ? room.messagesUpdatedAt ?? room.lastActivityAt : room.lastActivityAt;
     if (part.time.dateTime !== at) {
       part.time.dateTime = at;
       part.time.removeAttribute("title");
     }
-    text(part.time, relativeTime(at));
+    text(part.time, when);
     if (room.id === selected) row.setAttribute("aria-current", "page");
     else row.removeAttribute("aria-current");
   }

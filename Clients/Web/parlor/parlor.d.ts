@@ -66,6 +66,8 @@ export interface Room {
   readonly badges: { readonly messages: number; readonly elements: number; readonly [name: string]: number };
   readonly hasUnread: boolean;
   readonly lastMessage: LastMessage | null;
+  /** True for a room that somebody else has made for the person, until it is opened on this device. */
+  readonly isNew: boolean;
   /** The ids of others who are typing, in the order in which they began. It is empty unless the room is open here. */
   readonly typing: readonly string[];
 }

@@ -1,5 +1,6 @@
 export default {
   languageName: "Deutsch",
+  relativeStyle: "short",
   skip: "Zum Inhalt springen",
   loading: "Lädt",
   signIn: "Anmelden",
@@ -39,6 +40,8 @@ export default {
   elementCount: { one: "{count} Element auf der Tafel", other: "{count} Elemente auf der Tafel" },
   unreadMessages: { one: "{count} ungelesene Nachricht", other: "{count} ungelesene Nachrichten" },
   newElements: { one: "{count} neues Element auf der Tafel", other: "{count} neue Elemente auf der Tafel" },
+  newMark: "Neu",
+  addedTo: "{name} hat einen Raum mit dir begonnen: {room}",
   someoneHere: "Jemand ist gerade in diesem Raum",
   noMessagesYet: "Noch keine Nachrichten",
   you: "Du",
@@ -68,6 +71,7 @@ export default {
   writeMessage: "Nachricht schreiben",
   sendHint: "Enter sendet, Umschalt + Enter beginnt eine neue Zeile",
   send: "Senden",
+  charactersOver: { one: "{count} Zeichen zu viel", other: "{count} Zeichen zu viel" },
   charactersLeft: { one: "Noch {count} Zeichen", other: "Noch {count} Zeichen" },
   sending: "Wird gesendet",
   waiting: "Wartet auf Verbindung",

@@ -1,6 +1,8 @@
 // All texts of the page. A name in braces stands for a value. {count} chooses between `one` and `other`.
 export default {
   languageName: "English",
+  // How Intl writes times such as "5m ago".
+  relativeStyle: "narrow",
   skip: "Skip to the content",
   loading: "Loading",
   signIn: "Sign in",
@@ -40,6 +42,8 @@ export default {
   elementCount: { one: "{count} item on the board", other: "{count} items on the board" },
   unreadMessages: { one: "{count} unread message", other: "{count} unread messages" },
   newElements: { one: "{count} new item on the board", other: "{count} new items on the board" },
+  newMark: "New",
+  addedTo: "{name} made a room with you: {room}",
   someoneHere: "Someone is in this room now",
   noMessagesYet: "No messages yet",
   you: "You",
@@ -69,6 +73,7 @@ export default {
   writeMessage: "Write a message",
   sendHint: "Enter sends, Shift + Enter starts a new line",
   send: "Send",
+  charactersOver: { one: "{count} character too many", other: "{count} characters too many" },
   charactersLeft: { one: "{count} character left", other: "{count} characters left" },
   sending: "Sending",
   waiting: "Waiting for a connection",
