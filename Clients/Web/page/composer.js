@@ -1,6 +1,7 @@
 import { h, text } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "./texts.js";
+import { announce } from "./dialog.js";
 
 const LONGEST = 4000;
 
@@ -8,7 +9,7 @@ const LONGEST = 4000;
  * The input for a message. Enter sends, Shift+Enter starts a new line, Esc leaves the input. Unsent text is kept for
  * the next visit to the room.
  */
-export function composerView(drafts, roomId, { send, typed, stopped, goUp }) {
+export function composerView(drafts, roomId, { send, typed, stopped, goUp, leave }) {
   const left = h("span", { class: "left", "aria-live": "polite" });
   const button = h("button", { class: "icon-button primary", type: "submit", "aria-label": t("send"), title: t("send") }, icon("send"));
   const area = h("textarea", {
@@ -28,7 +29,7 @@ export function composerView(drafts, roomId, { send, typed, stopped, goUp }) {
           submit();
         } else if (event.key === "Escape" && !isComposing) {
           event.preventDefault();
-          area.blur();
+          leave();
           stopped();
         } else if (event.key === "ArrowUp" && area.value === "") {
           event.preventDefault();
@@ -50,6 +51,7 @@ export function composerView(drafts, roomId, { send, typed, stopped, goUp }) {
   }
   function submit() {
     const count = length();
+    if (count > LONGEST) announce(left.textContent);
     if (count === 0 || count > LONGEST) return;
     send(area.value);
     area.value = "";
@@ -71,7 +73,7 @@ export function composerView(drafts, roomId, { send, typed, stopped, goUp }) {
   }
   function draw() {
     const remaining = area.value.length < LONGEST - 400 ? LONGEST : LONGEST - length();
-    text(left, remaining < 400 ? (remaining < 0 ? String(remaining) : t("charactersLeft", { count: remaining })) : "");
+    text(left, remaining < 400 ? t(remaining < 0 ? "charactersOver" : "charactersLeft", { count: Math.abs(remaining) }) : "");
     left.classList.toggle("over", remaining < 0);
     button.disabled = area.value.trim() === "" || remaining < 0;
     fit();

@@ -149,10 +149,12 @@ export function roomView(parlor, roomId) {
   return {
     element,
     isAtEnd: chat.isAtEnd,
-    begin(isFirst) {
+    begin() {
       chat.begin();
       board.begin();
-      if (matchMedia("(pointer: fine)").matches || !isFirst) chat.focus();
+      // On a touch screen, the focus in the field would open the keyboard over half of the messages.
+      if (matchMedia("(pointer: coarse)").matches) document.getElementById("stage").focus();
+      else chat.focus();
     },
     end() {
       ends.forEach((end) => end());

@@ -194,6 +194,20 @@ def test_what_is_stored_and_cannot_be_loaded_again_is_said_to_be_old_until_it_ca
     window.command("Page.removeScriptToEvaluateOnNewDocument", **script)
 
 
+def test_without_a_connection_a_room_that_was_never_opened_here_says_once_why_it_is_empty(ada, ben, open_window):
+    ada.room_with(ben, "Kitchen")
+    window = open_window()
+    window.enter(ada)
+    window.row("Kitchen")
+    window.cut(True)
+    window.run("dispatchEvent(new Event('offline'))")
+    window.shows(".banner", "No connection")
+    window.row("Kitchen").click()
+    window.shows(".chat h2", "could not be loaded")
+    window.lacks(".chat p", "can’t be reached")
+    window.lacks(".room .button", "Try again")
+
+
 def test_older_messages_that_failed_to_load_are_loaded_alone_also_without_a_connection(ada, ben, open_window):
     room = ada.room_with(ben, "Kitchen")
     ada.send(room, *(f"old {number}" for number in range(130)))
