@@ -73,12 +73,23 @@ def screens(window):
     window.shows("[aria-haspopup]").click()
     window.shows(".menu")
     yield "menu"
+    for name, ready in (("Change password", "dialog form"), ("Where you are signed in", ".sign-ins li")):
+        window.shows(".menu .button", name).click()
+        window.shows(ready)
+        yield name
+        window.press(Keys.ESCAPE)
+        window.lacks("dialog")
+        window.shows("[aria-haspopup]").click()
+        window.shows(".menu")
     window.shows(".menu .button", "Sign out").click()
     window.shows("input[name=username]")
     yield "sign-in"
     window.shows(".swap button").click()
     window.shows("input[name=firstName]")
     yield "register"
+    window.shows("form .primary").click()
+    window.shows(".field .problem")
+    yield "refused"
 
 
 @pytest.mark.parametrize("form", ["light", "dark", "phone"])
