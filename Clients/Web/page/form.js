@@ -57,9 +57,10 @@ export const NEW_PASSWORD = { autocomplete: "new-password", minlength: 8, maxlen
  * that it is about, or above all.
  * @param fields their inputs have the names of the request's fields.
  * @param about the name of the field that a failure is about, by the failure's code.
+ * @param texts the texts of failures that mean something else here than elsewhere, by code.
  * @param submit the button; `busy` is its text during `send`.
  */
-export function makeForm({ fields, about = {}, submit, busy, send }, ...content) {
+export function makeForm({ fields, about = {}, texts = {}, submit, busy, send }, ...content) {
   const problem = h("p", { class: "problem", role: "alert", hidden: true });
   const label = submit.textContent;
   let isSending = false;
@@ -70,8 +71,9 @@ export function makeForm({ fields, about = {}, submit, busy, send }, ...content)
   function fail(failure) {
     const name = failure.field ?? about[failure.code];
     const named = fields.find(({ input }) => input.name === name);
-    if (!named) return say(failureText(failure));
-    named.fail((failure.field && named.rule) || failureText(failure));
+    const words = texts[failure.code] ?? failureText(failure);
+    if (!named) return say(words);
+    named.fail((failure.field && named.rule) || words);
     named.input.focus();
     named.input.select();
   }

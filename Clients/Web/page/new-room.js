@@ -79,6 +79,7 @@ function nameRoom(parlor, person, isChosenHere) {
     const submit = h("button", { class: "button primary", type: "submit" }, t("startRoom"));
     const leave = h("button", { class: "button", type: "button", on: { click: () => close(isChosenHere ? BACK : undefined) } }, isChosenHere ? t("back") : t("cancel"));
     const send = async () => close(await parlor.rooms.create(person.id, name.input.value.trim() || undefined));
-    return makeForm({ fields: [name], submit, send }, name.element, h("div", { class: "dialog-foot" }, leave, submit)).element;
+    const texts = { rate_limited: t("tooManyUnanswered"), payload_too_large: t("tooManyRooms") };
+    return makeForm({ fields: [name], texts, submit, send }, name.element, h("div", { class: "dialog-foot" }, leave, submit)).element;
   });
 }

@@ -28,7 +28,7 @@ export function signInView(session) {
       ? session.register({ username: value(name), password: password.input.value, firstName: value(first), email: value(email) })
       : session.login(value(name), password.input.value);
     const about = { username_taken: "username", email_taken: "email", invalid_credentials: "password" };
-    const form = makeForm({ fields, about, submit, busy: t("signingIn"), send }, fields.map(({ element }) => element), submit);
+    const form = makeForm({ fields, about, texts: { forbidden: t("suspended") }, submit, busy: t("signingIn"), send }, fields.map(({ element }) => element), submit);
     if (session.snapshot.failure) form.say(t("sessionEnded"));
     fill(lead, t("signInLead"));
     fill(place, h("div", { class: "porch-column" },

@@ -2,7 +2,8 @@
 
 import uuid
 
-from api_people import PASSWORD
+from api_people import PASSWORD, Person
+from parlor import Parlor
 from selenium.webdriver.common.keys import Keys
 from window import Window
 
@@ -83,6 +84,24 @@ def test_what_is_wrong_with_a_field_stands_next_to_it_in_the_language_of_the_pag
     window.one("form .primary").click()
     window.until(lambda: "wrong" in problem("password"), "a wrong password")
     assert window.run("return document.activeElement.name") == "password"
+
+
+def test_a_room_that_cannot_be_made_says_why_and_another_person_can_be_chosen(tmp_path, open_window):
+    parlor = Parlor("one", tmp_path / "parlor", "--rate-limits", "on", "--max-unanswered-rooms", "1")
+    ada, ben = Person(parlor.address, "Ada"), Person(parlor.address, "Ben")
+    ada.room_with(ben, "First")
+    window = open_window()
+    window.enter(ada)
+    window.row("First")
+    window.shows(".side-head .primary").click()
+    window.shows("dialog .person-row", "Ben").click()
+    window.shows("dialog form .primary").click()
+    window.shows("dialog .problem", "has not written in any yet")
+    assert "button" in window.focused()["class"]
+    window.shows("dialog .button", "Back").click()
+    window.shows("dialog .person-row", "Ben")
+    window.go("about:blank")
+    assert parlor.stop() == 0, parlor.process.log()
 
 
 def test_one_changes_the_password_by_keyboard_and_ends_other_sessions(ada, open_window):
