@@ -157,8 +157,8 @@ export function roomListView(parlor, redraw) {
     };
     const row = h("a", { class: "room-row", href: roomAddress(roomId) },
       part.mark,
-      part.title, h("span", { class: "when" }, part.kind, part.time),
-      part.last, h("span", { class: "badges" }, part.news, part.badge),
+      h("div", { class: "pair" }, part.title, h("span", { class: "when" }, part.kind, part.time)),
+      h("div", { class: "pair" }, part.last, h("span", { class: "badges" }, part.news, part.badge)),
       h("div", { class: "facts" }, part.people, part.made, part.elements));
     const item = h("div", { role: "listitem" }, row);
     item.row = row;

@@ -33,7 +33,7 @@ def test_two_links_sign_in_and_somebody_answers(demo, open_window):
     ben.write("Monday, then")
     ada.shows(".bubble", "Monday, then")
     ada.row("A surprise for Ben").click()
-    ada.shows(".composer textarea")
+    ada.shows(".name-button", "A surprise for Ben")
     ada.write("Hello?")
     ada.shows(".typing-line", "Cleo")
     ada.shows(".presence.is-here", "Cleo")
