@@ -36,9 +36,13 @@ export function signInView(session) {
       form.element,
       h("p", { class: "swap" }, isNew ? t("knownHere") : t("newHere"), " ",
         h("button", { class: "text-button", type: "button", on: { click: swap } }, isNew ? t("signIn") : t("register"))),
-      h("div", { class: "prefs" }, themeSegments(), languageSegments(draw))));
+      h("div", { class: "prefs" }, themeSegments(), languageSegments(changeLanguage))));
     for (const input of place.querySelectorAll("input")) input.value = typed[input.name] ?? "";
     name.input.focus();
+  }
+  function changeLanguage() {
+    draw();
+    place.querySelector(".prefs .segments:last-child [tabindex='0']").focus();
   }
   function swap() {
     isNew = !isNew;

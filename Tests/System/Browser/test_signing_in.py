@@ -79,6 +79,7 @@ def test_what_is_wrong_with_a_field_stands_next_to_it_in_the_language_of_the_pag
     window.until(lambda: window.run("return document.activeElement.name") == "email", "the field has the focus")
     # What was typed stays if the language or the form changes.
     window.shows(".segments button", "English").click()
+    assert window.focused()["name"] == "English"
     window.shows(".swap button", "Sign in").click()
     assert window.shows("input[name=username]").get_attribute("value") == name
     window.one("form .primary").click()
