@@ -96,6 +96,33 @@ test("elements that stay in order are not moved when others go or come", async (
   }
 });
 
+test("addresses become links, without what belongs to the sentence around them, and nothing else does", async () => {
+  const { setTimeout } = globalThis;
+  browser();
+  try {
+    const { linked } = await import("../../Clients/Web/page/dom.js");
+    document.createElement = (tag) => ({ tag, setAttribute(name, value) { this[name] = value; }, append(text) { this.text = text; } });
+    const links = (text) => {
+      const parts = linked(text);
+      assert.equal(parts.map((part) => part.text ?? part).join(""), text);
+      return parts.filter(({ tag }) => tag).map(({ href, text: shown }) => (href === shown ? shown : [shown, href]));
+    };
+    const foo = "https://en.wikipedia.org/wiki/Foo_(bar)";
+    for (const around of ["see X", "(see X)", "X.", "“X”", "[X], and", "X?!", "(X)."]) {
+      assert.deepEqual(links(around.replace("X", foo)), [foo], around);
+    }
+    assert.deepEqual(links("(https://example.org/a)"), ["https://example.org/a"]);
+    assert.deepEqual(links("www.example.com, and ada.l+x@mail.example.org."), [["www.example.com", "https://www.example.com/"], ["ada.l+x@mail.example.org", "mailto:ada.l+x@mail.example.org"]]);
+    assert.deepEqual(links("https://ada@example.org/ and https://example.org/@ada"), ["https://ada@example.org/", "https://example.org/@ada"]);
+    for (const none of ["javascript:alert(1)", "data:text/html,x", "ada@", "@ada", "a@b", "www.", "awww.x", "https://", "ftp://example.org/x"]) assert.deepEqual(links(none), [], none);
+    const began = performance.now();
+    for (const long of ["a".repeat(4_000), `www.${")".repeat(4_000)}`, "a.".repeat(2_000), `x@${"a.".repeat(2_000)}`, "(".repeat(4_000)]) links(long);
+    assert.ok(performance.now() - began < 1_000);
+  } finally {
+    Object.assign(globalThis, { setTimeout });
+  }
+});
+
 test("texts that are announced in one frame are said together, and not again later", async () => {
   const { setTimeout } = globalThis;
   const { paint } = browser();

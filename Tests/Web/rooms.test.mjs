@@ -22,6 +22,28 @@ test("badges, the last message and the order move without entering a room", asyn
   assert.equal(a.parlor.rooms.get(first).badges.elements, 0);
 });
 
+test("a room that somebody else makes is new until it is opened, also if it came while the page was closed, and after a reload", async () => {
+  const { network, clock, server, a, b, ids: [known] } = await pair();
+  const token = server.openSession(b.user).token;
+  const make = (name) => server.answer("POST", "/rooms", { otherUserId: a.user.id, name }, token).body.data.id;
+  const newOnes = ({ parlor }) => parlor.rooms.snapshot.rooms.filter(({ isNew }) => isNew).map(({ name }) => name).sort();
+  make("live");
+  await Promise.all([a.parlor.rooms.create(b.user.id, "own"), clock.advance(1_000)]);
+  assert.deepEqual([newOnes(a), newOnes(b)], [["live"], ["own"]]);
+  await Promise.all([a.parlor.stop(), clock.advance(3_000)]);
+  const away = make("away");
+  const again = await network.device(a.user, { storage: a.storage });
+  await caughtUp(clock, again);
+  assert.deepEqual(newOnes(again), ["away", "live"]);
+  again.parlor.open(away);
+  await clock.advance(1_000);
+  assert.deepEqual(newOnes(again), ["live"]);
+  assert.equal(again.parlor.rooms.get(known).isNew, false);
+  const elsewhere = await network.device(a.user);
+  await caughtUp(clock, elsewhere);
+  assert.deepEqual(newOnes(elsewhere), [], "a device that knew no room");
+});
+
 /** Ada, who is connected, and a room in which bob writes. Events to ada wait while they are held. */
 async function crossing() {
   const { clock, server, a, b, roomId } = await pair();

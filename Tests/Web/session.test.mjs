@@ -59,6 +59,44 @@ test("an account that is started again while it stops goes on", async () => {
   assert.equal(parlor.connection.snapshot.state, "connected");
 });
 
+test("sign-ins are listed and ended, and a new password leaves this one alone, which goes on in all tabs", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  server.tokenLife = 300_000;
+  const ada = server.addPerson("ada");
+  const tabs = browser();
+  const [one, two] = [await network.device(ada, tabs), await network.device(ada, tabs)];
+  const { session } = one.parlor;
+  await caughtUp(clock, one, two);
+  const during = async (call) => (await Promise.all([call, clock.advance(1_000)]))[0];
+  const elsewhere = [1, 2, 3].map(() => server.openSession(ada).refreshToken);
+  const ids = async () => (await during(session.signIns())).filter(({ current }) => !current).map(({ id }) => id).filter((id) => elsewhere.includes(id));
+  await during(session.endSignIn(elsewhere[1]));
+  assert.deepEqual(await ids(), [elsewhere[0], elsewhere[2]]);
+  await assert.rejects(during(session.changePassword("wrong", "another one")), { code: "invalid_credentials" });
+  await during(session.changePassword("correct horse", "another one"));
+  assert.deepEqual(await ids(), []);
+  server.openSession(ada);
+  await during(session.endOtherSignIns());
+  assert.deepEqual((await during(session.signIns())).map(({ current }) => current), [true]);
+  await clock.advance(290_000);
+  await during(Promise.all([one, two].map(({ parlor }) => parlor.rooms.refresh())));
+  assert.deepEqual([one, two].map(({ parlor }) => parlor.session.snapshot.status), ["signedIn", "signedIn"]);
+});
+
+test("a password that is changed while another tab renews the session signs nobody out", async () => {
+  const network = new Network();
+  const { parlor: server, clock } = network;
+  const ada = server.addPerson("ada");
+  const tabs = browser();
+  const [one, two] = [await network.device(ada, tabs), await network.device(ada, tabs)];
+  await caughtUp(clock, one, two);
+  const changing = one.parlor.session.changePassword("correct horse", "another one");
+  const renewing = two.parlor.session.tokenReplacing(await two.parlor.session.token());
+  await Promise.all([changing, renewing, clock.advance(1_000)]);
+  assert.deepEqual([one, two].map(({ parlor }) => parlor.session.snapshot.status), ["signedIn", "signedIn"]);
+});
+
 test("if the session ends by itself, all tabs have the failure, and after a sign-out none has one", async () => {
   const network = new Network();
   const { parlor: server, clock } = network;

@@ -209,8 +209,33 @@ test("a silent server is dropped, and connected to again", async () => {
   await caughtUp(network.clock, device);
   const [socket] = device.wires.sockets;
   socket.deliver = () => {};
-  await network.clock.until("it is given up", () => device.parlor.connection.snapshot.state === "offline", 46_000);
+  const { connection } = device.parlor;
+  const seen = [];
+  connection.subscribe(({ state, isSlow }) => seen.push(`${state} ${isSlow}`));
+  device.parlor.open("room");
+  await network.clock.advance(7_900);
+  assert.equal(connection.snapshot.isSlow, false);
+  await network.clock.until("it is slow", () => connection.snapshot.isSlow, 200);
+  await network.clock.advance(20_000);
+  assert.deepEqual([connection.snapshot.isSlow, connection.snapshot.state], [true, "connected"]);
+  await network.clock.until("it is given up", () => seen.includes("offline false"), 46_000);
   await caughtUp(network.clock, device);
+});
+
+test("a slow connection is slow until the next ack", async () => {
+  const { clock, a, roomId } = await pair();
+  const { connection } = a.parlor;
+  const { conversation } = a.parlor.open(roomId);
+  await clock.advance(1_000);
+  const [socket] = a.wires.sockets;
+  const { deliver } = socket;
+  socket.deliver = () => {};
+  conversation.send("one");
+  await clock.until("it is slow", () => connection.snapshot.isSlow, 9_000);
+  assert.equal(connection.snapshot.isCaughtUp, true);
+  socket.deliver = deliver;
+  conversation.send("two");
+  await clock.until("it is no longer", () => !connection.snapshot.isSlow, 5_000);
 });
 
 test("a dismissal ends the connection, and an ended session is detected", async () => {

@@ -1,5 +1,5 @@
 // Shows the page with made-up data and without a server:
-// dev/mock.html?messages=10000&state=loading|empty|failed|offline|signedOut
+// dev/mock.html?messages=10000&state=loading|empty|failed|offline|slow|signedOut
 import { begin } from "../page/app.js";
 import { Value } from "../parlor/observable.js";
 
@@ -21,7 +21,7 @@ const rooms = state === "empty" ? [] : Array.from({ length: count }, (_, index) 
     id: `room-${index * 7919}`, name, displayName: name ?? `Ada & ${other.firstName}`, createdBy: index % 3 ? "u0" : other.id, createdAt: ago(60 * 24 * (index + 2)), updatedAt: ago(index * 300 + 2),
     messagesUpdatedAt: ago(index * 240), lastActivityAt: ago(index * 240), lastActivityType: index % 4 ? "message" : "roomUpdate", isActive: isPresent,
     participants: [me, other].map((person, at) => ({ userId: person.id, username: person.username, firstName: person.firstName, joinedAt: ago(9999), isPresent: at === 1 && isPresent })),
-    elementCount: (index * 5) % 17, badges: { messages: [3, 0, 0, 128, 0][index % 5], elements: index % 6 === 2 ? 2 : 0 }, hasUnread: index % 5 === 0 || index % 6 === 2,
+    elementCount: (index * 5) % 17, badges: { messages: [3, 0, 0, 128, 0][index % 5], elements: index % 6 === 2 ? 2 : 0 }, hasUnread: index % 5 === 0 || index % 6 === 2, isNew: index === 3,
     lastMessage: index % 7 === 6 ? null : { id: `l${index}`, senderId: index % 2 ? "u0" : other.id, text: last, createdAt: ago(index * 240) }, typing: index === 2 ? [other.id] : [],
   };
 });
@@ -79,10 +79,11 @@ function open(roomId) {
   return { roomId, conversation, board, close() {} };
 }
 
+const drafts = Object.assign(new Value({ [rooms[1]?.id]: "Half a sen" }), { keep(roomId, text) { drafts.set({ [roomId]: text }); } });
 const session = new Value({ status: state === "signedOut" ? "signedOut" : "signedIn", user: me, failure: null });
-Object.assign(session, { async login() { session.set({ status: "signedIn" }); }, async register() { session.set({ status: "signedIn" }); }, async logout() { session.set({ status: "signedOut" }); } });
+Object.assign(session, { async login() { session.set({ status: "signedIn" }); }, async register() { session.set({ status: "signedIn" }); }, async logout() { session.set({ status: "signedOut" }); }, async changePassword() {}, async endSignIn() {}, async endOtherSignIns() {}, async signIns() { return [{ id: "s0", current: true, userAgent: navigator.userAgent, address: "127.0.0.1", createdAt: ago(9999), lastUsedAt: ago(0) }, { id: "s1", current: false, userAgent: "ParlorApp/1.0 (iPhone)", address: "192.0.2.7", createdAt: ago(99), lastUsedAt: ago(7) }]; } });
 window.mock = { session, list, rooms };
 begin({
-  session, rooms: list, connection: new Value({ state: state === "offline" ? "offline" : "connected", isCaughtUp: true }), unsent: new Value({ waiting: state === "offline" ? 2 : 0, failed: 0 }),
+  session, rooms: list, drafts, connection: new Value({ state: state === "offline" ? "offline" : "connected", isCaughtUp: true, isSlow: state === "slow" }), unsent: new Value({ waiting: state === "offline" ? 2 : 0, failed: 0 }),
   async start() {}, async stop() {}, wake() {}, rest() {}, async flush() {}, open,
 });

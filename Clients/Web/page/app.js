@@ -5,7 +5,6 @@ import { clear, route, goTo } from "./route.js";
 import { signInView } from "./sign-in.js";
 import { roomListView } from "./room-list.js";
 import { roomView, noRoomView } from "./room.js";
-import { forgetDrafts, keepDraftsOf } from "./composer.js";
 import { showUnread, shownBadges, watch } from "./unread.js";
 import { followDemoLink } from "./demo.js";
 import { closeDialogs, toast } from "./dialog.js";
@@ -29,7 +28,7 @@ export function begin(parlor) {
   let shown = null;
 
   function draw(force = false) {
-    const { status, user, failure } = parlor.session.snapshot;
+    const { status, user } = parlor.session.snapshot;
     const wanted = status === "signedIn" ? user.id : status;
     if (wanted === shown && !force) return;
     shown = wanted;
@@ -38,12 +37,9 @@ export function begin(parlor) {
     view = null;
     fill(app, banner);
     if (status === "signedIn") {
-      keepDraftsOf(user.id);
       view = houseView(parlor, () => draw(true));
     } else if (status === "signedOut") {
-      // If the session has ended by itself, the person has not left, and may sign in again.
-      if (!failure) forgetDrafts();
-      view = signInView(parlor.session, () => draw(true));
+      view = signInView(parlor.session);
     }
     if (view) app.append(view.element);
     view?.begin?.();
@@ -54,14 +50,17 @@ export function begin(parlor) {
   // focus, and screen readers would repeat the text, with each try. It says "Connecting" only if the person has asked
   // for that, until this try has ended.
   const drawBanner = onceAFrame(() => {
-    const { state, isCaughtUp } = parlor.connection.snapshot;
+    const { state, isCaughtUp, isSlow } = parlor.connection.snapshot;
+    const isSignedIn = parlor.session.snapshot.status === "signedIn";
     const isLost = state === "offline" || state === "ended";
-    const isAway = parlor.session.snapshot.status === "signedIn" && (isLost || (state === "connecting" && !isCaughtUp && wasAway));
+    const isAway = isSignedIn && (isLost || (state === "connecting" && !isCaughtUp && wasAway));
     if (isLost) wasAway = true;
     if (state === "connected") wasAway = false;
-    banner.hidden = !isAway;
-    text(bannerText, isAway ? bannerLine(state) : "");
+    banner.hidden = !(isAway || (isSignedIn && isSlow));
+    text(bannerText, banner.hidden ? "" : isAway ? bannerLine(state) : t("slow"));
     text(connect, t("connectNow"));
+    // A connection that is slow is still there.
+    connect.hidden = !isAway;
   });
   let wasAway = false;
   let isAsked = false;
@@ -126,7 +125,6 @@ function houseView(parlor, redraw) {
   function show() {
     const { roomId } = route();
     if (roomId === shown) return;
-    const isFirst = shown === undefined;
     shown = roomId;
     closeDialogs();
     room?.end();
@@ -135,21 +133,23 @@ function houseView(parlor, redraw) {
     room = roomId ? roomView(parlor, roomId) : noRoomView();
     watch(roomId, room.isAtEnd);
     stage.append(room.element);
-    room.begin?.(isFirst);
+    room.begin?.();
     list.select(roomId);
     update();
   }
   const update = onceAFrame(() => {
-    const { unreadMessages, unseenElements } = parlor.rooms?.snapshot ?? { unreadMessages: 0, unseenElements: 0 };
+    const { rooms, unreadMessages, unseenElements } = parlor.rooms?.snapshot ?? { rooms: [], unreadMessages: 0, unseenElements: 0 };
+    const newRooms = rooms.filter((room) => room.isNew && !room.hasUnread).length;
     const open = shown && parlor.rooms?.get(shown);
     const inView = open ? open.badges.messages - shownBadges(open).messages : 0;
-    showUnread(unreadMessages - inView + unseenElements, open ? open.displayName : null);
+    showUnread(unreadMessages - inView + unseenElements + newRooms, open ? open.displayName : null);
   });
   const unsubscribe = parlor.rooms.subscribe(update);
   const onKey = (event) => {
     // The browser closes an open dialog after this event. It does not set `defaultPrevented` for that.
     const isForDialog = document.querySelector("dialog[open]") !== null;
-    if (event.key === "Escape" && !event.defaultPrevented && !isForDialog && route().roomId && innerWidth < 760) goTo(null);
+    const back = stage.querySelector(".back");
+    if (event.key === "Escape" && !event.defaultPrevented && !isForDialog && back?.checkVisibility()) goTo(null);
   };
   addEventListener("hashchange", show);
   document.addEventListener("keydown", onKey);

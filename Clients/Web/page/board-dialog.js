@@ -1,7 +1,7 @@
 import { h, text, webAddress } from "./dom.js";
 import { t } from "./texts.js";
 import { openDialog } from "./dialog.js";
-import { field } from "./sign-in.js";
+import { field } from "./form.js";
 import { radios } from "./menu.js";
 
 /** Returns buttons for five colours. `kind` is "tint", for paper, or "pen". */

@@ -3,7 +3,7 @@ import { icon } from "./icons.js";
 import { t, failureText } from "./texts.js";
 import { WindowedList } from "./windowed-list.js";
 import { makeMessage, updateMessage } from "./message.js";
-import { explainTimes } from "./format.js";
+import { explainTimes, spoken } from "./format.js";
 import { composerView } from "./composer.js";
 import { announce, ask, toast } from "./dialog.js";
 import { failed, outdated } from "./failed.js";
@@ -25,18 +25,22 @@ export function chatView(parlor, conversation, { me, nameOf }) {
   const notice = h("div", { role: "status" });
   const typing = h("div", { class: "typing-line" });
   const jump = h("button", { class: "button jump", type: "button", hidden: true, on: { click: toLatest } });
-  const composer = composerView(conversation.roomId, {
+  const composer = composerView(parlor.drafts, conversation.roomId, {
     send(words) {
-      isSettled = true;
+      isSettled = hasAnswered = true;
       if (conversation.send(words) != null) showEnd();
     },
     typed: () => conversation.typed(),
     stopped: () => conversation.stoppedTyping(),
     goUp: () => focusRow(list.items.length - 1),
+    // From here, keys scroll the messages.
+    leave: () => (scroller.hidden ? document.activeElement.blur() : scroller.focus({ preventScroll: true })),
   });
   const element = h("section", { class: "chat", "aria-label": t("chat") }, notice, scroller, empty, typing, h("div", { class: "composer" }, jump, composer.element));
 
   let isSettled = false;
+  /** True once the person has written here, and so has seen what was new. */
+  let hasAnswered = false;
   /** The `seq` of the last message that was announced; null until the server has confirmed what is shown. */
   let lastAnnounced = null;
   let seenTo = 0;
@@ -60,7 +64,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     update(row, index) {
       const { items } = list;
       updateMessage(row, items[index], items[index - 1], {
-        isFresh: items[index].id === conversation.snapshot.firstUnreadId,
+        isFresh: !hasAnswered && items[index].id === conversation.snapshot.firstUnreadId,
         showsState: index === lastOwn || index === lastRead, isOnline: parlor.connection.snapshot.state === "connected",
         position: index + 1, count: conversation.snapshot.hasOlder ? -1 : items.length, nameOf,
       });
@@ -148,7 +152,7 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     for (const item of items.slice(-20)) {
       const seq = item.message?.seq ?? 0;
       if (seq > lastAnnounced && !item.isOwn) {
-        announce(t("saidNew", { name: nameOf(item.senderId) ?? item.message.sender.username, text: item.text.slice(0, 300) }));
+        announce(t("saidNew", { name: nameOf(item.senderId) ?? item.message.sender.username, text: spoken(item.text) }));
         arrive(list.row(item.id));
       }
     }
@@ -276,8 +280,11 @@ export function chatView(parlor, conversation, { me, nameOf }) {
     const row = event.target.closest?.(".line");
     const index = row ? indexOf(row.dataset.id) : -1;
     const item = list.items[index];
-    if (event.key === "Escape") {
+    if (event.key === "Escape" && row) {
       event.preventDefault();
+      composer.focus();
+    } else if (isTyped(event)) {
+      // The browser puts the character into the field, which has the focus now.
       composer.focus();
     } else if (event.key === "End" && !row) {
       event.preventDefault();
@@ -319,7 +326,14 @@ export function chatView(parlor, conversation, { me, nameOf }) {
       ends.forEach((end) => end());
       document.removeEventListener("visibilitychange", onVisible);
       conversation.stoppedTyping();
+      composer.end();
       list.end();
     },
   };
+}
+
+/** Returns whether a key writes a character. The space bar scrolls, and presses a button. AltGr counts as Ctrl and Alt. */
+function isTyped(event) {
+  const isCommand = (event.ctrlKey || event.metaKey || event.altKey) && !event.getModifierState("AltGraph");
+  return [...event.key].length === 1 && event.key !== " " && !isCommand && !event.target.closest("button, a");
 }

@@ -1,24 +1,22 @@
 import { h, text } from "./dom.js";
 import { icon } from "./icons.js";
 import { t } from "./texts.js";
+import { announce } from "./dialog.js";
 
 const LONGEST = 4000;
-const drafts = new Map();
-/** The id of the person whose drafts these are. */
-let writer = null;
 
 /**
  * The input for a message. Enter sends, Shift+Enter starts a new line, Esc leaves the input. Unsent text is kept for
  * the next visit to the room.
  */
-export function composerView(roomId, { send, typed, stopped, goUp }) {
+export function composerView(drafts, roomId, { send, typed, stopped, goUp, leave }) {
   const left = h("span", { class: "left", "aria-live": "polite" });
   const button = h("button", { class: "icon-button primary", type: "submit", "aria-label": t("send"), title: t("send") }, icon("send"));
   const area = h("textarea", {
     rows: 1, dir: "auto", placeholder: t("writeMessage"), "aria-label": t("writeMessage"), title: t("sendHint"), enterkeyhint: "send", autocomplete: "off",
     on: {
       input: () => {
-        resize();
+        changed();
         if (area.value.trim()) typed();
         else stopped();
       },
@@ -31,7 +29,7 @@ export function composerView(roomId, { send, typed, stopped, goUp }) {
           submit();
         } else if (event.key === "Escape" && !isComposing) {
           event.preventDefault();
-          area.blur();
+          leave();
           stopped();
         } else if (event.key === "ArrowUp" && area.value === "") {
           event.preventDefault();
@@ -53,33 +51,50 @@ export function composerView(roomId, { send, typed, stopped, goUp }) {
   }
   function submit() {
     const count = length();
+    if (count > LONGEST) announce(left.textContent);
     if (count === 0 || count > LONGEST) return;
     send(area.value);
     area.value = "";
-    resize();
+    changed();
     area.focus();
   }
-  function resize() {
-    area.style.height = "auto";
-    area.style.height = `${area.scrollHeight}px`;
+  let isOwn = false;
+  function changed() {
+    isOwn = true;
+    drafts.keep(roomId, area.value.trim() ? area.value : "");
+    draw();
+  }
+  /** Shows the draft from an earlier visit, or from another tab, until the person writes here. */
+  function takeDraft() {
+    const text = drafts.snapshot[roomId] ?? "";
+    if (isOwn || area.value === text) return;
+    area.value = text;
+    draw();
+  }
+  function draw() {
     const remaining = area.value.length < LONGEST - 400 ? LONGEST : LONGEST - length();
-    text(left, remaining < 400 ? (remaining < 0 ? String(remaining) : t("charactersLeft", { count: remaining })) : "");
+    text(left, remaining < 400 ? t(remaining < 0 ? "charactersOver" : "charactersLeft", { count: Math.abs(remaining) }) : "");
     left.classList.toggle("over", remaining < 0);
     button.disabled = area.value.trim() === "" || remaining < 0;
-    if (area.value) drafts.set(roomId, area.value);
-    else drafts.delete(roomId);
+    fit();
   }
-  area.value = drafts.get(roomId) ?? "";
-  return { element: form, begin: resize, focus: () => area.focus({ preventScroll: true }) };
-}
-
-/** Keeps the drafts of a person who has signed in, and removes those of anybody else. */
-export function keepDraftsOf(userId) {
-  if (userId !== writer) drafts.clear();
-  writer = userId;
-}
-
-/** Removes all drafts, because the person has signed out. */
-export function forgetDrafts() {
-  drafts.clear();
+  /** Gives the field the height of its text. */
+  function fit() {
+    // Its box stays as high as it is while the field has one row. Else the messages above would get more room for a
+    // moment, and the browser would scroll them.
+    form.style.height = `${form.offsetHeight}px`;
+    area.style.height = "auto";
+    area.style.height = `${area.scrollHeight}px`;
+    form.style.height = "";
+  }
+  const end = drafts.subscribe(takeDraft);
+  return {
+    element: form,
+    begin() {
+      draw();
+      takeDraft();
+    },
+    focus: () => area.focus({ preventScroll: true }),
+    end,
+  };
 }

@@ -136,18 +136,40 @@ export function outsideLink(href, ...children) {
   return h("a", { href, target: "_blank", rel: "noopener noreferrer nofollow" }, ...children);
 }
 
-const ADDRESS = /https?:\/\/[^\s<>"'`]+[^\s<>"'`.,;:!?)\]}]/g;
+/** A web address, with or without its protocol, or an e-mail address. Its parts are bounded, so that it takes linear time. */
+const ADDRESS = /(?:https?:\/\/|\bwww\.)[^\s<>"`]+|[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[a-z]{2,24}\b/gi;
 
 /** Returns the parts of a text: strings, and links for the addresses in it. */
 export function linked(value) {
   const parts = [];
   let end = 0;
   for (const match of value.matchAll(ADDRESS)) {
-    const href = webAddress(match[0]);
-    if (!href) continue;
-    parts.push(value.slice(end, match.index), outsideLink(href, match[0]));
-    end = match.index + match[0].length;
+    const address = withoutEnding(match[0]);
+    const link = addressLink(address);
+    if (!link) continue;
+    parts.push(value.slice(end, match.index), link);
+    end = match.index + address.length;
   }
   parts.push(value.slice(end));
   return parts;
+}
+
+function addressLink(address) {
+  const isWeb = /^https?:/i.test(address);
+  if (!isWeb && address.includes("@") && !/^www\./i.test(address)) return h("a", { href: `mailto:${address}` }, address);
+  const href = webAddress(isWeb ? address : `https://${address}`);
+  return href && outsideLink(href, address);
+}
+
+/** Removes what belongs to the sentence around an address: marks at its end, and brackets that were not opened in it. */
+function withoutEnding(address) {
+  const unopened = {};
+  for (const [closing, opening] of [")(", "][", "}{"]) unopened[closing] = address.split(closing).length - address.split(opening).length;
+  let end = address.length;
+  for (; end > 0; end -= 1) {
+    const last = address[end - 1];
+    if (unopened[last] > 0) unopened[last] -= 1;
+    else if (!".,;:!?…'’”»".includes(last)) break;
+  }
+  return address.slice(0, end);
 }

@@ -17,7 +17,7 @@ export function relativeTime(time) {
   const date = new Date(time);
   const age = Date.now() - date.getTime();
   if (age < MINUTE) return t("justNow");
-  const relative = format("relative", () => new Intl.RelativeTimeFormat(language(), { numeric: "auto", style: "narrow" }));
+  const relative = format("relative", () => new Intl.RelativeTimeFormat(language(), { numeric: "auto", style: t("relativeStyle") }));
   if (age < HOUR) return relative.format(-Math.floor(age / MINUTE), "minute");
   const days = daysSince(date);
   // The day on which summer time ends has 25 hours.
@@ -50,6 +50,11 @@ export function explainTimes(element) {
   });
 }
 
+/** Returns as much of a message as is read aloud before somebody can go on. */
+export function spoken(text) {
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
+}
+
 export function clockTime(time) {
   return format("clock", () => new Intl.DateTimeFormat(language(), { hour: "numeric", minute: "2-digit" })).format(new Date(time));
 }
@@ -79,6 +84,16 @@ function daysSince(date) {
 
 function startOfDay(date) {
   return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
+}
+
+/** The names of browsers and systems, with what they call themselves. Those that name others too come first. */
+const BROWSERS = [[/\bEdg/, "Edge"], [/\bOPR\//, "Opera"], [/\bFirefox\/|\bFxiOS\//, "Firefox"], [/Chrome\/|\bCriOS\//, "Chrome"], [/\bSafari\//, "Safari"]];
+const SYSTEMS = [[/\biPhone\b/, "iPhone"], [/\biPad\b/, "iPad"], [/\bAndroid\b/, "Android"], [/\bWindows\b/, "Windows"], [/\bMac OS X\b/, "macOS"], [/\bLinux\b/, "Linux"]];
+
+/** Returns a short name for what a browser or an app calls itself, such as "Firefox · Linux". */
+export function deviceName(userAgent) {
+  const known = [BROWSERS, SYSTEMS].map((names) => names.find(([pattern]) => pattern.test(userAgent))?.[1]).filter(Boolean);
+  return known.join(" · ") || userAgent.slice(0, 60);
 }
 
 /** Returns a person's initials: one or two characters. */

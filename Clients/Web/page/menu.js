@@ -5,6 +5,7 @@ import { theme, setTheme } from "./themes.js";
 import { personName } from "../parlor/display.js";
 import { personMark } from "./marks.js";
 import { ask } from "./dialog.js";
+import { changePassword, showSignIns } from "./account.js";
 
 /** Makes a radio group of `buttons`. `choose` gets the index of the button that is selected. */
 export function radios(className, label, buttons, chosen, choose) {
@@ -69,7 +70,10 @@ export function accountMenu(parlor, redraw) {
       h("div", { class: "group" }, h("span", { "aria-hidden": "true" }, t("language")), languageSegments(() => {
         close();
         redraw();
+        document.querySelector(".side-head [aria-haspopup]").focus();
       })),
+      h("button", { class: "button", type: "button", on: { click: () => open(changePassword) } }, t("changePassword")),
+      h("button", { class: "button", type: "button", on: { click: () => open(showSignIns) } }, t("signIns")),
       h("button", { class: "button", type: "button", on: { click: signOut } }, icon("exit", 18), t("signOut")));
     document.body.append(menu);
     const box = button.getBoundingClientRect();
@@ -101,6 +105,10 @@ export function accountMenu(parlor, redraw) {
     if (event.key !== "Escape") return;
     event.preventDefault();
     close();
+  }
+  function open(dialog) {
+    close();
+    void dialog(parlor.session);
   }
   async function signOut() {
     close();

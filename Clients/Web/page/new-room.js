@@ -4,14 +4,20 @@ import { t, failureText } from "./texts.js";
 import { personMark } from "./marks.js";
 import { personName } from "../parlor/display.js";
 import { openDialog } from "./dialog.js";
-import { field } from "./sign-in.js";
+import { field, makeForm } from "./form.js";
 import { goTo } from "./route.js";
+
+/** What the dialog for the name resolves with, if the person wants another one for the room. */
+const BACK = "back";
 
 /** Asks for a person and a name, and creates a room. If `person` is given, only the name is asked for. */
 export async function newRoom(parlor, person = null) {
-  const someone = person ?? (await choosePerson(parlor));
-  if (!someone) return;
-  const room = await nameRoom(parlor, someone);
+  let room = BACK;
+  while (room === BACK) {
+    const someone = person ?? (await choosePerson(parlor));
+    if (!someone) return;
+    room = await nameRoom(parlor, someone, person === null);
+  }
   if (room) goTo(room.id);
 }
 
@@ -30,7 +36,7 @@ function choosePerson(parlor) {
     let timer = null;
 
     const row = (person) => h("button", { class: "person-row", type: "button", "aria-label": t("startWith", { name: personName(person) }), on: { click: () => close(person) } },
-      personMark(person), h("span", { dir: "auto" }, personName(person), h("small", {}, `@${person.username}`)), icon("plus"));
+      personMark(person), h("span", { dir: "auto" }, personName(person), h("small", {}, h("bdi", {}, `@${person.username}`))), icon("plus"));
 
     function drawMine() {
       const query = search.input.value.trim().toLocaleLowerCase();
@@ -67,25 +73,13 @@ function choosePerson(parlor) {
   });
 }
 
-function nameRoom(parlor, person) {
+function nameRoom(parlor, person, isChosenHere) {
   return openDialog(t("newRoomWith", { name: personName(person) }), (close) => {
-    const name = field(t("optionalName"), { maxlength: 100, autocomplete: "off", dir: "auto", "data-focus": "" });
-    const problem = h("p", { class: "problem", role: "alert", hidden: true });
-    const go = h("button", { class: "button primary", type: "submit" }, t("startRoom"));
-    return h("form", { class: "field", on: {
-      submit: async (event) => {
-        event.preventDefault();
-        go.disabled = true;
-        problem.hidden = true;
-        try {
-          close(await parlor.rooms.create(person.id, name.input.value.trim() || undefined));
-        } catch (failure) {
-          text(problem, failureText(failure));
-          problem.hidden = false;
-        } finally {
-          go.disabled = false;
-        }
-      },
-    } }, problem, name.element, h("div", { class: "dialog-foot" }, go));
+    const name = field(t("optionalName"), { name: "name", maxlength: 100, autocomplete: "off", dir: "auto", "data-focus": "" });
+    const submit = h("button", { class: "button primary", type: "submit" }, t("startRoom"));
+    const leave = h("button", { class: "button", type: "button", on: { click: () => close(isChosenHere ? BACK : undefined) } }, isChosenHere ? t("back") : t("cancel"));
+    const send = async () => close(await parlor.rooms.create(person.id, name.input.value.trim() || undefined));
+    const texts = { rate_limited: t("tooManyUnanswered"), payload_too_large: t("tooManyRooms") };
+    return makeForm({ fields: [name], texts, submit, send }, name.element, h("div", { class: "dialog-foot" }, leave, submit)).element;
   });
 }

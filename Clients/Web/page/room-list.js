@@ -4,9 +4,10 @@ import { t } from "./texts.js";
 import { chosen, keepChoice } from "./choices.js";
 import { failed, outdated } from "./failed.js";
 import { roomMark, personMark, wordmark } from "./marks.js";
-import { relativeTime, explainTimes, shortDate, peopleLine } from "./format.js";
+import { relativeTime, explainTimes, shortDate, spoken, peopleLine } from "./format.js";
 import { personName, badgeText } from "../parlor/display.js";
 import { accountMenu, segments } from "./menu.js";
+import { announce } from "./dialog.js";
 import { newRoom } from "./new-room.js";
 import { roomAddress } from "./route.js";
 import { shownBadges } from "./unread.js";
@@ -18,7 +19,7 @@ const TIME_FOR_MORE = 20;
 
 /** The list of rooms, sorted or grouped by person. */
 export function roomListView(parlor, redraw) {
-  const rooms = parlor.rooms;
+  const { rooms, drafts } = parlor;
   const me = rooms.userId;
   let grouping = chosen("grouping", "rooms");
   let query = "";
@@ -94,8 +95,19 @@ export function roomListView(parlor, redraw) {
     const limit = Math.max(Math.ceil(innerHeight / LOWEST_ROW), keyed(rows).size);
     reconcile(rows, entries.slice(0, limit), keyOf, make, update);
     if (entries.length > limit) addLater();
+    announceNew(all);
     drawNotice(entries.length, all.length, isLoaded, isLoading, failure);
     drawWarning(all.length > 0 && !isLoaded && failure !== null && parlor.connection.snapshot.state === "connected");
+  }
+
+  /** The rooms that need no announcement, or have had it. */
+  const announced = new Set(rooms.snapshot.rooms.map(({ id }) => id));
+  function announceNew(all) {
+    for (const { id, isNew, createdBy, participants, name } of all) {
+      const creator = participants.find(({ userId }) => userId === createdBy);
+      if (isNew && !announced.has(id) && creator) announce(t("addedTo", { name: personName(creator), room: name ?? t("unnamedRoom") }));
+      announced.add(id);
+    }
   }
 
   function addMore() {
@@ -145,8 +157,8 @@ export function roomListView(parlor, redraw) {
     };
     const row = h("a", { class: "room-row", href: roomAddress(roomId) },
       part.mark,
-      part.title, h("span", { class: "when" }, part.kind, part.time),
-      part.last, h("span", { class: "badges" }, part.news, part.badge),
+      h("div", { class: "pair" }, part.title, h("span", { class: "when" }, part.kind, part.time)),
+      h("div", { class: "pair" }, part.last, h("span", { class: "badges" }, part.news, part.badge)),
       h("div", { class: "facts" }, part.people, part.made, part.elements));
     const item = h("div", { role: "listitem" }, row);
     item.row = row;
@@ -157,8 +169,12 @@ export function roomListView(parlor, redraw) {
   function updateRow(item, room) {
     const { parts: part, row } = item;
     const badges = shownBadges(room);
-    if (item.room !== room || item.unread !== badges.messages) {
-      item.room = room;
+    // The draft of the open room is in view.
+    const draft = room.id === selected ? null : drafts.snapshot[room.id];
+    const at = rooms.snapshot.order === "content" ? room.updatedAt : rooms.snapshot.order === "messages" ? room.messagesUpdatedAt ?? room.lastActivityAt : room.lastActivityAt;
+    const when = relativeTime(at);
+    if (item.room !== room || item.unread !== badges.messages || item.draft !== draft || item.when !== when) {
+      Object.assign(item, { room, draft, when });
       item.unread = badges.messages;
       const title = room.name ?? t("unnamedRoom");
       text(part.title, title);
@@ -166,9 +182,9 @@ export function roomListView(parlor, redraw) {
       text(part.people, peopleLine(room));
       const typists = room.typing;
       part.last.classList.toggle("is-typing", typists.length > 0);
-      text(part.last, typists.length > 0 ? typingText(room) : room.lastMessage
-        ? (room.lastMessage.senderId === me ? t("youSaid", { text: room.lastMessage.text }) : room.lastMessage.text) : t("noMessagesYet"));
-      text(part.badge, badgeText(badges.messages));
+      part.last.classList.toggle("is-draft", !typists.length && Boolean(draft));
+      text(part.last, lastLine(room, draft));
+      text(part.badge, badgeText(badges.messages) || (room.isNew ? t("newMark") : ""));
       if (item.news !== room.badges.elements) {
         item.news = room.badges.elements;
         fill(part.news, room.badges.elements > 0 && [icon("board", 13), badgeText(room.badges.elements)]);
@@ -182,27 +198,32 @@ export function roomListView(parlor, redraw) {
         item.activity = room.lastActivityType;
         fill(part.kind, icon(room.lastActivityType === "message" ? "chat" : "pencil", 13));
       }
-      row.classList.toggle("has-unread", Object.values(badges).some((count) => count > 0));
+      row.classList.toggle("has-unread", room.isNew || Object.values(badges).some((count) => count > 0));
       row.classList.toggle("is-active", room.isActive);
       text(part.made, t("created", { date: shortDate(room.createdAt) }));
       part.made.dataset.time = room.createdAt;
       row.setAttribute("aria-label", [
-        title, part.people.textContent,
+        room.isNew && t("newMark"), title, part.people.textContent,
         badges.messages > 0 && t("unreadMessages", { count: badges.messages }),
         room.badges.elements > 0 && t("newElements", { count: room.badges.elements }),
-        room.isActive && t("someoneHere"), part.last.textContent, t("elementCount", { count: room.elementCount }), part.made.textContent,
+        room.isActive && t("someoneHere"), spoken(part.last.textContent), when, t("elementCount", { count: room.elementCount }), part.made.textContent,
       ].filter(Boolean).join(", "));
     }
-    const at = rooms.snapshot.order === "content" ? room.updatedAt : rooms.snapshot.order === "messages" ? room.messagesUpdatedAt ?? room.lastActivityAt : room.lastActivityAt;
     if (part.time.dateTime !== at) {
       part.time.dateTime = at;
       part.time.removeAttribute("title");
     }
-    text(part.time, relativeTime(at));
+    text(part.time, when);
     if (room.id === selected) row.setAttribute("aria-current", "page");
     else row.removeAttribute("aria-current");
   }
 
+  function lastLine({ typing, lastMessage: last, ...room }, draft) {
+    if (typing.length > 0) return typingText({ typing, ...room });
+    if (draft) return t("draft", { text: draft });
+    if (!last) return t("noMessagesYet");
+    return last.senderId === me ? t("youSaid", { text: last.text }) : last.text;
+  }
   function typingText(room) {
     if (room.typing.length > 1) return t("typingMany");
     const person = room.participants.find((participant) => participant.userId === room.typing[0]);
@@ -233,7 +254,7 @@ export function roomListView(parlor, redraw) {
     else if (step < 0) filter.focus();
   }
 
-  const ends = [rooms.subscribe(later), parlor.connection.subscribe(later)];
+  const ends = [rooms.subscribe(later), drafts.subscribe(later), parlor.connection.subscribe(later)];
   const clock = setInterval(later, 30_000);
   draw();
   return {

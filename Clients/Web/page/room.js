@@ -11,7 +11,7 @@ import { rove } from "./menu.js";
 import { goTo } from "./route.js";
 
 /** Where the screen is so narrow that tabs choose between the conversation and the board; as in parlor.css. */
-const TABBED = matchMedia("(max-width: 1179px)");
+const TABBED = matchMedia("(max-width: 73.6875em)");
 
 /** One open room: its name and people above the conversation and the board. */
 export function roomView(parlor, roomId) {
@@ -26,7 +26,7 @@ export function roomView(parlor, roomId) {
   sub.append(people, presence, made);
   const mark = roomMark(roomId);
   const head = h("header", { class: "room-head" },
-    h("button", { class: "icon-button back", type: "button", "aria-label": t("back"), on: { click: () => goTo(null) } }, icon("back")),
+    h("button", { class: "icon-button back", type: "button", "aria-label": t("backToRooms"), on: { click: () => goTo(null) } }, icon("back")),
     mark, h("div", { class: "titles" }, title, sub));
 
   const nameOf = (userId) => {
@@ -139,7 +139,7 @@ export function roomView(parlor, roomId) {
     if (isGoneShown) return;
     isGoneShown = true;
     fill(element, h("div", { class: "empty" }, roomMark(roomId), h("h2", {}, t("roomGone")), h("p", {}, t("roomGoneLead")),
-      h("button", { class: "button", type: "button", on: { click: () => goTo(null) } }, t("back"))));
+      h("button", { class: "button", type: "button", on: { click: () => goTo(null) } }, t("backToRooms"))));
   }
 
   const later = onceAFrame(draw);
@@ -149,10 +149,12 @@ export function roomView(parlor, roomId) {
   return {
     element,
     isAtEnd: chat.isAtEnd,
-    begin(isFirst) {
+    begin() {
       chat.begin();
       board.begin();
-      if (matchMedia("(pointer: fine)").matches || !isFirst) chat.focus();
+      // On a touch screen, the focus in the field would open the keyboard over half of the messages.
+      if (matchMedia("(pointer: coarse)").matches) document.getElementById("stage").focus();
+      else chat.focus();
     },
     end() {
       ends.forEach((end) => end());

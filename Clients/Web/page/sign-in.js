@@ -1,95 +1,54 @@
-import { h, svg, fill, text } from "./dom.js";
-import { t, failureText } from "./texts.js";
-import { icon } from "./icons.js";
+import { h, svg, fill } from "./dom.js";
+import { t } from "./texts.js";
+import { field, makeForm, NEW_PASSWORD, passwordField } from "./form.js";
 import { wordmark } from "./marks.js";
 import { themeSegments, languageSegments } from "./menu.js";
 
-let fieldCount = 0;
-
-/** Makes an input with a label. */
-export function field(label, props, { hint, isOptional } = {}) {
-  const id = `field-${(fieldCount += 1)}`;
-  const input = h("input", { class: "input", id, "aria-describedby": hint ? `${id}-hint` : null, ...props });
-  const element = h("div", { class: "field" },
-    h("label", { for: id }, label, isOptional && h("span", { class: "hint" }, ` · ${t("optional")}`)),
-    input,
-    hint && h("span", { class: "hint", id: `${id}-hint` }, hint));
-  return { element, input };
-}
-
 /** The forms for signing in and for creating an account. */
-export function signInView(session, redraw) {
-  const view = h("main", { class: "porch" });
-  const form = h("div", { class: "porch-form" });
-  view.append(
-    h("div", { class: "porch-view" }, wordmark(), h("p", { class: "lead" }, t("signInLead")), facade()),
-    form);
+export function signInView(session) {
+  const lead = h("p", { class: "lead" });
+  const place = h("div", { class: "porch-form" });
+  const view = h("main", { class: "porch" }, h("div", { class: "porch-view" }, wordmark(), lead, facade()), place);
   let isNew = false;
+  /** What is in the fields, by name, so that it stays if the form or the language changes. */
+  const typed = {};
 
   function draw() {
-    const problem = h("p", { class: "problem", role: "alert", hidden: true });
+    for (const { name, value } of place.querySelectorAll("input")) typed[name] = value;
     const name = field(isNew ? t("username") : t("usernameOrEmail"),
-      { name: "username", autocomplete: "username", autocapitalize: "none", spellcheck: "false", required: true, ...(isNew ? { minlength: 3, maxlength: 32, pattern: "[A-Za-z0-9_.\\-]{3,32}" } : {}) },
+      { name: "username", autocomplete: "username", autocapitalize: "none", spellcheck: "false", required: true, ...(isNew ? { pattern: "\\s*[A-Za-z0-9_.\\-]{3,32}\\s*" } : {}) },
       { hint: isNew ? t("usernameRule") : null });
-    const password = field(t("password"),
-      { name: "password", type: "password", autocomplete: isNew ? "new-password" : "current-password", required: true, ...(isNew ? { minlength: 8 } : {}) },
-      { hint: isNew ? t("passwordRule") : null });
-    const reveal = h("button", { class: "icon-button", type: "button", "aria-pressed": "false", "aria-label": t("showPassword"), title: t("showPassword"), on: {
-      click: () => {
-        const isShown = password.input.type === "password";
-        password.input.type = isShown ? "text" : "password";
-        reveal.setAttribute("aria-pressed", String(isShown));
-      },
-    } }, icon("eye"));
-    const wrap = h("div", { class: "with-button" });
-    password.input.replaceWith(wrap);
-    wrap.append(password.input, reveal);
-    const first = isNew && field(t("firstName"), { name: "firstName", autocomplete: "given-name", maxlength: 100 }, { isOptional: true });
-    const email = isNew && field(t("email"), { name: "email", type: "email", autocomplete: "email" }, { isOptional: true });
-    const go = h("button", { class: "button primary", type: "submit" }, isNew ? t("register") : t("signIn"));
-
-    async function submit(event) {
-      event.preventDefault();
-      problem.hidden = true;
-      go.disabled = true;
-      text(go, t("signingIn"));
-      try {
-        if (isNew) {
-          const fields = { username: name.input.value.trim(), password: password.input.value };
-          if (first.input.value.trim()) fields.firstName = first.input.value.trim();
-          if (email.input.value.trim()) fields.email = email.input.value.trim();
-          await session.register(fields);
-        } else {
-          await session.login(name.input.value.trim(), password.input.value);
-        }
-      } catch (failure) {
-        fail(failureText(failure));
-      } finally {
-        go.disabled = false;
-        text(go, isNew ? t("register") : t("signIn"));
-      }
-    }
-    function fail(words) {
-      text(problem, words);
-      problem.hidden = false;
-    }
-    const { failure } = session.snapshot;
-    if (failure) fail(t("sessionEnded"));
-    fill(form, h("form", { on: { submit } },
+    const password = passwordField(t("password"), { name: "password", ...(isNew ? NEW_PASSWORD : { autocomplete: "current-password" }) }, { hint: isNew ? t("passwordRule") : null });
+    const first = field(t("firstName"), { name: "firstName", autocomplete: "given-name", maxlength: 100 }, { isOptional: true });
+    const email = field(t("email"), { name: "email", type: "email", autocomplete: "email" }, { isOptional: true, rule: t("emailRule") });
+    const fields = isNew ? [name, first, email, password] : [name, password];
+    const submit = h("button", { class: "button primary", type: "submit" }, isNew ? t("register") : t("signIn"));
+    const value = (one) => one.input.value.trim() || undefined;
+    const send = () => isNew
+      ? session.register({ username: value(name), password: password.input.value, firstName: value(first), email: value(email) })
+      : session.login(value(name), password.input.value);
+    const about = { username_taken: "username", email_taken: "email", invalid_credentials: "password" };
+    const form = makeForm({ fields, about, texts: { forbidden: t("suspended") }, submit, busy: t("signingIn"), send }, fields.map(({ element }) => element), submit);
+    if (session.snapshot.failure) form.say(t("sessionEnded"));
+    fill(lead, t("signInLead"));
+    fill(place, h("div", { class: "porch-column" },
       h("h1", {}, isNew ? t("register") : t("signIn")),
-      problem, name.element, first && first.element, email && email.element, password.element, go,
+      form.element,
       h("p", { class: "swap" }, isNew ? t("knownHere") : t("newHere"), " ",
-        h("button", { class: "text-button", type: "button", on: {
-          click: () => {
-            isNew = !isNew;
-            draw();
-            form.querySelector("input").focus();
-          },
-        } }, isNew ? t("signIn") : t("register"))),
-      h("div", { class: "prefs" }, themeSegments(), languageSegments(redraw))));
+        h("button", { class: "text-button", type: "button", on: { click: swap } }, isNew ? t("signIn") : t("register"))),
+      h("div", { class: "prefs" }, themeSegments(), languageSegments(changeLanguage))));
+    for (const input of place.querySelectorAll("input")) input.value = typed[input.name] ?? "";
+    name.input.focus();
   }
-  draw();
-  return { element: view, begin: () => form.querySelector("input").focus(), end() {} };
+  function changeLanguage() {
+    draw();
+    place.querySelector(".prefs .segments:last-child [tabindex='0']").focus();
+  }
+  function swap() {
+    isNew = !isNew;
+    draw();
+  }
+  return { element: view, begin: draw, end() {} };
 }
 
 /** Returns a picture of a house at night with arched windows, some of which are lit. */

@@ -44,10 +44,16 @@ export function t(key, values = {}) {
 }
 
 /**
- * Returns the text for a failure: the one for its code. If there is none, the server's own text, or a general one. The
- * message of an error of the page itself is not for people.
+ * Returns the text for a failure: the one for its code, or a general one. The server's own messages are in English and
+ * for developers.
  */
 export function failureText(failure) {
-  const known = TABLES[current][`error.${failure?.code}`];
-  return known ?? (failure?.kind === "refused" ? failure.message : null) ?? t("error.unknown");
+  if (failure?.code === "rate_limited" && failure.retryAfter > 1_000) return t("error.wait", { when: inTime(failure.retryAfter) });
+  return TABLES[current][`error.${failure?.code}`] ?? t("error.unknown");
+}
+
+/** Formats a time from now, such as "in 5 minutes". */
+function inTime(milliseconds) {
+  const seconds = Math.ceil(milliseconds / 1_000);
+  return new Intl.RelativeTimeFormat(current).format(...(seconds < 90 ? [seconds, "second"] : [Math.ceil(seconds / 60), "minute"]));
 }

@@ -265,5 +265,7 @@ export class WindowedList {
       this.#heights.clear();
     }
     this.#render(anchor, true);
+    // A higher view may show the end, which takes no scrolling.
+    this.#noteEnd();
   }
 }

@@ -2,6 +2,7 @@ import { Board, boardLane } from "./board.js";
 import { sendBoardChange } from "./board-sending.js";
 import { Cache } from "./cache.js";
 import { Conversation, messagesLane } from "./conversation.js";
+import { Drafts } from "./drafts.js";
 import { sendMessage } from "./message-sending.js";
 import { Outbox } from "./outbox.js";
 import { ReadReceipts } from "./read-receipts.js";
@@ -41,6 +42,7 @@ export class Account {
     this.#receipts = new ReadReceipts(platform, this.#server);
     this.outbox = new Outbox({ platform, storage, prefix: `${user.id}/outbox/`, channel, send: (entry) => this.#send(entry) });
     const shared = { platform, server: this.#server, cache: this.#cache, ownId: user.id };
+    this.drafts = new Drafts({ platform, cache: this.#cache, channel, userId: user.id });
     this.rooms = new Rooms({ ...shared, onGone: (roomId) => this.#forget(roomId) });
     this.#backing = {
       ...shared,
@@ -57,6 +59,7 @@ export class Account {
     this.#server.open();
     this.outbox.start();
     this.rooms.loadFirst();
+    void this.drafts.load();
     this.#socket.start();
   }
 
@@ -101,7 +104,7 @@ export class Account {
   async flush() {
     const opened = [...this.#open.values()];
     await Promise.all([
-      this.outbox.flush(), this.#receipts.flush(), this.rooms.flush(),
+      this.outbox.flush(), this.#receipts.flush(), this.rooms.flush(), this.drafts.flush(),
       ...opened.flatMap(({ conversation, board }) => [conversation.flush(), board.writeCache()]),
     ]);
   }
@@ -117,7 +120,7 @@ export class Account {
     this.outbox.stop();
     this.#receipts.end();
     if (isElsewhere) this.#cache.end();
-    if (!erases) this.rooms.flush();
+    if (!erases) [this.rooms, this.drafts].forEach((kept) => kept.flush());
     this.rooms.end();
     const isErased = erases && Promise.allSettled([this.outbox.removeAll(), this.#cache.removeAll()]);
     for (const { conversation, board } of this.#open.values()) {
@@ -213,9 +216,10 @@ export class Account {
 
   #take(update) {
     const { type, failure, retryAt } = update;
+    if (type === "slow") return this.#connection.set({ isSlow: update.isSlow });
     if (type === "connecting") this.#connection.set({ state: "connecting", failure: null });
     if (type === "connected") {
-      this.#connection.set({ state: "connected", transport: this.#socket.transportName, failure: null, retryAt: null });
+      this.#connection.set({ state: "connected", transport: this.#socket.transportName, isSlow: false, failure: null, retryAt: null });
     }
     if (type === "recovered") this.#isAway = false;
     if (type === "disconnected") {
@@ -224,7 +228,7 @@ export class Account {
       // The session may have been ended elsewhere. This request finds out.
       if (failure.code === "disconnected") this.#session.call("GET", "/users/me").catch(() => {});
       const state = isOver ? "ended" : retryAt === null ? "idle" : "offline";
-      this.#connection.set({ state, transport: null, failure: state === "idle" ? null : failure, retryAt });
+      this.#connection.set({ state, transport: null, isSlow: false, failure: state === "idle" ? null : failure, retryAt });
     }
     this.#connection.set({ isCaughtUp: type === "recovered" || (type === "event" && this.#connection.snapshot.isCaughtUp) });
     if (type === "event") this.#apply(update.name, update.data);

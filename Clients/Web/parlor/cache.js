@@ -5,8 +5,8 @@ import { Pause } from "./timing.js";
 const PAUSE = 500;
 
 /**
- * The last known rooms, messages and elements of one person, for the next start. An entry that cannot be read counts as
- * missing.
+ * The last known rooms, messages and elements of one person, and the drafts, for the next start. An entry that cannot
+ * be read counts as missing.
  */
 export class Cache {
   #storage;
@@ -42,9 +42,20 @@ export class Cache {
     return this.#write([[`${roomId}/elements`, elements]]);
   }
 
+  /** Returns the drafts as `[roomId, text]`. */
+  async drafts() {
+    const prefix = `${this.#prefix}drafts/`;
+    const kept = await this.#storage.readAll(prefix).catch(() => []);
+    return kept.map(([key, text]) => [key.slice(prefix.length), text]);
+  }
+
+  keepDrafts(drafts) {
+    return this.#write(drafts.map(([roomId, text]) => [`drafts/${roomId}`, text || undefined]));
+  }
+
   /** Removes a room that the person no longer belongs to. */
   remove(roomId) {
-    return this.#write([[`${roomId}/messages`, undefined], [`${roomId}/elements`, undefined]]);
+    return this.#write([`${roomId}/messages`, `${roomId}/elements`, `drafts/${roomId}`].map((name) => [name, undefined]));
   }
 
   /** Ends caching. What is cached stays as it is. */

@@ -6,6 +6,11 @@ export class ClientFailure extends Error {
     Object.assign(this, { kind, code, isRetryable, status, requestId, retryAfter });
   }
 
+  /** The contract's message names the field in backticks. */
+  get field() {
+    return this.is("invalid_field") ? /`(\w+)`/.exec(this.message)?.[1] ?? null : null;
+  }
+
   static offline(message) {
     return new ClientFailure("offline", message);
   }

@@ -6,6 +6,8 @@ import { Pause } from "./timing.js";
 const HANDSHAKE_TIMEOUT = 12_000;
 /** The time limit, in milliseconds, for an ack. */
 const ACK_TIMEOUT = 10_000;
+/** The time, in milliseconds, without an ack after which a connection counts as slow. A dead one is found much later. */
+const SLOW_AFTER = 8_000;
 
 /**
  * One connection: Socket.IO over a transport. It ends if nothing arrives for longer than the server's handshake allows.
@@ -29,7 +31,8 @@ export class SocketLink {
   /**
    * Connects.
    * @param connect `connectWebSocket` or `connectPolling`.
-   * @param handlers `onEvent(name, data)` for each event, and `onEnd(failure)`, which is called once.
+   * @param handlers `onEvent(name, data)` for each event; `onSlow(isSlow)`, which is called with true when a request
+   * waits for long, and with false at each ack; and `onEnd(failure)`, which is called once.
    */
   constructor(platform, connect, address, handlers) {
     this.#platform = platform;
@@ -83,7 +86,9 @@ export class SocketLink {
       pause.done.then((isLate) => {
         if (isLate && this.#acks.delete(id)) reject(ClientFailure.offline(`${event} was not answered in time.`));
       });
-      this.#acks.set(id, { resolve, reject, pause });
+      const slow = new Pause(this.#platform, SLOW_AFTER);
+      slow.done.then((isOver) => isOver && !this.failure && this.#handlers.onSlow(true));
+      this.#acks.set(id, { resolve, reject, pauses: [pause, slow] });
       this.#transport.send(packets.event(event, payload, id));
     });
   }
@@ -109,8 +114,8 @@ export class SocketLink {
     this.#transport?.close();
     this.#opened.reject(failure);
     this.#admission?.reject(failure);
-    for (const { reject, pause } of this.#acks.values()) {
-      pause.cancel();
+    for (const { reject, pauses } of this.#acks.values()) {
+      pauses.forEach((pause) => pause.cancel());
       reject(this.#requestFailure);
     }
     this.#acks.clear();
@@ -156,11 +161,12 @@ export class SocketLink {
   }
 
   #settle(id, data) {
+    this.#handlers.onSlow(false);
     const ack = this.#acks.get(id);
     // No request waits for this ack, so it came too late.
     if (!ack) return;
     this.#acks.delete(id);
-    ack.pause.cancel();
+    ack.pauses.forEach((pause) => pause.cancel());
     if (data?.success === true) return ack.resolve(data);
     const error = data?.error;
     if (typeof error?.code !== "string") return ack.reject(ClientFailure.offline("The ack is malformed."));

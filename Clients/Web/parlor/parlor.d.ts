@@ -66,6 +66,8 @@ export interface Room {
   readonly badges: { readonly messages: number; readonly elements: number; readonly [name: string]: number };
   readonly hasUnread: boolean;
   readonly lastMessage: LastMessage | null;
+  /** True for a room that somebody else has made for the person, until it is opened on this device. */
+  readonly isNew: boolean;
   /** The ids of others who are typing, in the order in which they began. It is empty unless the room is open here. */
   readonly typing: readonly string[];
 }
@@ -134,6 +136,8 @@ export class ClientFailure extends Error {
   readonly requestId: string | null;
   /** The time, in milliseconds, that the server asked to wait. */
   readonly retryAfter: number | null;
+  /** For `invalid_field`, the name of the field that the server has refused, such as "email"; otherwise null. */
+  readonly field: string | null;
 }
 
 // ---- The platform and storage ---------------------------------------------------------------------------------------
@@ -202,6 +206,8 @@ export interface Connection {
   readonly state: "idle" | "connecting" | "connected" | "offline" | "ended";
   /** True if everything missed has been received, so what is shown is current. */
   readonly isCaughtUp: boolean;
+  /** True from the moment when a request has waited 8 s for an answer, until an answer comes or the connection ends. */
+  readonly isSlow: boolean;
   readonly transport: "websocket" | "polling" | null;
   readonly failure: ClientFailure | null;
   /** While offline, the time of the next attempt, in milliseconds since 1970. */
@@ -222,6 +228,8 @@ export class Parlor {
   readonly session: Session;
   /** null while nobody is signed in, and a new object for each person. It is set before `session` changes. */
   readonly rooms: Rooms | null;
+  /** As `rooms`: null while nobody is signed in, and a new object for each person. */
+  readonly drafts: Drafts | null;
   readonly connection: Observable<Connection>;
   /** The numbers of the person's waiting and failed changes, in all rooms. */
   readonly unsent: Observable<{ readonly waiting: number; readonly failed: number }>;
@@ -303,6 +311,29 @@ export class Session implements Observable<SessionSnapshot> {
    * stored, under a key that begins with `ending/`.
    */
   logout(): Promise<void>;
+  /** Returns where the person is signed in, oldest first. @throws ClientFailure */
+  signIns(): Promise<SignIn[]>;
+  /** Ends a sign-in elsewhere. One that has ended already is no failure. @throws ClientFailure */
+  endSignIn(id: string): Promise<void>;
+  /** Ends all sign-ins but this one. @throws ClientFailure */
+  endOtherSignIns(): Promise<void>;
+  /**
+   * Changes the password, and ends all other sign-ins. A failure without an answer leaves open which password is valid.
+   * @throws ClientFailure `invalid_credentials` if the current password is wrong; `invalid_field`, …
+   */
+  changePassword(currentPassword: string, newPassword: string): Promise<void>;
+}
+
+/** A device or an app on which the person is signed in. */
+export interface SignIn {
+  readonly id: string;
+  readonly createdAt: string;
+  readonly lastUsedAt: string;
+  /** What the browser or the app calls itself; "" if it says nothing. */
+  readonly userAgent: string;
+  readonly address: string;
+  /** True for the sign-in of this page. */
+  readonly current: boolean;
 }
 
 // ---- Rooms ----------------------------------------------------------------------------------------------------------
@@ -356,6 +387,19 @@ export class Rooms implements Observable<RoomsSnapshot> {
    */
   findPeople(q?: string, options?: { cursor?: string; limit?: number; signal?: AbortSignal }):
     Promise<{ people: Person[]; next: string | null }>;
+}
+
+// ---- Drafts ---------------------------------------------------------------------------------------------------------
+
+/**
+ * The messages that the person is still writing, by room; a room without one is missing. They are read soon after
+ * `start()`, stay on this device until the person signs out or loses the room, and are the same in all tabs.
+ */
+export class Drafts implements Observable<{ readonly [roomId: string]: string }> {
+  readonly snapshot: { readonly [roomId: string]: string };
+  subscribe(listener: (snapshot: { readonly [roomId: string]: string }) => void): () => void;
+  /** Keeps what is written so far; "" removes the draft. Call it at each change of the text, and when it was sent. */
+  keep(roomId: string, text: string): void;
 }
 
 // ---- Conversation ---------------------------------------------------------------------------------------------------

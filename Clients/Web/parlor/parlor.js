@@ -10,7 +10,7 @@ import { indexedDBStorage, memoryStorage } from "./storage.js";
 export { badgeText, personName } from "./display.js";
 export { browserPlatform, ClientFailure, indexedDBStorage, memoryStorage };
 
-const IDLE = { state: "idle", isCaughtUp: false, transport: null, failure: null, retryAt: null };
+const IDLE = { state: "idle", isCaughtUp: false, isSlow: false, transport: null, failure: null, retryAt: null };
 
 /** One server and the person signed in to it. See parlor.d.ts. */
 export class Parlor {
@@ -43,6 +43,10 @@ export class Parlor {
 
   get rooms() {
     return this.#account?.rooms ?? null;
+  }
+
+  get drafts() {
+    return this.#account?.drafts ?? null;
   }
 
   async start() {

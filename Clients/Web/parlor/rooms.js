@@ -42,6 +42,8 @@ export class Rooms extends Observable {
   #pendingCreations = new Map();
   /** The rooms that are being left, with true if elements were created there meanwhile. */
   #leaving = new Map();
+  /** The rooms that others have made for the person, who has not opened them here. */
+  #new = new Set();
   /** New names that the server has not confirmed yet. */
   #renaming = new Map();
   isLoaded = false;
@@ -152,6 +154,7 @@ export class Rooms extends Observable {
     if (!this.isLoaded && this.#store.records.size === 0) {
       this.#store.finishAll(this.#store.beginLoad(), kept);
       this.#counts.loadAll(kept);
+      for (const room of kept) if (room.isNew) this.#new.add(room.id);
       this.#show();
     }
     if (!this.isLoaded) await this.refresh();
@@ -175,6 +178,7 @@ export class Rooms extends Observable {
   enter(roomId) {
     this.#leaving.delete(roomId);
     this.#counts.enter(roomId);
+    this.#new.delete(roomId);
     this.#show();
     // Presence is sent to open rooms only, and is not repeated for people who open the room later.
     if (!this.#store.records.has(roomId)) return;
@@ -230,6 +234,7 @@ export class Rooms extends Observable {
     const isDoubtful = !isOld && name === "room:badges" && this.#counts.has(data.roomId)
       && this.#doubts.check(data, this.#counts.get(data.roomId), this.#counts.isOpen(data.roomId));
     const lacksSome = !isOld && this.#counts.apply(name, data);
+    if (name === "room:created") this.#noteNew(data.room);
     const roomId = this.#store.apply(name, data);
     if (roomId === null) return;
     this.#doubts.note(name, data);
@@ -257,9 +262,14 @@ export class Rooms extends Observable {
     this.#store.forget(roomId);
     this.#counts.forget(roomId);
     this.#doubts.forget(roomId);
+    this.#new.delete(roomId);
     this.#show();
     this.#cacheWriter.writeSoon();
     this.#backing.onGone(roomId);
+  }
+
+  #noteNew({ id, createdBy }) {
+    if (createdBy !== this.userId && !this.#store.records.has(id) && !this.#counts.isOpen(id)) this.#new.add(id);
   }
 
   /**
@@ -270,11 +280,12 @@ export class Rooms extends Observable {
     const renaming = this.#renaming.get(record.id);
     const count = this.#counts.get(record.id);
     const typing = this.#typing.get(record.id) ?? NOBODY;
-    const parts = [...partsOf(record, count, typing), renaming?.name];
+    const isNew = this.#new.has(record.id);
+    const parts = [...partsOf(record, count, typing), renaming?.name, isNew];
     if (made && parts.every((part, index) => part === made.parts[index])) return made;
     let named = record;
     if (renaming) takeName(named = { ...record }, renaming.name);
-    return { parts, room: keepIfSame(made?.room, shownRoom(named, count, typing)) };
+    return { parts, room: keepIfSame(made?.room, { ...shownRoom(named, count, typing), isNew }) };
   }
 
   async #load() {
@@ -287,6 +298,8 @@ export class Rooms extends Observable {
       throw error;
     }
     const missingFields = missingFieldsOf(answer.degraded);
+    // On a device that knows none of the person's rooms yet, all would be new.
+    if (this.#store.records.size > 0) answer.rooms.forEach((room) => this.#noteNew(room));
     const overtaken = this.#store.finishAll(load, answer.rooms, missingFields);
     this.#counts.loadAll(answer.rooms, overtaken, missingFields);
     this.isLoaded = true;

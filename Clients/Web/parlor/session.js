@@ -1,5 +1,6 @@
 import { EndingSessions } from "./ending-sessions.js";
 import { ClientFailure } from "./failure.js";
+import { path } from "./http.js";
 import { Observable } from "./observable.js";
 import { removeAll } from "./storage.js";
 
@@ -114,6 +115,28 @@ export class Session extends Observable {
     await this.#ending.add(session);
   }
 
+  async signIns() {
+    return (await this.call("GET", "/auth/sessions")).data;
+  }
+
+  async endSignIn(id) {
+    await this.call("DELETE", path("auth", "sessions", id));
+  }
+
+  async endOtherSignIns() {
+    await this.call("DELETE", "/auth/sessions");
+  }
+
+  async changePassword(currentPassword, newPassword) {
+    const epoch = this.#epoch;
+    const body = { currentPassword, newPassword };
+    // The answer has a new refresh token in place of the one that another tab might be sending.
+    await this.#withToken((token) => this.#locked(async () => {
+      const { data } = await this.#caller.call("POST", "/auth/password", { body, token });
+      if (epoch === this.#epoch) await this.#keepTokens(data);
+    }));
+  }
+
   /** Returns an access token that is valid for a while, and renews the session if necessary. @throws ClientFailure */
   async token() {
     const session = this.#current;
@@ -136,27 +159,34 @@ export class Session extends Observable {
     return session.token === refused ? this.#refresh(session) : session.token;
   }
 
-  /** Sends a request with a token. If the server refuses the token, it is replaced, once. */
-  async call(method, path, options = {}) {
+  /** Sends a request with a token. */
+  call(method, path, options = {}) {
+    return this.#withToken((token) => this.#caller.call(method, path, { ...options, token }));
+  }
+
+  /** Runs a request with a token. If the server refuses the token, it is replaced, once. */
+  async #withToken(run) {
     const token = await this.token();
     try {
-      return await this.#caller.call(method, path, { ...options, token });
+      return await run(token);
     } catch (error) {
       if (!(error instanceof ClientFailure && error.is("unauthenticated"))) throw error;
-      return this.#caller.call(method, path, { ...options, token: await this.tokenReplacing(token) });
+      return run(await this.tokenReplacing(token));
     }
   }
 
   #refresh(session) {
-    this.#refreshing ??= this.#renew(session, this.#epoch).finally(() => { this.#refreshing = null; });
+    const epoch = this.#epoch;
+    this.#refreshing ??= this.#locked(() => this.#renewLocked(session, epoch)).finally(() => { this.#refreshing = null; });
     return this.#refreshing;
   }
 
-  async #renew(session, epoch) {
+  /** Runs work that replaces the session's tokens, in one tab at a time. */
+  async #locked(work) {
     let isRun = false;
     const run = () => {
       isRun = true;
-      return this.#renewLocked(session, epoch);
+      return work();
     };
     try {
       if (this.#platform.locks) return await this.#platform.locks.request(LOCK, run);

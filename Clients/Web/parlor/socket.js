@@ -31,7 +31,7 @@ const NO_CURSOR = "none";
  *
  * `onUpdate` gets `{ type }` in this order: `connecting`, `connected`, `event` (with `name`, `data`) for missed
  * events, `recovered` (with `isWhole`), `event` for live ones, `disconnected` (with `failure`, `retryAt`). Then it
- * begins again with `connected`.
+ * begins again with `connected`. While connected, also `slow` (with `isSlow`), see `SocketLink`.
  */
 export class RoomsSocket {
   #platform;
@@ -185,6 +185,7 @@ export class RoomsSocket {
     const ended = new Promise((resolve) => { end = resolve; });
     const link = new SocketLink(this.#platform, connect, this.#address, {
       onEvent: (name, data) => run === this.#run && this.#take(link, name, data),
+      onSlow: (isSlow) => link === this.#link && this.#handle({ type: "slow", isSlow }),
       onEnd: (failure) => end(failure),
     });
     try {

@@ -96,6 +96,8 @@ export function indexedDBStorage(name = "parlor", factory) {
         if (value === undefined) store.delete(key);
         else store.put(value, key);
       }
+      // Without this, the browser may first wait for further requests, and a page that is being closed loses the write.
+      store.transaction.commit?.();
     }),
   };
 }

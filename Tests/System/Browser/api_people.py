@@ -16,6 +16,7 @@ class Person:
     def __init__(self, address: str, first_name: str = ""):
         self.address = address
         self.username = "p" + uuid.uuid4().hex[:12]
+        self.password = PASSWORD
         self.token = None
         # As the page keeps it.
         self.session = self._ask(
@@ -29,9 +30,13 @@ class Person:
         assert answer.status_code < 300, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer.json()["data"] if answer.content else None
 
+    def sign_in(self):
+        """Signs in, as from another device."""
+        self.token = self._ask("POST", "/api/auth/login", {"username": self.username, "password": self.password})["token"]
+
     def end_other_sessions(self):
         """Ends the sessions of the person's windows, as from another device."""
-        self.token = self._ask("POST", "/api/auth/login", {"username": self.username, "password": PASSWORD})["token"]
+        self.sign_in()
         self._ask("DELETE", "/api/auth/sessions")
 
     def room_with(self, other: "Person", name: str | None = None) -> str:

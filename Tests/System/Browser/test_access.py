@@ -107,6 +107,34 @@ def test_a_phone_shows_one_thing_at_a_time_all_of_it_large_enough_to_touch(ada, 
     window.row("Kitchen")
 
 
+def test_on_a_touch_screen_no_keyboard_opens_with_a_room(ada, ben, open_window):
+    ada.room_with(ben, "Kitchen")
+    window = open_window(width=390, height=780, touch=True)
+    window.enter(ada)
+    window.row("Kitchen").click()
+    window.shows(".composer textarea")
+    window.until(lambda: window.focused()["class"] == "stage", "the room has the focus")
+
+
+def test_the_name_of_a_row_is_short_and_has_the_time(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ben.send(room, "x" * 4000)
+    window = open_window()
+    window.enter(ada)
+    window.until(lambda: "x" in window.row("Kitchen").get_attribute("aria-label"), "the message")
+    label = window.row("Kitchen").get_attribute("aria-label")
+    assert len(label) < 500 and "just now" in label
+
+
+def test_the_language_that_is_chosen_keeps_the_focus_where_one_chose_it(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    window = open_window()
+    window.enter(ada, room)
+    window.shows("[aria-haspopup]").click()
+    window.shows(".menu [role=radio]", "Deutsch").click()
+    window.until(lambda: window.focused()["name"] == "Konto und Einstellungen", "the menu's button has the focus")
+
+
 def test_sizes_change_at_once_where_motion_is_reduced(ada, ben, open_window):
     room = ada.room_with(ben, "Kitchen")
     ben.send(room, "hello")

@@ -33,7 +33,7 @@ def test_two_links_sign_in_and_somebody_answers(demo, open_window):
     ben.write("Monday, then")
     ada.shows(".bubble", "Monday, then")
     ada.row("A surprise for Ben").click()
-    ada.shows(".composer textarea")
+    ada.shows(".name-button", "A surprise for Ben")
     ada.write("Hello?")
     ada.shows(".typing-line", "Cleo")
     ada.shows(".presence.is-here", "Cleo")
@@ -73,12 +73,23 @@ def screens(window):
     window.shows("[aria-haspopup]").click()
     window.shows(".menu")
     yield "menu"
+    for name, ready in (("Change password", "dialog form"), ("Where you are signed in", ".sign-ins li")):
+        window.shows(".menu .button", name).click()
+        window.shows(ready)
+        yield name
+        window.press(Keys.ESCAPE)
+        window.lacks("dialog")
+        window.shows("[aria-haspopup]").click()
+        window.shows(".menu")
     window.shows(".menu .button", "Sign out").click()
     window.shows("input[name=username]")
     yield "sign-in"
     window.shows(".swap button").click()
     window.shows("input[name=firstName]")
     yield "register"
+    window.shows("form .primary").click()
+    window.shows(".field .problem")
+    yield "refused"
 
 
 @pytest.mark.parametrize("form", ["light", "dark", "phone"])

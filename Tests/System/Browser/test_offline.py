@@ -1,5 +1,7 @@
 """Losing the server or the network: written messages are kept, and sent once."""
 
+import signal
+
 import pytest
 from api_people import Person
 from parlor import Parlor
@@ -78,7 +80,7 @@ HOLD_TRIES = """
 def test_the_button_that_connects_keeps_the_focus_while_the_page_tries_again(own_parlor, alone):
     window, _, _ = alone
     assert own_parlor.stop() == 0
-    window.shows(".banner", "offline")
+    window.shows(".banner", "No connection")
     window.run(COUNT_TRIES)
     window.run("""
         document.querySelector(".banner button").focus();
@@ -93,15 +95,30 @@ def test_the_button_that_connects_keeps_the_focus_while_the_page_tries_again(own
     window.run(HOLD_TRIES)
     window.run("dispatchEvent(new Event('online'))")
     window.until(lambda: window.run("return __held.length"), "a try that lasts")
-    window.shows(".banner", "You are offline")
+    window.shows(".banner", "No connection")
     window.press(Keys.ENTER)
     window.shows(".banner", "Connecting…")
     window.run("__held.splice(0).forEach((fail) => fail())")
-    window.shows(".banner", "You are offline")
+    window.shows(".banner", "No connection")
     assert window.focused()["name"] == "Connect now"
     own_parlor.start_again()
     window.run("__holds = false; __held.splice(0).forEach((fail) => fail())")
     window.press(Keys.ENTER)
+    window.lacks(".banner")
+
+
+def test_a_server_that_does_not_answer_is_noticed_long_before_the_connection_counts_as_dead(own_parlor, alone):
+    window, _, _ = alone
+    own_parlor.process.signal(signal.SIGSTOP)
+    try:
+        window.write("into the void")
+        window.shows(".banner", "longer than usual")
+        assert not window.one(".banner button").is_displayed()
+    finally:
+        own_parlor.process.signal(signal.SIGCONT)
+    window.wait_until_sent()
+    window.write("and on")
+    window.wait_until_sent()
     window.lacks(".banner")
 
 
@@ -147,16 +164,6 @@ const { fetch } = window;
 window.fetch = (address, ...rest) => localStorage.refuses && /\\/api\\/rooms/.test(address)
     ? Promise.resolve(new Response('{"error":{"code":"service_unavailable","message":"busy"}}', { status: 503 })) : fetch(address, ...rest);"""
 
-COUNT_STORED = """
-const [key, done] = arguments;
-const request = indexedDB.open(`parlor ${location.origin}`);
-request.onsuccess = () => {
-    const reading = request.result.transaction("entries").objectStore("entries").get(key);
-    reading.onsuccess = () => { request.result.close(); done(reading.result?.length ?? 0); };
-};
-"""
-
-
 def test_what_is_stored_and_cannot_be_loaded_again_is_said_to_be_old_until_it_can(ada, ben, open_window):
     room = ada.room_with(ben, "Kitchen")
     ada.send(room, *(f"old {number}" for number in range(60)))
@@ -166,7 +173,7 @@ def test_what_is_stored_and_cannot_be_loaded_again_is_said_to_be_old_until_it_ca
     window.shows(".bubble", "old 59")
     for key in ("rooms", f"{room}/messages"):
         stored = f"{ada.id}/cache/{key}"
-        window.until(lambda: window.driver.execute_async_script(COUNT_STORED, stored), f"{key} is stored")
+        window.until(lambda: window.stored(stored), f"{key} is stored")
     window.run("localStorage.refuses = 1")
     window.reload()
     window.shows(".bubble", "old 59")
@@ -185,6 +192,20 @@ def test_what_is_stored_and_cannot_be_loaded_again_is_said_to_be_old_until_it_ca
     window.lacks(".notice")
     window.until(lambda: window.texts(".start") == ["The beginning of this room"], "all messages")
     window.command("Page.removeScriptToEvaluateOnNewDocument", **script)
+
+
+def test_without_a_connection_a_room_that_was_never_opened_here_says_once_why_it_is_empty(ada, ben, open_window):
+    ada.room_with(ben, "Kitchen")
+    window = open_window()
+    window.enter(ada)
+    window.row("Kitchen")
+    window.cut(True)
+    window.run("dispatchEvent(new Event('offline'))")
+    window.shows(".banner", "No connection")
+    window.row("Kitchen").click()
+    window.shows(".chat h2", "could not be loaded")
+    window.lacks(".chat p", "can’t be reached")
+    window.lacks(".room .button", "Try again")
 
 
 def test_older_messages_that_failed_to_load_are_loaded_alone_also_without_a_connection(ada, ben, open_window):

@@ -57,6 +57,21 @@ def test_badges_move_without_entering(pair, ben):
     second.until(lambda: second.badge("Kitchen") == "" and not second.driver.title.startswith("("), "none unread")
 
 
+def test_a_room_that_somebody_else_makes_is_marked_and_announced_until_it_is_opened(ada, ben, open_window):
+    ada.room_with(ben, "Old")
+    window = open_window()
+    window.enter(ada)
+    window.lacks(".room-row .badge", "New")
+    ben.room_with(ada, "Surprise")
+    window.shows(".room-row .badge", "New")
+    assert window.row("Surprise").get_attribute("aria-label").startswith("New, Surprise")
+    window.until(lambda: window.driver.title.startswith("(1)"), "the title")
+    window.until(lambda: any("made a room with you: Surprise" in said for said in window.run("return __announced")), "it is announced")
+    window.row("Surprise").click()
+    window.lacks(".room-row .badge", "New")
+    window.until(lambda: window.driver.title.startswith("Surprise"), "the title")
+
+
 def test_a_room_that_moves_to_the_top_of_the_list_keeps_the_focus(ada, ben, open_window):
     quiet, other = ada.room_with(ben, "Quiet"), ada.room_with(ben, "Other")
     ben.send(other, "hello")
@@ -80,6 +95,67 @@ def test_badges_of_the_board_move_without_entering(pair, ben):
     second.row("Kitchen").click()
     second.lacks(".room-row .badge.quiet", "1")
     second.shows(".item", "a note")
+
+
+FROM_END = "const e = document.querySelector('.scroller'); return Math.round(e.scrollHeight - e.scrollTop - e.clientHeight)"
+
+
+def test_who_writes_several_lines_stays_at_the_end_and_reads_what_arrives(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ada.send(room, *(f"old {number}" for number in range(60)))
+    window = open_window()
+    window.enter(ada, room)
+    window.shows(".bubble", "old 59")
+    for _ in range(5):
+        window.write("line" + Keys.SHIFT + Keys.ENTER + Keys.NULL, send=False)
+    window.driver.execute_async_script(TWO_FRAMES)
+    window.write("x", send=False)
+    window.driver.execute_async_script(TWO_FRAMES)
+    assert window.run(FROM_END) == 0
+    window.lacks(".jump")
+    ben.send(room, "while you write")
+    window.until(lambda: window.run(IS_IN_VIEW, "while you write"), "the message")
+    window.until(lambda: all(m["readStatus"] for m in ben.messages(room) if m["senderId"] == ben.id), "it is read")
+    # Somebody scrolls up a little, and the field, which loses two lines, shows the end again.
+    window.run("document.querySelector('.scroller').scrollBy(0, -70)")
+    window.shows(".jump")
+    window.write(Keys.BACKSPACE * 7, send=False)
+    window.lacks(".jump")
+    ben.send(room, "and then")
+    window.until(lambda: window.run(IS_IN_VIEW, "and then"), "the next message")
+
+
+def test_what_is_typed_after_a_press_on_a_message_goes_to_the_field(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ben.send(room, *(f"old {number}" for number in range(40)))
+    window = open_window()
+    window.enter(ada, room)
+    window.shows(".fresh")
+    window.shows(".jump").click()
+    window.shows(".bubble", "old 39").click()
+    window.press("ok")
+    assert window.one(".composer textarea").get_attribute("value") == "ok"
+    # Esc leaves the field for the messages, where keys scroll.
+    window.press(Keys.ESCAPE)
+    window.until(lambda: window.focused()["class"] == "scroller", "the messages have the focus")
+    window.press(Keys.PAGE_UP)
+    window.shows(".jump")
+    window.press("!" + Keys.ENTER)
+    window.shows(".bubble", "ok!")
+    window.lacks(".fresh")
+
+
+def test_a_message_that_is_too_long_is_not_sent_and_says_by_how_much(pair):
+    first, _, _ = pair
+    first.run("""
+        const area = document.querySelector(".composer textarea");
+        area.value = "x".repeat(4003);
+        area.dispatchEvent(new Event("input", { bubbles: true }));
+        area.focus();""")
+    first.shows(".composer .left", "3 characters too many")
+    first.press(Keys.ENTER)
+    first.until(lambda: "3 characters too many" in first.run("return __announced").__str__(), "it is announced")
+    first.lacks(".bubble")
 
 
 def test_a_message_is_deleted_for_both(pair):

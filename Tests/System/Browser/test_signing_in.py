@@ -2,7 +2,8 @@
 
 import uuid
 
-from api_people import PASSWORD
+from api_people import PASSWORD, Person
+from parlor import Parlor
 from selenium.webdriver.common.keys import Keys
 from window import Window
 
@@ -46,6 +47,110 @@ def test_a_wrong_password_is_reported_and_the_right_one_signs_in(ada, open_windo
     window.one("input[name=password]").clear()
     fill(window, ada.username, PASSWORD)
     window.shows(".side-head")
+
+
+def test_what_is_wrong_with_a_field_stands_next_to_it_in_the_language_of_the_page(ada, open_window):
+    window = open_window()
+    window.visit(ada.address)
+    window.shows(".segments button", "Deutsch").click()
+    window.shows(".swap button", "Konto anlegen").click()
+    problem = lambda name: window.run(  # noqa: E731
+        "const e = document.querySelector(`input[name=${arguments[0]}]`).closest('.field').querySelector('.problem'); return e.hidden ? '' : e.innerText", name)
+    button = window.shows("form .primary")
+    button.click()
+    assert (problem("username"), problem("email"), problem("password")) == ("Bitte ausfüllen.", "", "Bitte ausfüllen.")
+    assert window.focused()["tag"] == "INPUT"
+    window.one("input[name=username]").send_keys("a b")
+    fill(window, "", "short")
+    assert "3 bis 32" in problem("username") and "8 bis 128" in problem("password")
+    window.one("input[name=username]").send_keys(Keys.CONTROL + "a" + Keys.NULL + ada.username)
+    window.one("input[name=password]").send_keys(Keys.CONTROL + "a" + Keys.NULL + PASSWORD)
+    button.click()
+    window.until(lambda: "vergeben" in problem("username"), "the name is taken")
+    # The refused name is selected, so this replaces it.
+    name = "n" + uuid.uuid4().hex[:10]
+    window.press(name)
+    # As a browser may let it pass, and no server does.
+    window.run("document.querySelector('input[name=email]').type = 'text'")
+    window.one("input[name=email]").send_keys("müller@example.org")
+    button.click()
+    window.until(lambda: "ohne Umlaute" in problem("email"), "the server's refusal")
+    assert "`" not in window.one(".porch-form").text
+    window.until(lambda: window.run("return document.activeElement.name") == "email", "the field has the focus")
+    # What was typed stays if the language or the form changes.
+    window.shows(".segments button", "English").click()
+    assert window.focused()["name"] == "English"
+    window.shows(".swap button", "Sign in").click()
+    assert window.shows("input[name=username]").get_attribute("value") == name
+    window.one("form .primary").click()
+    window.until(lambda: "wrong" in problem("password"), "a wrong password")
+    assert window.run("return document.activeElement.name") == "password"
+
+
+def test_a_room_that_cannot_be_made_says_why_and_another_person_can_be_chosen(tmp_path, open_window):
+    parlor = Parlor("one", tmp_path / "parlor", "--rate-limits", "on", "--max-unanswered-rooms", "1")
+    ada, ben = Person(parlor.address, "Ada"), Person(parlor.address, "Ben")
+    ada.room_with(ben, "First")
+    window = open_window()
+    window.enter(ada)
+    window.row("First")
+    window.shows(".side-head .primary").click()
+    window.shows("dialog .person-row", "Ben").click()
+    window.shows("dialog form .primary").click()
+    window.shows("dialog .problem", "has not written in any yet")
+    assert "button" in window.focused()["class"]
+    window.shows("dialog .button", "Back").click()
+    window.shows("dialog .person-row", "Ben")
+    window.go("about:blank")
+    assert parlor.stop() == 0, parlor.process.log()
+
+
+def test_one_changes_the_password_by_keyboard_and_ends_other_sessions(ada, open_window):
+    window, other = open_window(), open_window()
+    for each in (window, other):
+        each.visit(ada.address)
+        fill(each, ada.username, PASSWORD)
+        each.shows(".side-head")
+    window.run("arguments[0].focus()", window.shows("[aria-haspopup]"))
+    window.press(Keys.ENTER)
+    window.shows(".menu")
+    while window.focused()["name"] != "Change password":
+        window.press(Keys.TAB)
+        assert window.focused()["isVisible"]
+    window.press(Keys.ENTER)
+    window.shows("dialog input")
+    window.press("not the password" + Keys.TAB + Keys.TAB + "another one" + Keys.ENTER)
+    window.shows("dialog .problem", "wrong")
+    assert window.run("return document.activeElement.name") == "currentPassword"
+    window.press(PASSWORD + Keys.ENTER)
+    window.shows(".toast", "changed")
+    window.lacks("dialog")
+    other.shows(".problem", "ended")
+    fill(other, ada.username, "another one")
+    other.shows(".side-head")
+    window.shows("[aria-haspopup]").click()
+    window.shows(".menu .button", "Where you are signed in").click()
+    rows = lambda: window.texts(".sign-ins li")  # noqa: E731
+    window.until(lambda: len(rows()) == 2, "the two windows")
+    assert "This device" in rows()[0] and "Chrome" in rows()[0] and "This device" not in rows()[1]
+    window.all(".sign-ins button")[0].click()
+    window.until(lambda: len(rows()) == 1, "one is left")
+    assert window.focused()["class"] == "sign-ins"
+    other.shows(".problem", "ended")
+    ada.password = "another one"
+    ada.sign_in()
+    ada.sign_in()
+    window.press(Keys.ESCAPE)
+    window.shows("[aria-haspopup]").click()
+    window.shows(".menu .button", "Where you are signed in").click()
+    window.until(lambda: len(rows()) == 3, "two others")
+    window.shows("dialog .danger", "everywhere else").click()
+    window.until(lambda: len(rows()) == 1, "none")
+    window.cut(True)
+    window.press(Keys.ESCAPE)
+    window.shows("[aria-haspopup]").click()
+    window.shows(".menu .button", "Where you are signed in").click()
+    window.shows("dialog", "could not be loaded")
 
 
 def test_two_tabs_of_one_person_refresh_once_and_sign_out_together(ada, ben, open_window):
@@ -112,6 +217,31 @@ def test_what_is_half_written_outlives_a_session_that_ends_by_itself_but_for_its
         fill(window, person.username, PASSWORD)
         window.row("Kitchen").click()
         assert window.shows(".composer textarea").get_attribute("value") == shown
+
+
+def test_what_is_half_written_outlives_a_reload_but_no_sign_out_and_stands_in_the_list(ada, ben, open_window):
+    room = ada.room_with(ben, "Kitchen")
+    ben.send(room, "hello")
+    window = open_window()
+    window.enter(ada, room)
+    window.write("half a mess", send=False)
+    window.lacks(".room-row .last", "Draft")
+    window.until(lambda: window.stored(f"{ada.id}/cache/drafts/{room}") == "half a mess", "it is stored")
+    window.reload()
+    window.until(lambda: window.one(".composer textarea").get_attribute("value") == "half a mess", "the draft")
+    window.visit(ada.address)
+    window.shows(".room-row .last", "Draft: half a mess")
+    assert "Draft: half a mess" in window.one(".room-row").get_attribute("aria-label")
+    window.row("Kitchen").click()
+    window.shows(".composer textarea").send_keys("age" + Keys.ENTER)
+    window.wait_until_sent()
+    window.write("never said", send=False)
+    window.shows("[aria-haspopup]").click()
+    window.shows(".menu .button", "Sign out").click()
+    fill(window, ada.username, PASSWORD)
+    window.shows(".room-row .last", "You: half a message")
+    window.row("Kitchen").click()
+    assert window.shows(".composer textarea").get_attribute("value") == ""
 
 
 def test_what_is_half_written_in_one_tab_outlives_a_session_whose_end_another_tab_finds_out(ada, ben, open_window):

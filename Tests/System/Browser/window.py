@@ -40,6 +40,14 @@ request.onsuccess = () => {
     writing.onabort = () => done(String(writing.error));
 };
 """
+READ_STORED = """
+const [key, done] = arguments;
+const request = indexedDB.open(`parlor ${location.origin}`);
+request.onsuccess = () => {
+    const reading = request.result.transaction("entries").objectStore("entries").get(key);
+    reading.onsuccess = () => { request.result.close(); done(reading.result ?? null); };
+};
+"""
 
 
 class Window:
@@ -158,6 +166,10 @@ class Window:
             entry["message"] for entry in self.driver.get_log("browser")
             if entry["level"] == "SEVERE" and not EXPECTED.search(entry["message"])
         ]  # fmt: skip
+
+    def stored(self, key: str):
+        """Returns what the page has stored in its browser."""
+        return self.driver.execute_async_script(READ_STORED, key)
 
     # What a person does
 

@@ -10,6 +10,8 @@ export class ScriptedParlor {
   sockets = new Map();
   /** Room and person events to replay: `{ to: ids, roomId, event, data }`. */
   log = [];
+  /** Everybody's password. */
+  password = "correct horse";
   knowsAttempts = true;
   tokenLife = 3_600_000;
   /** Every call: "POST /auth/refresh", "message:send". */
@@ -82,7 +84,7 @@ export class ScriptedParlor {
   #route(method, segments, query, body, token) {
     if (segments.join("/") === "auth/refresh") return { data: this.refresh(body) };
     const user = this.userOf(token);
-    if (segments.join("/") === "auth/logout") return { data: this.sessions.delete(body.refreshToken) };
+    if (segments[0] === "auth") return { data: this.#account(`${method} ${segments.join("/")}`, user, body, token) };
     if (segments[0] === "users") return { data: user };
     const [, roomId, part, id] = segments;
     if (roomId === undefined || roomId === "my-rooms") return roomRoutes.list(this, user, method, body);
@@ -91,6 +93,24 @@ export class ScriptedParlor {
     if (part === "name") return { data: roomRoutes.rename(this, room, user, body) };
     if (part === "messages") return messageRoutes.http(this, room, user, method, id, query, body);
     return elementRoutes.http(this, room, user, method, id, query, body);
+  }
+
+  /** A sign-in's id is its refresh token's. */
+  #account(call, user, body, token) {
+    const ofUser = [...this.sessions].filter(([, { session, next }]) => session.user === user && next === null);
+    const isCurrent = ([, { session }]) => session.token === token;
+    const end = (sessions) => sessions.forEach(([id]) => this.sessions.delete(id));
+    if (call === "POST auth/logout") return this.sessions.delete(body.refreshToken);
+    if (call === "GET auth/sessions") return ofUser.map((one) => ({ id: one[0], current: isCurrent(one) }));
+    if (call === "POST auth/password" && body.currentPassword !== this.password) throw new Refusal(401, "invalid_credentials");
+    if (call === "POST auth/password") {
+      this.password = body.newPassword;
+      end(ofUser);
+      return this.openSession(user);
+    }
+    const [, id] = /^DELETE auth\/sessions\/?(.*)$/.exec(call);
+    end(ofUser.filter((one) => (id ? one[0] === id : !isCurrent(one))));
+    return null;
   }
 
   room(roomId, user) {
